@@ -111,6 +111,17 @@ func (s *shop) offersPlans(t testing.TB) *shop {
 	return s
 }
 
+// credited books 20.00 EUR for a tenant, in the way of a process that dies before it applies
+// them.
+func (s *shop) credited(t testing.TB, tenant int64) (balance, movement string) {
+	t.Helper()
+	a := billing.CreditAccount{Tenant: tenant, Currency: "EUR"}
+	id := projections.CreditBalanceID(a)
+	payment := uuid.NewSHA1(id, []byte("Statement 11"))
+	s.do(t, billing.BookPayment{CreditAccount: a, ID: payment, Amount: price("20"), Method: "bank_transfer", Reference: "Statement 11", Received: billedAt, At: billedAt})
+	return id.String(), payment.String()
+}
+
 // billedForExamples has tenants 1 and 2 billed.
 func (s *shop) billedForExamples(t testing.TB) *shop {
 	t.Helper()
@@ -121,6 +132,7 @@ func (s *shop) billedForExamples(t testing.TB) *shop {
 	other, _ := s.billed(t, 2)
 	s.known["card"] = s.keepsCard(t, 1, s.buyerOf(t, invoice), invoice).String()
 	s.known["waived_invoice"], s.known["subscription"] = s.owes(t, 2, other).String(), s.subscribed(t, 2).String()
+	s.known["balance"], s.known["movement"] = s.credited(t, 1)
 	s.known["changing"] = s.offersPlans(t).running(t, 2).String()
 	return s
 }

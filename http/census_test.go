@@ -44,6 +44,8 @@ func (s *shop) objects(t *testing.T) []object {
 	billB, noteB := s.billed(t, tenantB)
 	s.machined(t, tenantA, billA)
 	s.machined(t, tenantB, billB)
+	creditA, bookedA := s.credited(t, tenantA)
+	creditB, bookedB := s.credited(t, tenantB)
 	cardA, cardB := s.keepsCard(t, tenantA, uuid.New(), billA), s.keepsCard(t, tenantB, uuid.New(), billB)
 	s.documented(t)
 	var run string
@@ -71,6 +73,9 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/billing/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/credit/", map[string]string{ofA: creditA, ofB: creditB, missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/credit/", map[string]string{ofA: creditA, ofB: creditB, missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/credit-movements/", map[string]string{ofA: bookedA, ofB: bookedB, missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/orders/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
@@ -245,7 +250,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget", "/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription", "/billing/payment-methods/": "remove_payment_method"} {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget", "/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription", "/billing/payment-methods/": "remove_payment_method", "/billing/credit/": "pay_out_credit"} {
 		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}
@@ -293,7 +298,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/payment-methods/", "/billing/orders/", "/billing/services/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/payment-methods/", "/billing/orders/", "/billing/credit/", "/billing/services/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

@@ -107,7 +107,7 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}

@@ -77,6 +77,7 @@ var subscriptions = New("billing", `
 		paid_at          timestamptz,
 		payment_method   text    not null default '', -- by which it was paid
 		reference        text    not null default '', -- of that payment
+		amount_due       numeric not null default 0, -- what has yet to be paid
 		documented_at    timestamptz, -- when its document was stored; null: it is not yet
 		erased           boolean not null default false, -- the legal period is over, and the buyer's data destroyed
 		created_at       timestamptz not null, -- the moment of issue
@@ -89,6 +90,7 @@ var subscriptions = New("billing", `
 	create index invoices_newest on invoices (created_at desc, id desc) include (tenant);
 	create index invoices_tenant on invoices (tenant, created_at desc, id desc);
 	create index invoices_subject on invoices (subject);
+	create index invoices_open on invoices (tenant, currency, created_at, number) where status = 'open';
 	create index invoices_undocumented on invoices (created_at, number) where documented_at is null;
 
 	create table credit_notes (
@@ -246,6 +248,7 @@ var subscriptions = New("billing", `
 			{"tax_rate", e.TaxRate.String()},
 			{"currency", e.Currency},
 			{"status", e.Status},
+			{"amount_due", dueAtIssue(e)},
 			{"due_at", domain.OrNull(e.DueAt)},
 			{"created_at", e.At},
 			{"updated_at", e.At},
@@ -254,8 +257,14 @@ var subscriptions = New("billing", `
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoicePaid) Change {
 		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{
-			{"status", billing.Paid}, {"paid_at", e.At}, {"payment_method", e.Method}, {"reference", e.Reference},
+			{"status", billing.Paid}, {"paid_at", e.At}, {"payment_method", e.Method}, {"reference", e.Reference}, {"amount_due", "0"},
 		}))
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.InvoicePartPaid) Change {
+		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{{"amount_due", e.Due.String()}}))
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.InvoicePartReturned) Change {
+		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{{"amount_due", e.Due.String()}}))
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.DocumentMade) Change {
 		version := Row{{"version", at.Version}}
@@ -289,13 +298,21 @@ var subscriptions = New("billing", `
 		if !e.Closes {
 			return note
 		}
-		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{{"status", billing.Withdrawn}})).with(note)
+		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{{"status", billing.Withdrawn}, {"amount_due", "0"}})).with(note)
 	}),
 ).
 	ReadBy("subscriptions", operators, ofTenant("tenant")).
 	ReadBy("invoices", operators, ofTenant("tenant")).
 	ReadBy("credit_notes", operators, ofTenant("tenant")).
 	ReadBy("payment_methods", operators, ofTenant("tenant"))
+
+// dueAtIssue is what has to be paid of a new invoice.
+func dueAtIssue(e billing.InvoiceIssued) string {
+	if e.Status == billing.Open {
+		return e.Total.String()
+	}
+	return "0"
+}
 
 // pendingChange are the columns of a change of the plan that does not count yet.
 func pendingChange(to billing.PlanTerms, invoice uuid.UUID, at time.Time) Row {

@@ -65,15 +65,25 @@ type Invoice struct {
 	TaxRate         decimal.Decimal
 	Currency        string
 	Status          billing.InvoiceStatus
-	DueAt           *time.Time // nil: it was paid before
-	PaidAt          *time.Time // nil: likewise, or it is not paid
-	PaymentMethod   string     // by which it was paid
-	Reference       string     // of that payment
-	CreatedAt       time.Time  // the moment of issue
+	AmountDue       decimal.Decimal // what has yet to be paid
+	DueAt           *time.Time      // nil: it was paid before
+	PaidAt          *time.Time      // nil: likewise, or it is not paid
+	PaymentMethod   string          // by which it was paid
+	Reference       string          // of that payment
+	CreatedAt       time.Time       // the moment of issue
 	UpdatedAt       time.Time
 	Version         int // of the invoice's stream
 	Buyer
 	tax.Treatment
+}
+
+// AmountPaid is what was paid of the invoice. Of a withdrawn one all has gone back to the
+// credit balance.
+func (i Invoice) AmountPaid() decimal.Decimal {
+	if i.Status == billing.Withdrawn {
+		return decimal.Zero
+	}
+	return i.Total.Sub(i.AmountDue)
 }
 
 // A CreditNote is what a customer was given back of an invoice.
@@ -118,7 +128,7 @@ const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_
 	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
-	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status,
+	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status, i.amount_due,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
 const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
@@ -293,51 +303,20 @@ type InvoiceTotal struct {
 	Tax      decimal.Decimal // of Total
 	Unpaid   decimal.Decimal // of Total
 	Credited decimal.Decimal // by credit notes of that month, whatever the month of the invoice
+	Received decimal.Decimal // booked in that month without a provider, less what was reversed in it
+	PaidOut  decimal.Decimal // of credit, in that month
 }
 
-// InvoiceTotals adds up invoices and credit notes by month of issue, the latest first.
+// InvoiceTotals adds up invoices, credit notes and booked payments by month, the latest
+// first.
 func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) {
-	const of = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, number like 'TEST%' as test, `
+	const month = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, `
+	const of = month + `number like 'TEST%' as test, `
 	w := s.operators()
 	return list[InvoiceTotal](ctx, s, `
-		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited from (
-			`+of+`1 as invoices, total, tax, case when status = 'open' then total else 0 end as unpaid, 0 as credited from invoices`+w.String()+`
-			union all `+of+`0, 0, 0, 0, total from credit_notes`+w.String()+`) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
-}
-
-// A Booked document is an invoice or a credit note, as an operator's books have it.
-type Booked struct {
-	Number          string
-	OfInvoice       string // the number of the invoice that is credited; "": it is an invoice
-	OrderID         uuid.UUID
-	Tenant          int64
-	CustomerName    string
-	CustomerCompany string
-	CustomerCountry string
-	CustomerTaxID   string
-	Status          string // of an invoice
-	DueAt           *time.Time
-	PaidAt          *time.Time
-	PaymentMethod   string
-	Reference       string
-	Subtotal        decimal.Decimal
-	TaxRate         decimal.Decimal
-	Tax             decimal.Decimal
-	Total           decimal.Decimal
-	Currency        string
-	CreatedAt       time.Time
-}
-
-// Booked lists the invoices and credit notes that were issued in a time, the earliest
-// first.
-func (s OrderReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
-	w := s.operators()
-	w.and("created_at >= ?", from)
-	w.and("created_at < ?", until)
-	return list[Booked](ctx, s, `
-		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
-		select * from (select number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
-			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
-		union all select n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company, i.customer_country, i.customer_tax_id, '', null, null, '', '',
-			n.subtotal, n.tax_rate, n.tax, n.total, n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id) booked`, w, ` order by created_at, number`)
+		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
+			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited, 0 as received, 0 as paid_out from invoices`+w.String()+`
+			union all `+of+`0, 0, 0, 0, total, 0, 0 from credit_notes`+w.String()+`
+			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end, case when kind = 'paid_out' then -amount else 0 end
+				from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
 }

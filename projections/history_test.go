@@ -111,7 +111,9 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{c}
 	}
 	c := h.orders[h.chance.IntN(len(h.orders))]
-	switch h.chance.IntN(19) {
+	switch h.chance.IntN(20) {
+	case 18:
+		return h.movement(c.ID)
 	case 0, 1, 2:
 		return []domain.Command{order.OpenSession{ID: c.ID, At: noon, Host: "127.0.0.1", Session: order.Session{
 			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour),
@@ -149,9 +151,22 @@ func (h *history) order() []domain.Command {
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
 			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
 			billing.Credit{Invoice: c.ID, Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
+			billing.BookPayment{CreditAccount: billing.CreditAccount{Tenant: tenant, Currency: "EUR"}, ID: c.ID, Amount: decimal.New(1+h.chance.Int64N(2000), -2), Method: "cash", Reference: c.ID.String(), Received: h.at(), At: h.at()},
 			billing.SaveMethod{ID: c.ID, Tenant: tenant, At: h.at(), Kept: billing.KeptMethod{SubjectID: c.Subject, Order: c.ID, Provider: "test", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242"}},
 		}
 	}
+}
+
+// movement is one of the balance that was booked with an order.
+func (h *history) movement(id uuid.UUID) []domain.Command {
+	a := billing.CreditAccount{Tenant: 1 + int64(id[0]), Currency: "EUR"}
+	amount := decimal.New(1+h.chance.Int64N(1000), -2)
+	return [][]domain.Command{
+		{billing.ApplyCredit{CreditAccount: a, Invoice: invoiceOfChange(id), Amount: amount, At: h.at()}},
+		{billing.ReturnCredit{CreditAccount: a, Invoice: invoiceOfChange(id), Reason: "waived", At: h.at()}},
+		{billing.PayOut{CreditAccount: a, Amount: amount, Reference: h.uuid().String(), Reason: "asked for", At: h.at()}},
+		{billing.ReverseBooking{CreditAccount: a, Booking: id, Reason: "wrong", At: h.at()}},
+	}[h.chance.IntN(4)]
 }
 
 func invoiceOfChange(order uuid.UUID) uuid.UUID { return uuid.NewSHA1(order, []byte("change")) }

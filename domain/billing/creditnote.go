@@ -69,11 +69,15 @@ type Withdraw struct {
 }
 
 func (c Credit) decide(i Invoice) ([]InvoiceEvent, error) {
-	rest := i.Total.Sub(i.Credited.Total)
+	rest := i.Total.Sub(i.FromCredit).Sub(i.Credited.Total) // what the balance has paid is not the order's money
 	if !i.Issued || i.Status == Open || i.PaidBy != c.Order || i.Refunds[c.Refund] || !rest.IsPositive() || !c.Amount.IsPositive() {
 		return nil, nil
 	}
-	return []InvoiceEvent{i.credit(c.Refund, i.part(decimal.Min(c.Amount, rest), c.Rest), c.At)}, nil
+	amount := decimal.Min(c.Amount, rest)
+	if c.Rest {
+		amount = rest
+	}
+	return []InvoiceEvent{i.credit(c.Refund, i.part(amount), c.At)}, nil
 }
 
 func (c Withdraw) decide(i Invoice) ([]InvoiceEvent, error) {
@@ -109,9 +113,9 @@ var hundred = decimal.New(100, 0)
 // part is a part of the invoice's sum: by the invoice's rate, except that the
 // last takes what remains, so that all credit notes add up to the invoice
 // (rule M-9).
-func (i Invoice) part(total decimal.Decimal, last bool) Sum {
+func (i Invoice) part(total decimal.Decimal) Sum {
 	rest := Sum{i.Total.Sub(i.Credited.Total), i.Subtotal.Sub(i.Credited.Subtotal), i.Tax.Sub(i.Credited.Tax)}
-	if last || total.Equal(rest.Total) {
+	if total.Equal(rest.Total) {
 		return rest
 	}
 	subtotal := total.Mul(hundred).DivRound(hundred.Add(i.TaxRate), 2)
@@ -138,7 +142,7 @@ func (e CreditNoteIssued) evolve(i Invoice) Invoice {
 		refunds[id] = true
 	}
 	if e.Closes {
-		i.Status = Withdrawn
+		i.Status, i.FromCredit = Withdrawn, decimal.Zero
 	}
 	i.Refunds, i.Credited = refunds, i.Credited.add(Sum{e.Total, e.Subtotal, e.Tax})
 	return i

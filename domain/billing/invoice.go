@@ -35,7 +35,8 @@ type Invoice struct {
 	Credited Sum             `json:"credited"`
 	Refunds  map[string]bool `json:"refunds,omitempty"` // that were credited
 	tax.Treatment
-	Documents map[string]bool `json:"documents,omitempty"` // that are stored, by number
+	Documents  map[string]bool `json:"documents,omitempty"` // that are stored, by number
+	FromCredit decimal.Decimal `json:"from_credit"`         // what the balance has paid of it
 }
 
 // An InvoiceStatus is whether an invoice has been paid.
@@ -57,6 +58,7 @@ func (i Invoice) TenantID() int64 { return i.Tenant }
 var Invoices = domain.Decider[Invoice, InvoiceCommand, InvoiceEvent]{
 	Decide: func(i Invoice, c InvoiceCommand) ([]InvoiceEvent, error) { return c.decide(i) },
 	Evolve: func(i Invoice, e InvoiceEvent) Invoice { return e.evolve(i) },
+	Fold:   1,
 }
 
 type (
@@ -101,6 +103,13 @@ var EventTypes = []domain.EventType{
 	domain.Register[PlanChanged](),
 	domain.Register[DocumentMade](),
 	domain.Register[FiscalKeysDestroyed](),
+	domain.Register[InvoicePartPaid](),
+	domain.Register[InvoicePartReturned](),
+	domain.Register[PaymentBooked](),
+	domain.Register[CreditApplied](),
+	domain.Register[CreditReturned](),
+	domain.Register[CreditPaidOut](),
+	domain.Register[BookingReversed](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.

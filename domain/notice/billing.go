@@ -16,6 +16,7 @@ type Bill struct {
 	Number   string // of the invoice
 	Plan     string
 	Total    decimal.Decimal
+	Rest     decimal.Decimal // what is left to be paid; zero: nothing is told of it
 	Currency string
 	Day      time.Time
 }
@@ -24,7 +25,7 @@ type Bill struct {
 // leads to the invoice.
 func (b Bill) News(template, language string) Text {
 	return say(template, language,
-		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "day", texts.Date(language, b.Day)).At(InvoicePage(b.Invoice))
+		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "rest", texts.Money(language, b.Rest, b.Currency), "day", texts.Date(language, b.Day)).At(InvoicePage(b.Invoice))
 }
 
 // PlanNews is what is told of the plan of a service whose invoice does not matter. It leads
@@ -59,6 +60,7 @@ const (
 	MethodSaved     = "method_saved"
 	InvoicePaid     = "invoice_paid"
 	InvoiceWaived   = "invoice_waived"
+	InvoicePartPaid = "invoice_part_paid"
 	PaymentReminder = "payment_reminder"
 	PaymentOverdue  = "payment_overdue"
 	PlanSuspended   = "plan_suspended"
@@ -81,6 +83,7 @@ var toPayers = map[string]Type{
 	MethodSaved:     Billing,
 	InvoicePaid:     Billing,
 	InvoiceWaived:   Billing,
+	InvoicePartPaid: Billing,
 	PaymentReminder: Billing,
 	PaymentOverdue:  Billing,
 	PlanSuspended:   Billing,

@@ -35,6 +35,7 @@ var others = []Type{
 	{"order.cancelled", "An order was cancelled."},
 	{"invoice.created", "An invoice was issued."},
 	{"invoice.paid", "An open invoice was paid."},
+	{"invoice.part_paid", "A part of an open invoice was paid."},
 	{"credit_note.created", "A credit note was issued."},
 	{"subscription.renewed", "The next period of a subscription is paid for, or free."},
 	{"subscription.past_due", "The payment of a subscription is overdue."},

@@ -59,8 +59,13 @@ type Subscriptions interface {
 	ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, billingPeriod string) error
 	// PreviewChange tells what that would do now, with the calls at the hosting engine.
 	PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, billingPeriod string) (billing.ChangePreview, []hosting.EngineCall, error)
-	// MarkPaid records that an open invoice was paid by other means.
+	// MarkPaid records that what is due of an open invoice was paid by other means.
 	MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error
+	// Book books a payment that has arrived without a provider, and returns its id.
+	Book(ctx context.Context, cause domain.Metadata, p billing.BookPayment) (uuid.UUID, error)
+	// PayCreditOut records that credit was paid out, and ReverseBooking takes back a booking.
+	PayCreditOut(ctx context.Context, cause domain.Metadata, p billing.PayOut) error
+	ReverseBooking(ctx context.Context, cause domain.Metadata, a billing.CreditAccount, booking uuid.UUID, reason string) error
 	// Waive withdraws an open invoice. The period that it bills is free.
 	Waive(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, reason string) error
 	// ChooseMethod says which saved payment method renewals are charged by; zero: none.
@@ -86,7 +91,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
+		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes(), cashier{s}.routes()),
 	}
 }
 

@@ -26,7 +26,7 @@ type bookkeeper struct{ *handlers }
 func (s bookkeeper) routes() []route.Route {
 	return []route.Route{
 		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Superuser()),
-		route.File(prefix+"books/", "The invoices and credit notes of a month, in the order of their issue", s.books).As("invoice_books").For(s.Superuser()).
+		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.Superuser()).
 			Sending("text/csv", nil).Caching(documentCache).
 			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
 			Failing(http.StatusBadRequest, "The month is none."),
@@ -50,6 +50,8 @@ func (t *total) Fields() field.Set {
 		field.Amount("tax", &t.Tax, 16, 2).ReadOnly().Doc("Of the total."),
 		field.Amount("unpaid", &t.Unpaid, 16, 2).ReadOnly().Doc("Of the total."),
 		field.Amount("credited", &t.Credited, 16, 2).ReadOnly().Doc("By credit notes of that month, whatever the month of their invoice."),
+		field.Amount("received", &t.Received, 16, 2).ReadOnly().Doc("Booked in that month without a provider, less what was reversed in it."),
+		field.Amount("paid_out", &t.PaidOut, 16, 2).ReadOnly().Doc("Of credit, in that month."),
 	}
 }
 
@@ -95,15 +97,19 @@ func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, e
 	}}, w.Error()
 }
 
-// bookLine is an entry as the books show it. Credit notes have amounts below zero.
+// bookLine is an entry as the books show it. Credit notes, payouts and reversed payments
+// have amounts below zero.
 func bookLine(b projections.Booked) []string {
-	kind, sign := "invoice", decimal.NewFromInt(1)
+	sign, order := decimal.NewFromInt(1), ""
 	if b.OfInvoice != "" {
-		kind, sign = "credit_note", decimal.NewFromInt(-1)
+		sign = decimal.NewFromInt(-1)
+	}
+	if b.OrderID != nil {
+		order = b.OrderID.String()
 	}
 	amount := func(d decimal.Decimal) string { return d.Mul(sign).StringFixed(2) }
 	line := []string{
-		kind, b.Number, stamp(&b.CreatedAt), stamp(b.DueAt), stamp(b.PaidAt), b.Status, b.PaymentMethod, b.Reference, b.OfInvoice, b.OrderID.String(), strconv.FormatInt(b.Tenant, 10),
+		b.Kind, b.Number, stamp(&b.CreatedAt), stamp(b.DueAt), stamp(b.PaidAt), b.Status, b.PaymentMethod, b.Reference, b.OfInvoice, order, strconv.FormatInt(b.Tenant, 10),
 		b.CustomerName, b.CustomerCompany, b.CustomerCountry, b.CustomerTaxID,
 	}
 	for i, text := range line {

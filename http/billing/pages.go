@@ -25,7 +25,7 @@ func PageRoutes(d Deps) route.Area {
 	return route.Area{
 		Name: "Invoices in the browser", Access: d.Session(),
 		About:  "What a tenant was billed and pays for, in the browsers of its users.",
-		Routes: slices.Concat(served{s}.pages(), s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages()),
+		Routes: slices.Concat(served{s}.pages(), s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages(), cashier{s}.pages()),
 	}
 }
 
@@ -131,7 +131,12 @@ func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice
 		paid = w.Moment("", i.PaidAt, "")
 	}
 	due.Name, paid.Name = w["invoice_due"], w["invoice_paid"]
-	return web.Told(due, paid, web.Aspect{Name: w["invoice_method"], Text: s.methodName(language, i.PaymentMethod)})
+	var part, rest web.Aspect
+	if i.Status == billing.Open && i.AmountPaid().IsPositive() {
+		part = web.Aspect{Name: w["invoice_amount_paid"], Text: w.Money(i.AmountPaid(), i.Currency)}
+		rest = web.Aspect{Name: w["invoice_amount_due"], Text: w.Money(i.AmountDue, i.Currency)}
+	}
+	return web.Told(part, rest, due, paid, web.Aspect{Name: w["invoice_method"], Text: s.methodName(language, i.PaymentMethod)})
 }
 
 // A lineRow is a line of an invoice.

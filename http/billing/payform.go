@@ -26,7 +26,7 @@ func (s *handlers) waysToPay(i projections.Invoice) (ways order.Offers) {
 		return nil
 	}
 	for _, o := range s.Offers {
-		_, takes := o.Charge(i.Total, i.Currency)
+		_, takes := o.Charge(i.AmountDue, i.Currency)
 		if o.Configured && takes && o.Live != billing.IsTest(i.Number) {
 			ways = append(ways, o)
 		}
@@ -80,6 +80,7 @@ func (s *handlers) invoiceDesk() web.ActPage[*invoice] {
 	return web.ActPage[*invoice]{
 		Renderer: s.Renderer, Find: s.invoice, Show: s.showInvoice,
 		Acts: []web.Act[*invoice]{
+			{Name: "book_payment", IsOpen: isOpen, Inputs: asking(new(receipt)), Do: web.Pressed(byOperators(cashier{s}.bookOnInvoice))},
 			{Name: "mark_paid", IsOpen: isOpen, Inputs: asking(new(settlement)), Do: web.Pressed(byOperators(s.markPaid))},
 			{Name: "waive_invoice", IsOpen: isOpen, Grave: true, Inputs: asking(new(waiver)), Do: web.Pressed(byOperators(s.waive))},
 		},

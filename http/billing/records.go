@@ -96,7 +96,7 @@ func (i *invoice) Tag() string {
 
 // Fields are the invoice.
 func (i *invoice) Fields() field.Set {
-	details := i.Details()
+	details, paid := i.Details(), i.AmountPaid()
 	return slices.Concat(field.Set{
 		field.UUID("id", &i.ID).ReadOnly(),
 		field.Text("number", &i.Number).ReadOnly().Doc("Of a series without gaps."),
@@ -115,6 +115,8 @@ func (i *invoice) Fields() field.Set {
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &i.Currency).ReadOnly(),
 		field.Text("status", (*string)(&i.Status)).Among(billing.InvoiceStatuses...).ReadOnly().Doc("open: it has yet to be paid. withdrawn: it was credited before it was paid."),
+		field.Amount("amount_paid", &paid, 14, 2).ReadOnly().Doc("Of the total. What a withdrawn invoice had is credit again."),
+		field.Amount("amount_due", &i.AmountDue, 14, 2).ReadOnly().Doc("What has yet to be paid."),
 		field.NullTime("due_at", &i.DueAt).ReadOnly().Doc("null: the order was paid before it was issued."),
 		field.NullTime("paid_at", &i.PaidAt).ReadOnly().Doc("null: it is not paid, or its order was paid before it was issued."),
 		field.Text("payment_method", &i.PaymentMethod).ReadOnly().Doc("By which it was paid; blank as long as paid_at is null."),

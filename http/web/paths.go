@@ -25,6 +25,7 @@ const (
 	ServicesPath       = notice.ServicesPath            // what the tenant has bought
 	SubscriptionsPath  = "/billing/subscriptions/"      // what the tenant pays for
 	PaymentMethodsPath = "/billing/payment-methods/"    // that are charged for it
+	CreditPath         = "/billing/credit/"             // what the tenant has paid in advance
 	TenantOrdersPath   = "/billing/orders/"             // what was ordered for the tenant, and what can be
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told

@@ -277,7 +277,13 @@ func TestAChargeOfAnInvoiceThatIsPaidMeanwhileGoesBack(t *testing.T) {
 // crash.
 func (w *renewing) again(id uuid.UUID, name string) {
 	w.t.Helper()
-	history, err := w.store.Read(w.t.Context(), billing.Advance{Order: id}.Stream())
+	w.repeats(billing.Advance{Order: id}.Stream(), name)
+}
+
+// repeats lets the panel react once more to the last event of a name of a stream.
+func (w *renewing) repeats(stream domain.Stream, name string) {
+	w.t.Helper()
+	history, err := w.store.Read(w.t.Context(), stream)
 	w.must(err)
 	for _, r := range slices.Backward(history) {
 		if r.Name == name {

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
@@ -71,7 +72,7 @@ func New(d Deps) *Service {
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
 		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
 		account.MembershipRevoked{}, account.SubjectErased{},
-		billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{},
+		billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{}, billing.InvoicePaid{}, billing.PaymentBooked{},
 	)...)
 	return s
 }
@@ -79,8 +80,20 @@ func New(d Deps) *Service {
 // react is the reaction of billing to an event of the log.
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
-	case billing.InvoiceIssued, billing.CreditNoteIssued:
+	case billing.InvoiceIssued:
 		s.soon()
+		return s.applyCredit(ctx, billing.CreditAccount{Tenant: e.Tenant, Currency: e.Currency, Test: billing.IsTest(e.Ledger)})
+	case billing.CreditNoteIssued:
+		s.soon()
+		if e.Closes {
+			return s.giveBack(ctx, r, decimal.Zero, e.Refund)
+		}
+	case billing.InvoicePaid:
+		if e.Returned.IsPositive() {
+			return s.giveBack(ctx, r, e.Returned, billing.PaidOtherwise)
+		}
+	case billing.PaymentBooked:
+		return s.applyCredit(ctx, e.CreditAccount)
 	case order.PaymentConfirmed, order.Reopened:
 		return s.settle(ctx, r)
 	case billing.SubscriptionEnded:
@@ -118,8 +131,8 @@ func (s *Service) withdraw(ctx context.Context, r eventstore.RecordedEvent, invo
 }
 
 // settle takes the money of an order that was placed for an invoice: the invoice is paid
-// and the period renewed, in one append. If the invoice is not open any more, the money
-// goes back.
+// and the period renewed, in one append. If the invoice is not open any more, or more is
+// due, the money goes back.
 func (s *Service) settle(ctx context.Context, r eventstore.RecordedEvent) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, _, err := eventstore.Fold(ctx, s.Store, order.Decider, r.Stream)
@@ -128,13 +141,13 @@ func (s *Service) settle(ctx context.Context, r eventstore.RecordedEvent) error 
 	}
 	now := s.Runner.Now()
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("settle")), Actor: "system:reactions"}
-	renewed, err := s.paid(ctx, billing.Pay{ID: o.Invoice, By: id, Method: o.Provider, Reference: o.Confirmed, At: now})
+	renewed, err := s.paid(ctx, billing.Pay{ID: o.Invoice, By: id, Method: o.Provider, Reference: o.Confirmed, Amount: money.Major(o.Minor, o.Currency), At: now})
 	if err != nil {
 		return err
 	}
 	commands := append(renewed, order.StartProvisioning{ID: id, At: now}, order.Activate{ID: id, At: now})
 	_, err = s.Store.Execute(ctx, cause, commands...)
-	if errors.Is(err, billing.ErrNotOpen) {
+	if errors.Is(err, billing.ErrNotOpen) || errors.Is(err, billing.ErrPaidLess) {
 		cause.ID = uuid.NewSHA1(r.ID, []byte("give back"))
 		_, err = s.Store.Execute(ctx, cause, order.CompleteCompensation{ID: id, At: now})
 	}
@@ -148,15 +161,6 @@ func (s *Service) paid(ctx context.Context, pay billing.Pay) ([]domain.Command, 
 		return nil, err
 	}
 	return []domain.Command{pay, billing.Renew{Order: i.Order, Invoice: pay.ID, At: pay.At, Terms: s.Terms}}, nil
-}
-
-// MarkPaid records that an open invoice was paid by other means, such as a bank transfer.
-func (s *Service) MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error {
-	commands, err := s.paid(ctx, billing.Pay{ID: invoice, Method: method, Reference: reference, At: s.Runner.Now()})
-	if err == nil {
-		_, err = s.Store.Execute(ctx, cause, commands...)
-	}
-	return err
 }
 
 // Waive withdraws an open invoice on an operator's word. The period that it bills is free.

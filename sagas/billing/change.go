@@ -76,15 +76,8 @@ const changeTries = 3
 // ChangePlan changes the plan of a subscription: once the difference is paid, or with the
 // next period if there is none to pay. A plan that is too small for what the tenant uses is
 // refused.
-func (s *Service) ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, cycle string) (err error) {
-	seen := cause.ExpectedVersions
-	for range changeTries {
-		cause.ExpectedVersions = seen
-		if err = s.tryChange(ctx, cause, subscription, plan, cycle); err == nil || seen != nil || domain.CodeOf(err) != domain.Stale {
-			return err
-		}
-	}
-	return eventstore.ErrConflict
+func (s *Service) ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, cycle string) error {
+	return s.retried(cause, func(cause domain.Metadata) error { return s.tryChange(ctx, cause, subscription, plan, cycle) })
 }
 
 func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, cycle string) error {
@@ -96,7 +89,7 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 		return domain.RefuseField("plan", "The plan is too small for what is used: "+billing.Overruns(c.over)+".")
 	}
 	ask := billing.ChangePlan{Order: subscription, To: c.to, Invoice: uuid.NewSHA1(subscription, fmt.Appendf(nil, "change/%d", c.version)), At: c.at, Terms: s.Terms}
-	commands := []domain.Command{ask}
+	commands, seen := []domain.Command{ask}, domain.Versions{}
 	if before := c.sub.Change; before != nil && before.Invoice != uuid.Nil && !c.sub.Awaits(c.to) {
 		commands = append(commands, billing.Withdraw{Invoice: before.Invoice, Reason: billing.Replaced, At: c.at})
 	}
@@ -105,10 +98,15 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 		if err != nil {
 			return err
 		}
-		commands = append(commands, issue)
+		paying, balance, err := s.paidOnIssue(ctx, issue)
+		if err != nil {
+			return err
+		}
+		commands, seen = append(append(commands, issue), paying...), balance
 	}
 	if cause.ExpectedVersions == nil { // the invoice is that of the state that was read
-		cause.ExpectedVersions = domain.Versions{ask.Stream(): c.version}
+		seen[ask.Stream()] = c.version
+		cause.ExpectedVersions = seen
 	}
 	_, err = s.Store.Execute(ctx, cause, commands...)
 	return err

@@ -57,20 +57,25 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 		}
 	}
 	commands := []domain.Command{advance}
+	var seen domain.Versions
 	if lapsing := sub.Lapsing(now); lapsing != uuid.Nil {
 		commands = append(commands, billing.Withdraw{Invoice: lapsing, Reason: billing.Lapsed, At: now})
 	}
 	if sub.Bills(now) {
-		more, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
+		more, balance, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
 		if err != nil {
 			return false, err
 		}
-		commands = append(commands, more...)
+		commands, seen = append(commands, more...), balance
 	}
 	done, err := s.Store.Execute(ctx, domain.Metadata{
 		ID: uuid.NewSHA1(id, fmt.Appendf(nil, "advance/%d", version)), Actor: "system:billing",
 		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)), // of all that comes of one renewal
+		ExpectedVersions: seen,
 	}, commands...)
+	if domain.CodeOf(err) == domain.Stale { // the balance has changed: look again
+		return true, nil
+	}
 	return err == nil && done.Position > 0, err
 }
 
@@ -81,15 +86,16 @@ func nextInvoice(s billing.Subscription) uuid.UUID {
 }
 
 // bill writes the invoice of the next period, to whom the last one was written, in the
-// language of the order. One of nothing is paid at once.
-func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, error) {
+// language of the order. One of nothing is paid at once, and so is one that the balance of
+// the tenant covers. What is told of that balance holds in the version that is returned.
+func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, domain.Versions, error) {
 	issue, taxed, err := s.issueTo(ctx, sub, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bought, err := s.Tables.For(projections.System).Order(ctx, sub.Order)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cost := taxed.Totals(sub.Price, decimal.Zero, sub.Currency, false)
 	start, end := sub.NextPeriod()
@@ -97,10 +103,11 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UU
 	issue.Lines = []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)}
 	issue.Total, issue.Subtotal, issue.Tax = cost.Total, cost.Subtotal, cost.Tax
 	if !cost.Total.IsZero() {
-		return []domain.Command{issue}, nil
+		paying, seen, err := s.paidOnIssue(ctx, issue)
+		return append([]domain.Command{issue}, paying...), seen, err
 	}
 	issue.DueAt = time.Time{}
-	return []domain.Command{issue, billing.Renew{Order: sub.Order, Invoice: issue.ID, At: now, Terms: s.Terms}}, nil
+	return []domain.Command{issue, billing.Renew{Order: sub.Order, Invoice: issue.ID, At: now, Terms: s.Terms}}, nil, nil
 }
 
 // issueTo is an invoice of a subscription to whom the last one was written, without lines,

@@ -41,10 +41,10 @@ func (n payers) tellOfChangeBill(ctx context.Context, r eventstore.RecordedEvent
 		return err
 	}
 	i, err := n.tables.For(projections.System).Invoice(ctx, e.Invoice)
-	if err != nil {
+	if err != nil || paidOnIssue(i) {
 		return err
 	}
-	bill := notice.Bill{Invoice: e.Invoice, Number: i.Number, Plan: e.PlanName, Total: i.Total, Currency: i.Currency, Day: e.DueAt}
+	bill := notice.Bill{Invoice: e.Invoice, Number: i.Number, Plan: e.PlanName, Total: toPay(i), Currency: i.Currency, Day: e.DueAt}
 	return n.tellCustomer(ctx, r, o, bill.News(notice.ChangeDue, o.Language))
 }
 

@@ -22,6 +22,7 @@ import (
 // toldOf are the events that users may be told of.
 var toldOf = []domain.Event{
 	billing.InvoiceIssued{},
+	billing.InvoicePartPaid{},
 	billing.PeriodInvoiced{},
 	billing.PaymentReminded{},
 	billing.PaymentOverdue{},

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
+	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
@@ -26,6 +28,8 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 		return n.tellOfBill(ctx, r, newsOfCharge(e), e.Invoice, e.DueAt)
 	case billing.PaymentMethodSaved:
 		return n.tellOfMethod(ctx, r, e)
+	case billing.InvoicePartPaid:
+		return n.tellOfPart(ctx, r, e)
 	case billing.PaymentReminded:
 		return n.tellOfBill(ctx, r, notice.PaymentReminder, e.Invoice, e.DueAt)
 	case billing.PaymentOverdue:
@@ -47,6 +51,35 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 		}
 	}
 	return nil
+}
+
+// tellOfPart tells that a part of an invoice is paid, and what is left.
+func (n payers) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e billing.InvoicePartPaid) error {
+	i, err := n.tables.For(projections.System).Invoice(ctx, uuid.MustParse(r.Stream.ID))
+	if err != nil {
+		return err
+	}
+	o, err := n.order(ctx, i.OrderID)
+	if err != nil {
+		return err
+	}
+	plan, err := n.planOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	bill := notice.Bill{Invoice: i.ID, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due, Currency: i.Currency, Day: domain.OrZero(i.DueAt)}
+	return n.tellCustomer(ctx, r, o, bill.News(notice.InvoicePartPaid, o.Language))
+}
+
+// paidOnIssue tells whether the balance has paid an invoice in the append that issued it.
+func paidOnIssue(i projections.Invoice) bool { return i.PaidAt != nil && i.PaidAt.Equal(i.CreatedAt) }
+
+// toPay is what news of an invoice name: the rest of an open one, else its total.
+func toPay(i projections.Invoice) decimal.Decimal {
+	if i.Status == billing.Open {
+		return i.AmountDue
+	}
+	return i.Total
 }
 
 // tellOfNewBill tells whether the invoice of the next period is charged, or has to be paid.
@@ -87,14 +120,14 @@ func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, temp
 		return err
 	}
 	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
-	if err != nil || i.Total.IsZero() {
+	if err != nil || i.Total.IsZero() || paidOnIssue(i) && template != notice.InvoicePaid {
 		return err
 	}
 	plan, err := n.planOf(ctx, o)
 	if err != nil {
 		return err
 	}
-	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: plan, Total: i.Total, Currency: i.Currency, Day: day}
+	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: plan, Total: toPay(i), Currency: i.Currency, Day: day}
 	return n.tellCustomer(ctx, r, o, bill.News(template, o.Language))
 }
 

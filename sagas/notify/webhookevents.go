@@ -40,6 +40,7 @@ var webhookEvents = map[string]webhookEvent{
 	order.Cancelled{}.EventName():             {"order.cancelled", (*publisher).aboutOrderOf, nil},
 	billing.InvoiceIssued{}.EventName():       {"invoice.created", (*publisher).aboutInvoice, nil},
 	billing.InvoicePaid{}.EventName():         {"invoice.paid", (*publisher).aboutPaidInvoice, nil},
+	billing.InvoicePartPaid{}.EventName():     {"invoice.part_paid", (*publisher).aboutPaidInvoice, nil},
 	billing.CreditNoteIssued{}.EventName():    {"credit_note.created", (*publisher).aboutCreditNote, nil},
 
 	billing.PeriodRenewed{}.EventName():         {"subscription.renewed", (*publisher).aboutSubscription, nil},

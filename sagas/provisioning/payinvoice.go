@@ -34,6 +34,7 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 		switch {
 		case last.KeptMethod != nil:
 			return order.Payable{}, errBeingCharged
+		case !last.Total.Equal(b.invoice.AmountDue): // a part was paid otherwise: the rest needs another page
 		case last.PaymentMethod == offer.Name && (p.Resumed || domain.OrZero(last.KeepFor) == p.KeepFor):
 			return s.toOpenPayment(ctx, last.ID)
 		}
@@ -107,15 +108,16 @@ func (s *Service) bill(ctx context.Context, invoice uuid.UUID) (b bill, err erro
 	return b, err
 }
 
-// paying is an order that pays a bill with a method, without an id.
+// paying is an order that pays what is due of a bill with a method, without an id.
 func (s *Service) paying(b bill, offer order.Offer) order.Place {
 	i, bought := b.invoice, b.bought
+	due := billing.Rest(billing.Sum{Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax}, i.AmountDue)
 	return order.Place{
 		Subject:  bought.Subject,
 		Customer: order.Customer{Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany, Details: bought.Details()},
-		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
+		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: due.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
 		Method: offer.Method, Test: !offer.Live, Language: bought.Language, At: s.Now().UTC(),
-		Bill: &order.Bill{Invoice: i.ID, Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax},
+		Bill: &order.Bill{Invoice: i.ID, Total: due.Total, Subtotal: due.Subtotal, Tax: due.Tax},
 	}
 }
 

@@ -1,0 +1,283 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/listing"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// What tenants have paid without a provider, and what is left of it (docs/invoices.md,
+// "Partial payments and credit").
+
+const (
+	creditPath    = prefix + "credit/"
+	movementsPath = prefix + "credit-movements/"
+)
+
+// A creditBalance is what a tenant has left in a currency.
+type creditBalance struct {
+	projections.CreditBalance
+	isOperator bool // the caller operates the installation
+
+	movements []projections.CreditMovement // on its page, the newest of them
+}
+
+// Tag changes with the balance.
+func (b *creditBalance) Tag() string {
+	return record.Tag(billing.CreditCategory, b.ID.String(), b.Version)
+}
+
+// Fields are the balance.
+func (b *creditBalance) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &b.ID).ReadOnly(),
+		field.Int("tenant", &b.Tenant).ReadOnly(),
+		field.Text("currency", &b.Currency).ReadOnly(),
+		field.Flag("test_money", &b.Test).ReadOnly().Doc("Whether no real money is meant."),
+		field.Amount("balance", &b.Balance, 16, 2).ReadOnly().Doc("What is left. The next invoice is paid from it."),
+		field.Time("created_at", &b.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &b.UpdatedAt).ReadOnly(),
+	}
+}
+
+// A creditMovement is a change of a balance.
+type creditMovement struct{ projections.CreditMovement }
+
+// Tag changes with the movement: a booking may be reversed once.
+func (m *creditMovement) Tag() string {
+	version := 1
+	if m.Reversed {
+		version = 2
+	}
+	return record.Tag("credit-movement", m.ID.String(), version)
+}
+
+// Fields are the movement.
+func (m *creditMovement) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &m.ID).ReadOnly(),
+		field.Int("tenant", &m.Tenant).ReadOnly(),
+		field.Text("currency", &m.Currency).ReadOnly(),
+		field.Flag("test_money", &m.Test).ReadOnly().Doc("Whether no real money is meant."),
+		field.Text("kind", &m.Kind).Among(projections.CreditKinds...).ReadOnly().Doc("booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. paid_out: it was paid back. reversed: a booking was wrong."),
+		field.Amount("amount", &m.Amount, 16, 2).ReadOnly().Doc("Below zero: it takes from the balance."),
+		field.Amount("balance", &m.Balance, 16, 2).ReadOnly().Doc("After it."),
+		field.NullUUID("invoice", &m.Invoice).ReadOnly().Doc("That is paid, or has given it back; null: none."),
+		field.Text("payment_method", &m.Method).ReadOnly().Doc("Of a booked payment; blank: it is none."),
+		field.Text("reference", &m.Reference).ReadOnly(),
+		field.Text("reason", &m.Reason).ReadOnly(),
+		field.NullTime("received_at", &m.Received).ReadOnly().Doc("The day on which a booked payment has arrived; null: it is none."),
+		field.Flag("reversed", &m.Reversed).ReadOnly().Doc("Whether the booking was taken back."),
+		field.Text("actor", &m.Actor).ReadOnly().Doc("Who has caused it, such as user:12 or system:billing."),
+		field.Time("created_at", &m.CreatedAt).ReadOnly(),
+	}
+}
+
+// A cashier answers about balances.
+type cashier struct{ *handlers }
+
+func (s cashier) routes() []route.Route {
+	return []route.Route{
+		listing.Pages[creditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
+		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
+		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
+			With(http.StatusOK).For(s.Superuser()).Finding(s.findBalance).
+			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
+			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
+		listing.Pages[creditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
+		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[creditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
+		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.Superuser()).
+			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
+			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
+		route.Post(movementsPath+"{id:uuid}/reverse/", "Take back a booking that was wrong", s.reverse).As("credit_movement_reverse").Of("Credit movement").
+			With(http.StatusOK).For(s.Superuser()).Finding(s.findMovement).
+			Saying("What is not left of it is taken back from open invoices that it has paid in part.").
+			Failing(http.StatusConflict, "It has paid an invoice as a whole, or was paid out (credit_used)."),
+	}
+}
+
+func creditFilters() field.Set {
+	return field.Set{
+		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
+		field.Text("currency", new(string)).Doc("Only those in this currency."),
+	}
+}
+
+func movementFilters() field.Set {
+	return append(creditFilters(),
+		field.Text("kind", new(string)).Among(projections.CreditKinds...).Doc("Only those of this kind."),
+		field.UUID("invoice", new(uuid.UUID)).Doc("Only those of this invoice."))
+}
+
+func (s cashier) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
+	rows, err := s.Scope(c).CreditBalances(ctx, l)
+	return record.Map(rows, err, func(row projections.CreditBalance) creditBalance { return creditBalance{CreditBalance: row} })
+}
+
+func (s cashier) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
+	rows, err := s.Scope(c).CreditMovements(ctx, l)
+	return record.Map(rows, err, func(row projections.CreditMovement) creditMovement { return creditMovement{row} })
+}
+
+// balance is the one that the path names.
+func (s cashier) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
+	row, err := s.Scope(c).CreditBalance(ctx, c.UUID("id"))
+	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
+}
+
+func (s cashier) findBalance(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.balance(ctx, c))
+}
+
+func (s cashier) findMovement(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := s.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	return record.Subject(&creditMovement{row}, err)
+}
+
+// A receipt is a payment that has arrived without a provider.
+type receipt struct {
+	Amount                      decimal.Decimal
+	Method, Reference, Received string
+}
+
+// Fields are what every booking asks for.
+func (p *receipt) Fields() field.Set {
+	return field.Set{
+		field.Amount("amount", &p.Amount, 14, 2).Required(),
+		field.Text("payment_method", &p.Method).Required().Among(billing.ManualMethods...),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log, and the tenant is shown it."),
+		field.Text("received_on", &p.Received).Max(10).Is(field.Plain).Default("").Doc("The day on which it has arrived, such as 2026-11-21; blank: today."),
+	}
+}
+
+// of is the booking for an account.
+func (p *receipt) of(a billing.CreditAccount, now time.Time) (billing.BookPayment, error) {
+	day := now.UTC().Truncate(24 * time.Hour)
+	if p.Received != "" {
+		var err error
+		if day, err = time.Parse(time.DateOnly, p.Received); err != nil || day.After(now) {
+			return billing.BookPayment{}, domain.RefuseField("received_on", "Enter a day that is not after today, such as 2026-11-21.")
+		}
+	}
+	return billing.BookPayment{CreditAccount: a, Amount: p.Amount, Method: p.Method, Reference: p.Reference, Received: day}, nil
+}
+
+// A bookingRequest is a payment of a tenant, or of the one that an invoice bills.
+type bookingRequest struct {
+	receipt
+	Tenant   *int64
+	Invoice  *uuid.UUID
+	Currency string
+	Test     bool
+}
+
+// Fields are the request.
+func (p *bookingRequest) Fields() field.Set {
+	return append(field.Set{
+		field.NullInt("tenant", &p.Tenant).Doc("Who has paid; null: an invoice tells."),
+		field.NullUUID("invoice", &p.Invoice).Doc("Tells tenant, currency and test_money. An older one is paid before it."),
+		field.Text("currency", &p.Currency).Max(3).Is(field.Plain).Default("").Doc("ISO 4217; blank: an invoice tells."),
+		field.Flag("test_money", &p.Test).Default(false).Doc("Whether no real money is meant."),
+	}, p.receipt.Fields()...)
+}
+
+// account is whose payment it is.
+func (s cashier) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
+	switch {
+	case p.Invoice != nil:
+		i, err := s.Scope(c).Invoice(ctx, *p.Invoice)
+		if record.IsMissing(err) {
+			err = domain.RefuseField("invoice", "There is no such invoice.")
+		}
+		return accountOf(i), err
+	case p.Tenant == nil:
+		return billing.CreditAccount{}, domain.RefuseField("tenant", "Give a tenant or an invoice.")
+	}
+	return billing.CreditAccount{Tenant: *p.Tenant, Currency: p.Currency, Test: p.Test}, nil
+}
+
+// accountOf is the balance that pays an invoice.
+func accountOf(i projections.Invoice) billing.CreditAccount {
+	return billing.CreditAccount{Tenant: i.Tenant, Currency: i.Currency, Test: billing.IsTest(i.Number)}
+}
+
+func (s cashier) book(ctx context.Context, c route.Call, p *bookingRequest) (*creditMovement, error) {
+	a, err := s.account(ctx, c, p)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.bookFor(ctx, c, a, &p.receipt)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.System().CreditMovement(ctx, id)
+	return &creditMovement{row}, err
+}
+
+func (s cashier) bookFor(ctx context.Context, c route.Call, a billing.CreditAccount, p *receipt) (uuid.UUID, error) {
+	payment, err := p.of(a, s.Now())
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return s.Subscriptions.Book(ctx, c.Cause(), payment)
+}
+
+// bookOnInvoice books a payment on the page of an invoice.
+func (s cashier) bookOnInvoice(ctx context.Context, c route.Call, i *invoice, p *receipt) error {
+	_, err := s.bookFor(ctx, c, accountOf(i.Invoice), p)
+	return err
+}
+
+// A payout is credit that went back to the customer.
+type payout struct {
+	Amount            decimal.Decimal
+	Reference, Reason string
+}
+
+// Fields are the request.
+func (p *payout) Fields() field.Set {
+	return field.Set{
+		field.Amount("amount", &p.Amount, 14, 2).Required(),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log."),
+		field.Text("reason", &p.Reason).Required().Max(500).Is(field.Plain).Doc("It stands in the log."),
+	}
+}
+
+func (s cashier) payOut(ctx context.Context, c route.Call, p *payout) (*creditBalance, error) {
+	if err := s.payOutOf(ctx, c, c.Subject.(*creditBalance), p); err != nil { //nolint:forcetypeassert // found by findBalance
+		return nil, err
+	}
+	return record.Shown(c, func() (*creditBalance, error) { return s.balance(ctx, c) })
+}
+
+func (s cashier) payOutOf(ctx context.Context, c route.Call, b *creditBalance, p *payout) error {
+	if !b.isOperator {
+		return route.NoPermission
+	}
+	return s.Subscriptions.PayCreditOut(ctx, c.CauseOf(domain.Versions{b.Account().Stream(): b.Version}), billing.PayOut{
+		CreditAccount: b.Account(), Amount: p.Amount, Reference: p.Reference, Reason: p.Reason,
+	})
+}
+
+func (s cashier) reverse(ctx context.Context, c route.Call, w *waiver) (*creditMovement, error) {
+	m := c.Subject.(*creditMovement) //nolint:forcetypeassert // found by findMovement
+	if err := s.Subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, w.Reason); err != nil {
+		return nil, err
+	}
+	return record.Shown(c, func() (*creditMovement, error) {
+		row, err := s.System().CreditMovement(ctx, m.ID)
+		return &creditMovement{row}, err
+	})
+}
