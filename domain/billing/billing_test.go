@@ -110,8 +110,11 @@ func TestASeriesIsOfTheYearInUTCAndOfItsMoney(t *testing.T) {
 
 func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, billing.EventTypes, append([]domain.Event{
-		started, ended, issued.WithNumber(1), billing.InvoicePaid{By: ana, Method: "stripe", Reference: "pi_1", At: noon}, note("re_1", "10", "8.26", "1.74").WithNumber(1),
-		made, billing.FiscalKeysDestroyed{Year: 2026, Keys: 3, At: noon},
+		started, ended, issued.WithNumber(1),
+		billing.InvoicePaid{By: ana, Method: "stripe", Reference: "pi_1", At: noon},
+		note("re_1", "10", "8.26", "1.74").WithNumber(1),
+		made,
+		billing.FiscalKeysDestroyed{Year: 2026, Keys: 3, At: noon},
 	}, append(everyMovement(), everyStep()...)...)...)
 	personal := domain.NewCatalogue(billing.EventTypes).Personal("billing.invoice_issued")
 	for _, name := range append([]string{"customer_name", "customer_email", "customer_company"}, buyer.Names...) {
