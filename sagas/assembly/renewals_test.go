@@ -305,7 +305,7 @@ func TestAFreePlanIsRenewedByItself(t *testing.T) {
 	w.eventually("the customer is told of each invoice", func() bool {
 		return w.count(`select count(*) from notifications where user_id = $1 and url like '/panel/%' and notification_type = 'billing'`, user) == 3
 	})
-	w.equal("calls to pay", w.count(`select count(*) from notifications where user_id = $1 and url like '/billing/%'`, user), 0)
+	w.equal("calls to pay", w.count(`select count(*) from notifications where user_id = $1 and url like '/billing/invoices/%'`, user), 0)
 }
 
 // Two processes that find the same deadline take one step.
