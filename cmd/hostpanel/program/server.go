@@ -25,7 +25,7 @@ func (p *Program) Server() *panel.Server {
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
 			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
-			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax, Disputed: p.Config.Policy.KeepDisputed,
+			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax, KeepDisputed: p.Config.Policy.KeepDisputed,
 			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},
 		AsOf: p.Config.AsOf, Commands: p.commands(), Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.present(), p.Keys), Limits: ratelimit.Open(p.present()), Tables: p.Tables,
