@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -50,20 +49,8 @@ func rowOfBalance(w web.Words, b projections.CreditBalance) balanceRow {
 }
 
 func (s cashier) showBalances(ctx context.Context, c route.Call) (*route.Document, error) {
-	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
-	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w)
-	found, err := s.Scope(c).CreditBalances(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]balanceRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOfBalance(w, one)
-	}
-	return s.Sheet(c, http.StatusOK, "credits", "credits_title", web.Paged(c, bar, found.Count, map[string]any{"Balances": rows}))
+	data, err := listed(ctx, c, "Balances", s.Scope(c).CreditBalances, rowOfBalance)
+	return s.listSheet(c, "credits", data, err)
 }
 
 // mostMovements is how many movements the page of a balance shows. The API has all.

@@ -54,19 +54,11 @@ func rowOfOrder(w web.Words, row projections.Order) orderRow {
 }
 
 func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
-	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w)
-	found, err := s.Scope(c).TenantOrders(ctx, asked)
+	data, err := listed(ctx, c, "Orders", s.Scope(c).TenantOrders, rowOfOrder)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]orderRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOfOrder(w, one)
-	}
+	w := web.Texts[web.Readers(c)]
 	plans, err := s.System().Plans(ctx, "")
 	if err != nil {
 		return nil, err
@@ -79,9 +71,8 @@ func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Retur
 		}
 	}
 	ways := s.Offers.For(s.testMoneyAlone())
-	d, err := s.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", web.Paged(c, bar, found.Count, map[string]any{
-		"Orders": rows, "Offers": offers, "Order": s.orderFormOf(c, plans, ways, back),
-	}))
+	data["Offers"], data["Order"] = offers, s.orderFormOf(c, plans, ways, back)
+	d, err := s.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
 	if err == nil {
 		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
 	}

@@ -61,20 +61,38 @@ func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 }
 
 func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
+	data, err := listed(ctx, c, "Invoices", s.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
+	return s.listSheet(c, "invoices", data, err)
+}
+
+// listed is what the page of a list shows: its rows under a name, its filters, and the pages
+// beside it.
+func listed[D, R any](
+	ctx context.Context, c route.Call, name string,
+	read func(context.Context, projections.Listing) (projections.Listed[D], error), rowOf func(web.Words, D) R, choices ...web.Choice,
+) (map[string]any, error) {
 	if seesNone(c) {
 		return nil, route.SeeOther(web.TenantsPath)
 	}
 	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
-	found, err := s.Scope(c).Invoices(ctx, asked)
+	asked, bar := web.Asked(c, w, choices...)
+	found, err := read(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]documentRow, len(found.Rows))
+	rows := make([]R, len(found.Rows))
 	for i, one := range found.Rows {
-		rows[i] = rowOfInvoice(w, one)
+		rows[i] = rowOf(w, one)
 	}
-	return s.Sheet(c, http.StatusOK, "invoices", "invoices_title", web.Paged(c, bar, found.Count, map[string]any{"Invoices": rows}))
+	return web.Paged(c, bar, found.Count, map[string]any{name: rows}), nil
+}
+
+// listSheet is the page of a list whose title has the name of its template.
+func (s *handlers) listSheet(c route.Call, template string, data map[string]any, err error) (*route.Document, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.Sheet(c, http.StatusOK, template, template+"_title", data)
 }
 
 // seesNone tells whether a user has to choose a tenant first.

@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -52,20 +51,8 @@ func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
 }
 
 func (s methods) showPaymentMethods(ctx context.Context, c route.Call) (*route.Document, error) {
-	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
-	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w)
-	found, err := s.Scope(c).PaymentMethods(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]paymentMethodRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOfMethod(w, one)
-	}
-	return s.Sheet(c, http.StatusOK, "payment_methods", "payment_methods_title", web.Paged(c, bar, found.Count, map[string]any{"Methods": rows}))
+	data, err := listed(ctx, c, "Methods", s.Scope(c).PaymentMethods, rowOfMethod)
+	return s.listSheet(c, "payment_methods", data, err)
 }
 
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.

@@ -38,20 +38,11 @@ func rowOfService(w web.Words, of projections.Service) serviceRow {
 }
 
 func (s served) showList(ctx context.Context, c route.Call) (*route.Document, error) {
-	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
+	read := func(ctx context.Context, l projections.Listing) (projections.Listed[projections.Service], error) {
+		return s.Scope(c).Services(ctx, l, s.KeepDisputed)
 	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
-	found, err := s.Scope(c).Services(ctx, asked, s.KeepDisputed)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]serviceRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOfService(w, one)
-	}
-	return s.Sheet(c, http.StatusOK, "services", "services_title", web.Paged(c, bar, found.Count, map[string]any{"Services": rows}))
+	data, err := listed(ctx, c, "Services", read, rowOfService, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
+	return s.listSheet(c, "services", data, err)
 }
 
 // show is the page of a service: what it costs, what it has made and what it grants.

@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
 	"hostpanel/domain/billing"
@@ -78,20 +77,11 @@ func nextOf(w web.Words, language string, sub projections.Subscription) string {
 }
 
 func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.Document, error) {
-	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
+	row := func(w web.Words, one projections.Subscription) subscriptionRow {
+		return rowOfSubscription(w, web.Readers(c), one)
 	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
-	found, err := s.Scope(c).Subscriptions(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]subscriptionRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOfSubscription(w, web.Readers(c), one)
-	}
-	return s.Sheet(c, http.StatusOK, "subscriptions", "subscriptions_title", web.Paged(c, bar, found.Count, map[string]any{"Subscriptions": rows}))
+	data, err := listed(ctx, c, "Subscriptions", s.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
+	return s.listSheet(c, "subscriptions", data, err)
 }
 
 // newestInvoices is how many invoices the page of what they bill shows.

@@ -199,6 +199,9 @@ func (s *Service) takeBack(ctx context.Context, a billing.CreditAccount, amount 
 		return nil, nil
 	}
 	open, err := s.Tables.For(projections.System).OpenInvoices(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	slices.Reverse(open)
 	for _, id := range open {
 		i, version, err := s.invoice(ctx, id)
@@ -214,7 +217,7 @@ func (s *Service) takeBack(ctx context.Context, a billing.CreditAccount, amount 
 		seen[back.Stream()] = version
 		amount = amount.Sub(part)
 	}
-	return commands, err
+	return commands, nil
 }
 
 // retried decides anew what another request has overtaken, unless the caller has named the
