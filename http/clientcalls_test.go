@@ -250,7 +250,7 @@ func (p clientProgram) begins() (all []string) {
 
 func (p clientProgram) golang() string {
 	var b strings.Builder
-	b.WriteString("package main\n\nimport (\n\t\"context\"\n\n\t\"clients/client\"\n\n\t\"github.com/oapi-codegen/runtime/types\"\n)\n\nfunc calls(ctx context.Context, panel *client.ClientWithResponses) {\n")
+	b.WriteString("// Code generated from calls.http by make clients. DO NOT EDIT.\n\npackage main\n\nimport (\n\t\"context\"\n\n\t\"clients/client\"\n\n\t\"github.com/oapi-codegen/runtime/types\"\n)\n\nfunc calls(ctx context.Context, panel *client.ClientWithResponses) {\n")
 	before := p.begins()
 	for _, c := range p {
 		name := exported(c.id)
