@@ -165,7 +165,7 @@ func TestASealIsWholeOrDidNotHappen(t *testing.T) {
 		l.add(300)
 		s.OnStage(func(stage string) {
 			if stage == stop {
-				l.sql(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
+				l.sql(`select pg_terminate_backend(pid, 10000) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
 			}
 		})
 		if n, err := s.Seal(t.Context()); err == nil || n != 0 {
