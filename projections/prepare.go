@@ -148,6 +148,11 @@ func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error)
 	defer func() {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
+		if conn.IsClosed() { // ctx ended within a statement: Postgres may not have noticed yet
+			_, _ = owner.Exec(after, `
+				select pg_terminate_backend(pid, 5000) from (select distinct pid from pg_locks where locktype = 'advisory' and pid = $1) still`, conn.PgConn().PID())
+			return
+		}
 		_, _ = conn.Exec(after, `select pg_advisory_unlock_all()`) // not some time after the connection has ended
 		_ = conn.Close(after)
 	}()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 )
@@ -38,6 +40,33 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 	}
 	if again, err := set.rebuildWith(t.Context(), l.owner, l, Options{}); err != nil || again.From != 0 {
 		t.Fatalf("%+v, %v", again, err)
+	}
+}
+
+// A rebuild that is interrupted within a statement loses its connection. Its locks are free
+// when it returns all the same.
+func TestTheLocksOfAnInterruptedRebuildAreFree(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	for range 20 {
+		ctx, stop := context.WithCancel(t.Context())
+		err := alone(ctx, l.owner, func(conn *pgx.Conn) error {
+			if err := lock(ctx, conn, "interrupted"); err != nil {
+				return err
+			}
+			go stop()
+			var err error
+			for err == nil {
+				_, err = conn.Exec(ctx, `select count(*) from generate_series(1, 100000)`)
+			}
+			return err
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		var free bool
+		if err := l.owner.QueryRow(t.Context(), `select pg_try_advisory_xact_lock(hashtext('interrupted'))`).Scan(&free); err != nil || !free {
+			t.Fatal("the lock is still held", err)
+		}
 	}
 }
 
