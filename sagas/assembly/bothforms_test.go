@@ -20,7 +20,8 @@ import (
 )
 
 // Each statement that writes for an order fails once before it is executed, and once
-// after it was committed. The order becomes active, and nothing is there twice.
+// after it was committed. The order becomes active, and nothing is there twice. What tells
+// of it comes after: each order waits for that, as it may fail as well.
 func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	t.Parallel()
 	cutter := eventstoretest.NewCutter(t, database(t), "")
@@ -29,6 +30,7 @@ func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	orders := func() {
 		n++
 		w.endures(ordering{domain: fmt.Sprintf("forms%d.example.com", n), email: fmt.Sprintf("forms%d@example.com", n)})
+		w.heard()
 	}
 	var failed []string
 	orders()
