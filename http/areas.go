@@ -102,7 +102,7 @@ func (s *Server) billing() billing.Deps {
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
-		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Lookback: s.Lookback, Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
+		OrderDetails: s.OrderDetails, Orders: s.Orders, Previews: s.Previews, OrderRuns: s.Runs, Lookback: s.Lookback, Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Rebuilds: s.Rebuilds, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
 		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency, InForce: s.InForce,
 	}

@@ -57,6 +57,7 @@ type Server struct {
 	WebhookEndpoints hosting.WebhookEndpoints
 	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
+	Previews         operations.Previews
 	Lookback         Lookback
 	Transparency     audit.Transparency
 	Packs            Packs

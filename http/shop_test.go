@@ -142,7 +142,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.provider},
-		Engine: engine.New(pool), Compute: compute.New(pool), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
+		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
 		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.owner, eventstore.Open(s.owner, catalogue, s.Keys()), names, o)
@@ -166,7 +166,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Subscriptions: s.Billing, Documents: s.Billing, Machines: s.Reconciler, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
-		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
+		OrderDetails: s.Operations, Orders: s.Panel, Previews: provisioning.Previews{Provisioner: s.Provisioner, Orders: s.orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
 		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)

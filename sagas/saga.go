@@ -167,6 +167,9 @@ type Policy struct {
 // A Definition starts the runs of one registered saga.
 type Definition[I any] struct{ *definition }
 
+// Says tells a step in the customer's words.
+func (d Definition[I]) Says(step string) string { return d.steps[step].says }
+
 // definition is a registered saga. Inputs are pointers to its input type here.
 type definition struct {
 	name, definition string

@@ -44,10 +44,12 @@ type FormChecker interface {
 	CheckForm(context.Context, EngineObject) (field.Errors, error)
 }
 
-// A Rehearser is an EngineServer that tells which calls a change of an object would make.
+// A Rehearser is an EngineServer that tells which calls would bring objects to what is
+// wanted.
 type Rehearser interface {
-	// Rehearse returns the calls in their order. It reads, and changes nothing.
-	Rehearse(context.Context, EngineObject) ([]EngineCall, error)
+	// Rehearse returns the calls in their order. It reads, and changes nothing. Objects
+	// without an id would be made, the owner before what belongs to it.
+	Rehearse(context.Context, ...EngineObject) ([]EngineCall, error)
 }
 
 // An EngineCall is a call that changes a record at the engine.
@@ -75,4 +77,10 @@ type Hypervisor interface {
 	SwitchVM(ctx context.Context, external string, on bool) error
 	// RemoveVM stops and deletes a machine. One that is gone is a success.
 	RemoveVM(ctx context.Context, external string) error
+}
+
+// A RoomTeller is a Hypervisor that tells how full it is.
+type RoomTeller interface {
+	// HasRoom tells whether a machine of this size could be made now. It reads only.
+	HasRoom(context.Context, VM) (bool, error)
 }

@@ -121,7 +121,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost := tax.Decision{Treatment: c.Tax, Rate: c.TaxRate}.Totals(c.Price, c.SetupFee, c.Currency, c.Period == Yearly)
+	cost := c.Totals()
 	var bill Bill
 	if c.Bill != nil {
 		bill, cost = *c.Bill, money.Totals{Period: c.Bill.Total, Total: c.Bill.Total, Subtotal: c.Bill.Subtotal, Tax: c.Bill.Tax}

@@ -74,7 +74,7 @@ type changePreview struct {
 	proration           *proration
 	lines               []line
 	overruns            []overrun
-	calls               []engineCall
+	calls               []record.EngineCall
 	isKnown             bool // the engine has told its calls
 	subtotal, tax, cost decimal.Decimal
 }
@@ -103,9 +103,7 @@ func previewOf(p billing.ChangePreview, calls []hosting.EngineCall) *changePrevi
 	for _, o := range p.Over {
 		shown.overruns = append(shown.overruns, overrun{o})
 	}
-	for _, call := range calls {
-		shown.calls = append(shown.calls, newEngineCall(call))
-	}
+	shown.calls = record.EngineCalls(calls)
 	return shown
 }
 
@@ -157,41 +155,6 @@ func (o *overrun) Fields() field.Set {
 		field.Text("limit", &o.Limit).ReadOnly().Doc("Such as sites."),
 		field.Int("used", &o.Used).ReadOnly(),
 		field.Int("most", &o.Most).ReadOnly(),
-	}
-}
-
-// An engineCall changes a record at the engine.
-type engineCall struct {
-	call, record string
-	changes      []engineChange
-}
-
-func newEngineCall(c hosting.EngineCall) engineCall {
-	shown := engineCall{call: c.Call, record: c.Record}
-	for _, change := range c.Changes {
-		shown.changes = append(shown.changes, engineChange{change})
-	}
-	return shown
-}
-
-// Fields are the call.
-func (c *engineCall) Fields() field.Set {
-	return field.Set{
-		field.Text("call", &c.call).ReadOnly(),
-		field.Text("record", &c.record).ReadOnly(),
-		field.Objects("changes", &c.changes),
-	}
-}
-
-// An engineChange is a field before and after a call.
-type engineChange struct{ hosting.EngineChange }
-
-// Fields are the change.
-func (c *engineChange) Fields() field.Set {
-	return field.Set{
-		field.Text("field", &c.Field).ReadOnly(),
-		field.Text("from", &c.From).ReadOnly(),
-		field.Text("to", &c.To).ReadOnly(),
 	}
 }
 

@@ -29,6 +29,7 @@ type Deps struct {
 	Sessions       Sessions
 	OrderDetails   OrderDetails
 	Orders         Orders
+	Previews       Previews
 	OrderRuns      OrderRuns
 	Lookback       Lookback
 	Packs          Packs

@@ -33,6 +33,7 @@ func (s *orders) pageRoutes() []route.Route {
 			Taking(field.Text("status", new(string)).Doc("Only orders in this status.")).
 			Taking(field.Text("hold", new(string)).Doc("Only orders that a person has to look at for this reason.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
+		s.previewPage(),
 	}, one...)
 }
 

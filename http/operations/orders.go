@@ -74,7 +74,7 @@ func (s *orders) orderFileRoutes() []route.Route {
 			Search: "order_number, customer_email, customer_name and domain", Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,
 		}, s.listOrders).As("operator_order_list"),
 		route.Get(orderPath, "An order with all that came of it", record.Found[orderDetail]).As("operator_order_read").Of("Order").Finding(s.findOrderFile),
-		s.orderStream(), s.orderMailsRoute(),
+		s.orderStream(), s.orderMailsRoute(), s.previewRoute(),
 	}, s.orderActions()...)
 }
 

@@ -151,7 +151,16 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 		return run, false, err
 	}
 	list := listFor(o)
-	job := ProvisionInput{Order: id, Type: o.ResourceType}
+	job, err := jobFor(ctx, o, list, p.deps.Store.NextIDs)
+	if err != nil {
+		return run, false, err
+	}
+	return p.provision.Start(id.String(), job, id, list...), true, nil
+}
+
+// jobFor is the job of an order, with numbers for all that it may make.
+func jobFor(ctx context.Context, o projections.Order, list []string, numbered func(ctx context.Context, names ...string) ([]int64, error)) (job ProvisionInput, err error) {
+	job = ProvisionInput{Order: o.ID, Type: o.ResourceType}
 	names := []string{}
 	var at []*int64
 	if o.OrderedBy != nil {
@@ -165,14 +174,11 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 	if slices.Contains(list, "vm") {
 		names, at = append(names, "vm"), append(at, &job.VM)
 	}
-	numbers, err := p.deps.Store.NextIDs(ctx, names...)
-	if err != nil {
-		return run, false, err
-	}
+	numbers, err := numbered(ctx, names...)
 	for i, number := range numbers {
 		*at[i] = number
 	}
-	return p.provision.Start(id.String(), job, id, list...), true, nil
+	return job, err
 }
 
 // order is all that is known of an order, personal data included.

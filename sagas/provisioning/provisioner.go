@@ -65,6 +65,11 @@ type Outside interface {
 	// ChangeCalls are the calls that a change of a record would make at the engine. Nothing
 	// is changed.
 	ChangeCalls(ctx context.Context, of hosting.Ref, change field.Values) ([]hosting.EngineCall, error)
+	// MakeCalls are the calls that would make objects, the owner first. One whose name another
+	// client has is taken. Nothing is made.
+	MakeCalls(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
+	// MachineCall is the call that would make a machine. Nothing is made.
+	MachineCall(context.Context, hosting.VM) (call hosting.EngineCall, hasRoom bool, err error)
 }
 
 // Welcome sends the customer of an order the welcome mail.

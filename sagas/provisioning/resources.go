@@ -157,9 +157,7 @@ func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (saga
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	object := clientOf(job)
-	object.Values = tenant.Fields().Values()
-	call := p.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id })
+	call := p.engineCall("tenant", job.Tenant, *clientWith(job, tenant), func(id int64) { job.Client = id })
 	if job.Site != 0 {
 		call.Free = func(ctx context.Context) error { return p.siteIsFree(ctx, siteObject(job, o)) }
 	}

@@ -3,8 +3,10 @@ package reconcile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -18,22 +20,68 @@ func (r *Reconciler) ChangeCalls(ctx context.Context, ref hosting.Ref, change fi
 	if err != nil {
 		return nil, err
 	}
+	calls, err := r.rehearsed(ctx, w.object)
+	return calls, sagas.NothingSent(err)
+}
+
+// MakeCalls are the calls that would make objects at the engine, the owner before what
+// belongs to it. An object whose name another has there is returned as taken instead; if
+// that is the first one, nothing else can be made. Nothing is made.
+func (r *Reconciler) MakeCalls(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error) {
+	var free []hosting.EngineObject
+	for i, o := range objects {
+		_, is, err := r.findOurs(ctx, o)
+		switch {
+		case errors.Is(err, errNotOurs) && i == 0:
+			return nil, objects[:1], nil
+		case errors.Is(err, errNotOurs):
+			taken = append(taken, o)
+		case err != nil:
+			return nil, nil, sagas.NothingSent(err)
+		case !is:
+			free = append(free, o)
+		}
+	}
+	calls, err = r.rehearsed(ctx, free...)
+	return calls, taken, sagas.NothingSent(err)
+}
+
+// MachineCall is the call that would make a machine. False: the hypervisor has no room for
+// it. Nothing is made.
+func (r *Reconciler) MachineCall(ctx context.Context, vm hosting.VM) (call hosting.EngineCall, hasRoom bool, err error) {
+	number := func(field string, n int64) hosting.EngineChange {
+		return hosting.EngineChange{Field: field, To: strconv.FormatInt(n, 10)}
+	}
+	call = hosting.EngineCall{Call: "create", Record: "vm " + vm.Name, Changes: []hosting.EngineChange{
+		{Field: "os", To: vm.OS}, number("cores", vm.Cores), number("memory_mb", vm.MemoryMB), number("disk_gb", vm.DiskGB), number("traffic_tb", vm.TrafficTB),
+	}}
+	hasRoom = true
+	if compute, tells := r.compute.(hosting.RoomTeller); tells {
+		hasRoom, err = compute.HasRoom(ctx, vm)
+	}
+	return call, hasRoom, sagas.NothingSent(err)
+}
+
+// rehearsed are the calls for objects in the engine's words, or in the panel's if the
+// engine does not tell its own.
+func (r *Reconciler) rehearsed(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, err error) {
 	if engine, can := r.engine.(hosting.Rehearser); can {
-		calls, err := engine.Rehearse(ctx, w.object)
-		return calls, sagas.NothingSent(err)
+		return engine.Rehearse(ctx, objects...)
 	}
-	found, is, err := r.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
-	if err != nil {
-		return nil, sagas.NothingSent(err)
+	for _, o := range objects {
+		found, is, err := r.engine.Find(ctx, o.Kind, o.Name, o.Ref)
+		if err != nil {
+			return nil, err
+		}
+		call := hosting.EngineCall{Call: "change", Record: o.Kind + " " + o.Name, Changes: otherValues(found.Values, o.Values)}
+		if !is {
+			call.Call, call.Changes = "create", allValues(o.Values)
+		}
+		if !is || len(call.Changes) > 0 {
+			calls = append(calls, call)
+		}
 	}
-	call := hosting.EngineCall{Call: "change", Record: w.object.Kind + " " + w.object.Name, Changes: otherValues(found.Values, w.object.Values)}
-	switch {
-	case !is:
-		call.Call = "create"
-	case len(call.Changes) == 0:
-		return nil, nil
-	}
-	return []hosting.EngineCall{call}, nil
+	return calls, nil
 }
 
 // wouldBe reads a resource as it would be after a change.
@@ -52,6 +100,16 @@ func (r *Reconciler) wouldBe(ctx context.Context, ref hosting.Ref, change field.
 		return w, err
 	}
 	return w, r.shape(ctx, &w)
+}
+
+// allValues are the fields of a new object that say something.
+func allValues(want field.Values) (all []hosting.EngineChange) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if value := string(want[name]); !slices.Contains([]string{`""`, "null", "[]"}, value) {
+			all = append(all, hosting.EngineChange{Field: name, To: value})
+		}
+	}
+	return all
 }
 
 // otherValues are the fields that an engine has otherwise than they are to be.

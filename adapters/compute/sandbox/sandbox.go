@@ -30,6 +30,7 @@ type Cluster struct {
 	pool    *pgxpool.Pool
 	ordered *faults.Ordered
 	boot    time.Duration
+	size    hosting.VM // memory and disk of all machines together; 0: without limit
 }
 
 // An Option changes how the hypervisor behaves.
@@ -37,6 +38,11 @@ type Option func(*Cluster)
 
 // Booting lets every machine take that long to boot; without it, no time.
 func Booting(takes time.Duration) Option { return func(c *Cluster) { c.boot = takes } }
+
+// Sized lets the hypervisor have memory and disk for so many machines and no more.
+func Sized(memoryMB, diskGB int64) Option {
+	return func(c *Cluster) { c.size = hosting.VM{MemoryMB: memoryMB, DiskGB: diskGB} }
+}
 
 // New returns the hypervisor whose machines stand in the schema sandbox_compute.
 func New(pool *pgxpool.Pool, options ...Option) *Cluster {
@@ -98,6 +104,45 @@ func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosti
 	return all, unanswered("read", err)
 }
 
+// HasRoom tells whether a machine of this size could be made now.
+func (c *Cluster) HasRoom(ctx context.Context, vm hosting.VM) (has bool, err error) {
+	err = c.ordered.Around(ctx, call(faults.Find, vm.Name), func(faults.Fault) error {
+		has, err = c.hasRoom(ctx, c.pool, vm)
+		return unanswered("read", err)
+	})
+	return has && err == nil, err
+}
+
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func (c *Cluster) hasRoom(ctx context.Context, db querier, vm hosting.VM) (has bool, err error) {
+	if c.size.MemoryMB == 0 {
+		return true, nil
+	}
+	err = db.QueryRow(ctx, `
+		select coalesce(sum(memory_mb), 0) + $1 <= $2 and coalesce(sum(disk_gb), 0) + $3 <= $4
+		from sandbox_compute.machines where gone_at > real_now()`, vm.MemoryMB, c.size.MemoryMB, vm.DiskGB, c.size.DiskGB).Scan(&has)
+	return has, err
+}
+
+// admitSize refuses a machine for which there is no room. Creations on a hypervisor with a
+// size take turns.
+func (c *Cluster) admitSize(ctx context.Context, tx pgx.Tx, vm hosting.VM) error {
+	if c.size.MemoryMB == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('sandbox_compute', 0))`); err != nil {
+		return err
+	}
+	has, err := c.hasRoom(ctx, tx, vm)
+	if err == nil && !has {
+		err = domain.Fail(domain.Permanent, "node_full", errors.New("no host has room for the machine"))
+	}
+	return err
+}
+
 // CreateVM makes and starts a machine and returns its number. Names are
 // unique; sizes that no host has are refused.
 func (c *Cluster) CreateVM(ctx context.Context, vm hosting.VM) (string, error) {
@@ -121,6 +166,9 @@ func (c *Cluster) create(ctx context.Context, vm hosting.VM, f faults.Fault) (id
 	}
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		if id, err = admit(ctx, tx, vm.Name); err != nil {
+			return err
+		}
+		if err := c.admitSize(ctx, tx, vm); err != nil {
 			return err
 		}
 		return c.insert(ctx, tx, id, vm, f)

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"errors"
 	"net/netip"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -143,6 +144,38 @@ func TestTheHypervisorHasRulesOfItsOwn(t *testing.T) {
 		wantFailure(t, err, domain.Permanent, "invalid")
 	}
 	wantCreated(t, c, "c", 0)
+}
+
+// A hypervisor with a size refuses what it has no room for, also of many creations at once,
+// and tells so before.
+func TestAFullHypervisorRefusesAndTells(t *testing.T) {
+	vm := machine("vm1", "a")
+	c := sandbox.New(pool(t), sandbox.Sized(3*vm.MemoryMB, 100*vm.DiskGB))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if _, err := c.CreateVM(t.Context(), machine("vm"+strconv.Itoa(i), "a")); err != nil {
+				wantFailure(t, err, domain.Permanent, "node_full")
+			}
+		})
+	}
+	all.Wait()
+	wantCreated(t, c, "a", 3)
+	wantRoom := func(want bool) {
+		t.Helper()
+		if has, err := c.HasRoom(t.Context(), vm); err != nil || has != want {
+			t.Errorf("room: %v, %v", has, err)
+		}
+	}
+	wantRoom(false)
+	machines, err := c.Machines(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RemoveVM(t.Context(), machines[0].External); err != nil {
+		t.Fatal(err)
+	}
+	wantRoom(true)
 }
 
 func TestOfEqualCreationsAtOnceOneSucceeds(t *testing.T) {

@@ -2,14 +2,15 @@ package ispconfig
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"hostpanel/domain/hosting"
 )
 
-// A rehearsal lets a change run without changing anything: its calls are noted, and what it
-// reads afterwards has the values that it would have written. The calls are so those of
-// the change itself.
+// A rehearsal lets changes run without changing anything: their calls are noted, and what
+// they read afterwards has the values that they would have written. The calls are so those
+// of the changes themselves. What would be made has no number yet, and counts as row 0.
 type rehearsal struct {
 	calls []hosting.EngineCall
 	rows  map[string]row // as they would be, by stem and number
@@ -24,15 +25,66 @@ func rehearsalOf(ctx context.Context) *rehearsal {
 	return r
 }
 
-// Rehearse returns the calls that [Engine.Change] would make for an object, in their order.
-func (e *Engine) Rehearse(ctx context.Context, o hosting.EngineObject) ([]hosting.EngineCall, error) {
+// Rehearse returns the calls that [Engine.Create] and [Engine.Change] would make for
+// objects, in their order.
+func (e *Engine) Rehearse(ctx context.Context, objects ...hosting.EngineObject) ([]hosting.EngineCall, error) {
 	r := &rehearsal{rows: map[string]row{}, names: map[string]string{}}
-	err := e.Change(context.WithValue(ctx, rehearsing{}, r), o)
-	return r.calls, err
+	ctx = context.WithValue(ctx, rehearsing{}, r)
+	for _, o := range objects {
+		var err error
+		if o.ID == 0 {
+			_, err = e.Create(ctx, o)
+		} else {
+			err = e.Change(ctx, o)
+		}
+		if err != nil {
+			return r.calls, err
+		}
+	}
+	return r.calls, nil
+}
+
+// unmade is the key of the row that a rehearsal would make.
+func unmade(stem string) string { return stem + " 0" }
+
+// made is the row that a rehearsal would make of a kind.
+func (r *rehearsal) made(of *resource) (have row, is bool) {
+	if r == nil {
+		return nil, false
+	}
+	have, is = r.rows[unmade(of.stems[0])]
+	return have, is
+}
+
+// noteMade keeps a call that makes a row, with what it would write but for secrets.
+func (r *rehearsal) noteMade(function, stem string, arguments members) {
+	params, _ := arguments.value("params").(members)
+	made := asRow(params)
+	r.rows[unmade(stem)] = made
+	call := hosting.EngineCall{Call: function, Record: stem}
+	i := slices.IndexFunc(resources, func(of *resource) bool { return slices.Contains(of.stems, stem) })
+	if i >= 0 && resources[i].name != nil {
+		call.Record = resources[i].kind + " " + resources[i].name(made)
+	}
+	for _, p := range params {
+		if to := stored(p.value); to != "" && (i < 0 || !resources[i].hides(p.name)) {
+			call.Changes = append(call.Changes, hosting.EngineChange{Field: p.name, To: to})
+		}
+	}
+	r.calls = append(r.calls, call)
+}
+
+// hides tells whether a column keeps a secret.
+func (r *resource) hides(name string) bool {
+	return slices.ContainsFunc(r.columns, func(c column) bool { return c.name == name && c.secret != nil })
 }
 
 // note keeps a call, with what it changes in a row that was read before.
 func (r *rehearsal) note(function string, arguments members) {
+	if stem, makes := strings.CutSuffix(function, "_add"); makes {
+		r.noteMade(function, stem, arguments)
+		return
+	}
 	id := arguments.text("primary_id")
 	if id == "" {
 		id = arguments.text("client_id")

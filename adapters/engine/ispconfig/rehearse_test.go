@@ -43,3 +43,37 @@ func TestARehearsalNamesTheCallsOfAChange(t *testing.T) {
 		t.Errorf("what is so already: %v, %v", calls, err)
 	}
 }
+
+// A rehearsal of a creation names the calls that make a client and its site. Nothing is
+// made, and no password is told.
+func TestARehearsalNamesTheCallsOfACreation(t *testing.T) {
+	w := inhabited(t)
+	client := with(tenant("t99"), "max_storage_mb", 5000)
+	site := w.object("site")
+	site.ID, site.Owner, site.Name = 0, 0, "new.example"
+	calls, err := w.engine.Rehearse(t.Context(), client, site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, c := range calls {
+		for _, change := range c.Changes {
+			told = append(told, c.Call+" of "+c.Record+": "+change.Field+" "+change.To)
+		}
+	}
+	all := strings.Join(told, "\n")
+	for _, want := range []string{"client_add of tenant t99: username t99", "client_add of tenant t99: limit_web_quota 5000", "sites_web_domain_add of site new.example: hd_quota 5000"} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "password") {
+		t.Errorf("it tells a password:\n%s", all)
+	}
+	if _, is, err := w.engine.Find(t.Context(), "site", "new.example", ""); is || err != nil {
+		t.Errorf("the site is there (%v)", err)
+	}
+	if _, is, err := w.engine.Find(t.Context(), "tenant", "t99", "t99"); is || err != nil {
+		t.Errorf("the client is there (%v)", err)
+	}
+}

@@ -23,12 +23,13 @@ import (
 
 // Orders is `hostpanel orders`.
 type Orders struct {
-	List   ordersList   `cmd:"" help:"List orders, newest first."`
-	Show   ordersShow   `cmd:"" help:"Show one order and how its setup went."`
-	Retry  ordersRetry  `cmd:"" help:"Let a failed order go on at the step where it stopped."`
-	Refund ordersRefund `cmd:"" help:"Give money back: an amount, or all that is left."`
-	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
-	Cancel ordersCancel `cmd:"" help:"Give an order up, take it back, or end its service."`
+	List    ordersList    `cmd:"" help:"List orders, newest first."`
+	Show    ordersShow    `cmd:"" help:"Show one order and how its setup went."`
+	Preview ordersPreview `cmd:"" help:"Tell what a new order would cost and do, without placing it."`
+	Retry   ordersRetry   `cmd:"" help:"Let a failed order go on at the step where it stopped."`
+	Refund  ordersRefund  `cmd:"" help:"Give money back: an amount, or all that is left."`
+	Accept  ordersAccept  `cmd:"" help:"Accept a payment that differs from what was ordered."`
+	Cancel  ordersCancel  `cmd:"" help:"Give an order up, take it back, or end its service."`
 
 	Dispute ordersDispute `cmd:"" help:"Say how a dispute stands that the provider does not tell."`
 

@@ -62,14 +62,29 @@ func asPreview(p billing.ChangePreview, calls []hosting.EngineCall) previewLine 
 	for _, l := range p.Invoice.Lines {
 		line.Lines = append(line.Lines, billed{l.Text, l.Total.StringFixed(2)})
 	}
+	line.Calls = asCalls(calls)
+	return line
+}
+
+func asCalls(calls []hosting.EngineCall) (lines []engineCall) {
 	for _, c := range calls {
 		call := engineCall{c.Call, c.Record, map[string]string{}}
 		for _, change := range c.Changes {
 			call.Changes[change.Field] = change.From + " → " + change.To
 		}
-		line.Calls = append(line.Calls, call)
+		lines = append(lines, call)
 	}
-	return line
+	return lines
+}
+
+func printCalls(c console.Console, calls []engineCall) {
+	for _, call := range calls {
+		var changes []string
+		for _, field := range slices.Sorted(maps.Keys(call.Changes)) {
+			changes = append(changes, field+" "+call.Changes[field])
+		}
+		fmt.Fprintf(c.Out, "  %s of %s: %s\n", call.Call, call.Record, strings.Join(changes, ", "))
+	}
 }
 
 // Run tells what the change costs and does, and carries it out unless only that is wanted.
@@ -83,7 +98,7 @@ func (h subscriptionsChange) Run(ctx context.Context, s config.Settings, c conso
 		if err != nil {
 			return err
 		}
-		plan, err := h.plan(ctx, p)
+		plan, err := planNamed(ctx, p, h.Plan)
 		if err != nil {
 			return err
 		}
@@ -118,14 +133,14 @@ func (h subscriptionsChange) carryOut(ctx context.Context, p *program.Program, c
 	return nil
 }
 
-// plan is the number of the plan with the slug.
-func (h subscriptionsChange) plan(ctx context.Context, p *program.Program) (int64, error) {
-	found, err := p.Tables.For(projections.System).AllPlans(ctx, projections.Listing{Limit: 1, Filters: only("slug", h.Plan)})
+// planNamed is the number of the plan with the slug.
+func planNamed(ctx context.Context, p *program.Program, slug string) (int64, error) {
+	found, err := p.Tables.For(projections.System).AllPlans(ctx, projections.Listing{Limit: 1, Filters: only("slug", slug)})
 	if err != nil {
 		return 0, err
 	}
 	if len(found.Rows) == 0 {
-		return 0, fmt.Errorf("there is no plan %s", h.Plan)
+		return 0, fmt.Errorf("there is no plan %s", slug)
 	}
 	return found.Rows[0].ID, nil
 }
@@ -142,13 +157,7 @@ func (l previewLine) print(c console.Console) {
 	if len(l.Exceeded) > 0 {
 		fmt.Fprintf(c.Out, "  too much is used: %s\n", billing.Overruns(l.Exceeded))
 	}
-	for _, call := range l.Calls {
-		var changes []string
-		for _, field := range slices.Sorted(maps.Keys(call.Changes)) {
-			changes = append(changes, field+" "+call.Changes[field])
-		}
-		fmt.Fprintf(c.Out, "  %s of %s: %s\n", call.Call, call.Record, strings.Join(changes, ", "))
-	}
+	printCalls(c, l.Calls)
 	if !l.Answers {
 		fmt.Fprintln(c.Out, "  the hosting engine does not answer, so its calls are not known")
 	}

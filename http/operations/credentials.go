@@ -9,9 +9,12 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
+
+// What operators do about the way in which a user signs in.
 
 // A linkForm says whether a link is to be mailed too.
 type linkForm struct{ Send bool }
@@ -59,4 +62,19 @@ func (s *users) makeResetLink(ctx context.Context, c route.Call, l *linkForm) (*
 // is lost with it, because it is not kept.
 func (*users) showResetLink(context.Context, route.Call, string) (route.Answer, error) {
 	return (&linkRecord{}).Fields(), nil
+}
+
+func (s *users) disableFactorRoute() route.Route {
+	return route.Post(userPath+"disable_second_factor/", "Switch off the second factor of a user who has lost it", s.disableFactor).
+		As("user_disable_second_factor").Of("User").For(s.SuperuserConfirmed()).Finding(s.findUser).With(http.StatusOK).
+		Saying("Make sure first that it is the user who asks. The password suffices then, and the recovery codes end.").
+		Failing(http.StatusConflict, "The second factor is not on (invalid_state), or others were faster.")
+}
+
+func (s *users) disableFactor(ctx context.Context, c route.Call, why *verdict) (*userRecord, error) {
+	u := c.Subject.(*userRecord) //nolint:forcetypeassert // found by findUser
+	if err := s.Accounts.DisableFactor(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID, why.Reason); err != nil {
+		return nil, err
+	}
+	return record.Shown(c, func() (*userRecord, error) { return s.userRecord(ctx, c, u.ID) })
 }
