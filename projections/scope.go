@@ -82,9 +82,14 @@ func scopeOver(r reader) Scope {
 
 // A reader asks the database on behalf of one caller.
 type reader struct {
-	pool     *pgxpool.Pool
+	pool     questioned
 	caller   Caller
 	standing *CallerCheck // that is asked for along with the first question; nil: none
+}
+
+// questioned is what questions are sent to: the database, or one transaction of it.
+type questioned interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // An asker sends questions to the database on behalf of a caller.

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/http/export"
 	"hostpanel/http/record"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -24,6 +25,8 @@ type Deps struct {
 	Jobs             Jobs
 	Lookback         web.Lookback
 	WebhookEndpoints WebhookEndpoints
+	Exports          []export.Part  // what other areas add to the data export of a tenant
+	NameServers      []string       // of zones that name none, with final dots
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
 }
