@@ -16,7 +16,6 @@ import (
 // Export is what a tenant was billed, for its data export: the records as the API shows
 // them to its administrators, and the stored documents.
 func Export(d Deps) export.Part {
-	s := &handlers{d}
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
 		err := export.Records(ctx, to, "subscriptions.json", scope.Subscriptions, func(row *projections.Subscription) field.Set {
 			return (&subscription{Subscription: *row, change: pendingOf(row.PlanChange)}).Fields()
@@ -25,7 +24,7 @@ func Export(d Deps) export.Part {
 			return err
 		}
 		err = export.Records(ctx, to, "invoices.json", scope.Invoices, func(row *projections.Invoice) field.Set {
-			to.Later(s.storing(to, row.ID, row.Number))
+			to.Later(storing(d.Documents, to, row.ID, row.Number))
 			i := invoiceFor(caller.Identity{}, *row) // not as an operator reads it
 			return i.Fields()
 		})
@@ -33,17 +32,17 @@ func Export(d Deps) export.Part {
 			return err
 		}
 		return export.Records(ctx, to, "credit-notes.json", scope.CreditNotes, func(row *projections.CreditNote) field.Set {
-			to.Later(s.storing(to, row.InvoiceID, row.Number))
+			to.Later(storing(d.Documents, to, row.InvoiceID, row.Number))
 			return (&creditNote{*row}).Fields()
 		})
 	}
 }
 
 // storing adds the stored document of an invoice or a credit note, if there is one.
-func (s *handlers) storing(to *export.Archive, invoice uuid.UUID, number string) func(context.Context) error {
+func storing(stored Documents, to *export.Archive, invoice uuid.UUID, number string) func(context.Context) error {
 	name := "invoices/" + number + ".pdf"
 	return func(ctx context.Context) error {
-		body, err := s.Documents.Document(ctx, invoice, number, "pdf")
+		body, err := stored.Document(ctx, invoice, number, "pdf")
 		switch {
 		case errors.Is(err, billing.ErrNotMade), errors.Is(err, billing.ErrDocumentErased):
 			to.Lacks(name)

@@ -69,11 +69,6 @@ func (s *Callers) System() projections.Scope { return s.deps.Tables.For(projecti
 // Reading is what a user may read.
 func (s *Callers) Reading(who Identity) projections.Scope { return s.deps.Tables.For(who.Reader()) }
 
-// Snapshot lets read see what a caller may, as it is at one moment.
-func (s *Callers) Snapshot(ctx context.Context, of projections.Caller, read func(projections.Scope) error) error {
-	return s.deps.Tables.Snapshot(ctx, of, read)
-}
-
 // Limits counts calls in sliding windows, shared by all processes.
 type Limits interface {
 	route.Limits

@@ -43,7 +43,9 @@ func (e exporter) export(ctx context.Context, c route.Call) (*route.Document, er
 	}
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findAdministered
 	of := projections.Caller{User: caller.Of(c).ID, Tenant: w.ID, Admin: true}
-	snapshot := func(ctx context.Context, read func(projections.Scope) error) error { return e.Snapshot(ctx, of, read) }
+	snapshot := func(ctx context.Context, read func(projections.Scope) error) error {
+		return e.Snapshots.Snapshot(ctx, of, read)
+	}
 	file, err := export.Make(ctx, e.Now(), specOf(w).Language, snapshot, append([]export.Part{e.recordsOf(w)}, e.Exports...)...)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,10 @@ type toPay struct {
 	At                web.Aspect // by when it has to be paid
 }
 
-func (s *pages) showExport(ctx context.Context, c route.Call) (*route.Document, error) {
+// An exportPage is that page.
+type exportPage struct{ *pages }
+
+func (s exportPage) showExport(ctx context.Context, c route.Call) (*route.Document, error) {
 	t := s.tenantKind()
 	found, _, err := t.findAdministered(ctx, c)
 	if err != nil {
@@ -44,7 +47,7 @@ func (s *pages) showExport(ctx context.Context, c route.Call) (*route.Document, 
 }
 
 // toPay are the open invoices of a tenant whose page the reader can see.
-func (s *pages) toPay(ctx context.Context, c route.Call, w web.Words, tenant int64) (open []toPay, err error) {
+func (s exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenant int64) (open []toPay, err error) {
 	if tenant != actsFor(c) {
 		return nil, nil
 	}
@@ -59,7 +62,7 @@ func (s *pages) toPay(ctx context.Context, c route.Call, w web.Words, tenant int
 
 // unlessActing leads an administrator of a tenant who acts for another one to the choice of
 // it. So does the link in a mail.
-func (s *pages) unlessActing(ctx context.Context, c route.Call, refused error) error {
+func (s exportPage) unlessActing(ctx context.Context, c route.Call, refused error) error {
 	if !errors.Is(refused, route.NoPermission) {
 		return refused
 	}

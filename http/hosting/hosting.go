@@ -25,13 +25,19 @@ type Deps struct {
 	Jobs             Jobs
 	Lookback         web.Lookback
 	WebhookEndpoints WebhookEndpoints
-	Exports          []export.Part  // what other areas add to the data export of a tenant
+	Snapshots        Snapshots      // for the data export of a tenant
+	Exports          []export.Part  // what other areas add to it
 	NameServers      []string       // of zones that name none, with final dots
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
 }
 
 type handlers struct{ Deps }
+
+// Snapshots let read see what a caller may see, as it is at one moment.
+type Snapshots interface {
+	Snapshot(ctx context.Context, of projections.Caller, read func(projections.Scope) error) error
+}
 
 // Service carries out what callers ask of hosting resources. Commands and
 // workers use the same methods.

@@ -83,7 +83,7 @@ func (x *exchange) document(d *Document) {
 		h.Set("Content-Type", d.Type)
 	}
 	if d.File != nil {
-		x.sendFile(status, d.File)
+		d.send(x, status)
 		return
 	}
 	x.send(status, d.Body)
@@ -91,16 +91,16 @@ func (x *exchange) document(d *Document) {
 
 // send writes the answer. HEAD is told how long the body would be.
 func (x *exchange) send(status int, body []byte) {
-	if !x.opens(status, int64(len(body))) {
+	if !opens(x, status, int64(len(body))) {
 		return
 	}
 	if _, err := x.w.Write(body); err != nil {
-		x.noteGone()
+		x.t.options.Log.DebugContext(x.r.Context(), "the client has gone", "request_id", x.call.RequestID)
 	}
 }
 
 // opens sends the head of an answer, and tells whether a body of this length follows.
-func (x *exchange) opens(status int, length int64) bool {
+func opens(x *exchange, status int, length int64) bool {
 	if x.call.Caller.Settle != nil {
 		panic("route: an answer to a caller who was only remembered")
 	}
@@ -110,10 +110,6 @@ func (x *exchange) opens(status int, length int64) bool {
 	x.status = status
 	x.w.WriteHeader(status)
 	return x.r.Method != http.MethodHead && length > 0
-}
-
-func (x *exchange) noteGone() {
-	x.t.options.Log.DebugContext(x.r.Context(), "the client has gone", "request_id", x.call.RequestID)
 }
 
 // isKnown tells whether the client has the answer already.

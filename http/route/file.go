@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 )
 
 // Documents that are too long for the memory are files, which are sent part by part.
@@ -19,28 +18,28 @@ func (d *Document) close() {
 	}
 }
 
-// sendFile sends a file from its beginning. A client has a while for each part, however
-// long all of it takes.
-func (x *exchange) sendFile(status int, file *os.File) {
-	length, err := file.Seek(0, io.SeekEnd)
+// send sends the file of a document from its beginning. A client has a while for each part,
+// however long all of it takes.
+func (d *Document) send(x *exchange, status int) {
+	length, err := d.File.Seek(0, io.SeekEnd)
 	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+		_, err = d.File.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		x.refuse(fmt.Errorf("read a file to send: %w", err))
 		return
 	}
-	if !x.opens(status, length) {
+	if !opens(x, status, length) {
 		return
 	}
 	to := http.NewResponseController(x.w)
 	for err == nil {
 		err = to.SetWriteDeadline(x.t.options.Now().Add(writing))
 		if err == nil || errors.Is(err, http.ErrNotSupported) {
-			_, err = io.CopyN(x.w, file, filePart)
+			_, err = io.CopyN(x.w, d.File, filePart)
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		x.noteGone()
+		x.t.options.Log.DebugContext(x.r.Context(), "the client has gone", "request_id", x.call.RequestID, "err", err.Error())
 	}
 }
