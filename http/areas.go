@@ -8,6 +8,7 @@ import (
 	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
+	"hostpanel/http/export"
 	"hostpanel/http/hosting"
 	"hostpanel/http/notifications"
 	"hostpanel/http/operations"
@@ -70,7 +71,7 @@ func (s *Server) auth() auth.Deps {
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
-		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
+		Snapshots: s.Tables, Exports: []export.Part{billing.Export(s.billing())}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
 

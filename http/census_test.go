@@ -66,6 +66,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 " + sheet, missing: none + " " + sheet, deformed: "1 x"}},
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
+		{"/panel/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
 		{"/billing/services/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},

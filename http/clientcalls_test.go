@@ -54,7 +54,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 				}
 			}
 			_, o.endless = described.Responses["200"].Content["text/event-stream"]
-			for _, media := range []string{"application/pdf", "text/csv"} {
+			for _, media := range []string{"application/pdf", "text/csv", "application/zip"} {
 				if _, is := described.Responses["200"].Content[media]; is {
 					o.isFile = true
 				}

@@ -107,10 +107,13 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
+	bill.Tenant = tenant
+	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(notice.PlanEnds, "en"), InApp: true, Mail: true, At: time.Now()})
+	last("/panel/tenants/950/export/")
 	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed, notice.PlanChanged} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.ServicesPath + invoice.String() + "/")

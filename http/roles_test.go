@@ -68,6 +68,15 @@ func administratorsInABrowser(role, object string) string {
 	return administrators(role, object)
 }
 
+// exportersInABrowser are administrators. Others are refused the tenants that they see.
+func exportersInABrowser(role, object string) string {
+	answer := administratorsInABrowser(role, object)
+	if answer == forbidden && (role != "member of A" || object != ofA) {
+		return absent
+	}
+	return answer
+}
+
 // membersWritingInABrowser act for a tenant, or operate the installation.
 func membersWritingInABrowser(role, object string) string {
 	if visitors(role, object) == toLogin {

@@ -96,6 +96,7 @@ type Settings struct {
 	Version      string
 	PublicURL    func() string  // of the panel, without a slash at the end
 	Currency     string         // of plans without a currency
+	NameServers  []string       // of DNS zones that name none, with final dots
 	Language     string         // of people, orders and widgets that name none; "": Spanish
 	EngineWait   time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers       order.Offers   // payment methods, in the order in which the API names them

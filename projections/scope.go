@@ -44,6 +44,18 @@ var System = Caller{System: true}
 // For returns what the caller may see.
 func (t *Tables) For(c Caller) Scope { return scopeOver(reader{pool: t.pool, caller: c}) }
 
+// Snapshot lets read see the tables as they are at one moment, whatever is written
+// meanwhile (isolation level repeatable read). The scope holds a connection, and ends with
+// read.
+func (t *Tables) Snapshot(ctx context.Context, c Caller, read func(Scope) error) error {
+	tx, err := t.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return fmt.Errorf("begin a snapshot: %w", eventstore.Unavailable(err))
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was written
+	return read(scopeOver(reader{pool: tx, caller: c}))
+}
+
 // A Scope reads the tables for one caller. What the caller may not see does
 // not exist: lists leave it out, and asking for it is answered like asking for
 // nothing at all. Each area of the tables has a reader of its own.
@@ -82,9 +94,14 @@ func scopeOver(r reader) Scope {
 
 // A reader asks the database on behalf of one caller.
 type reader struct {
-	pool     *pgxpool.Pool
+	pool     questioned
 	caller   Caller
 	standing *CallerCheck // that is asked for along with the first question; nil: none
+}
+
+// questioned is what questions are sent to: the database, or one transaction of it.
+type questioned interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // An asker sends questions to the database on behalf of a caller.

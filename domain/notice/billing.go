@@ -13,6 +13,7 @@ import (
 // invoice is due, until when the plan is paid for, or when it ends.
 type Bill struct {
 	Invoice  uuid.UUID
+	Tenant   int64  // that was billed
 	Number   string // of the invoice
 	Plan     string
 	Total    decimal.Decimal
@@ -22,10 +23,15 @@ type Bill struct {
 }
 
 // News is what is told of a bill, by the name of its template, such as "invoice_due". It
-// leads to the invoice.
+// leads to the invoice. The last warning leads to where the tenant's data is downloaded, and
+// from there to the invoice.
 func (b Bill) News(template, language string) Text {
+	page := InvoicePage(b.Invoice)
+	if template == PlanEnds {
+		page = ExportPage(b.Tenant)
+	}
 	return say(template, language,
-		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "rest", texts.Money(language, b.Rest, b.Currency), "day", texts.Date(language, b.Day)).At(InvoicePage(b.Invoice))
+		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "rest", texts.Money(language, b.Rest, b.Currency), "day", texts.Date(language, b.Day)).At(page)
 }
 
 // PlanNews is what is told of the plan of a service whose invoice does not matter. It leads

@@ -2,10 +2,12 @@ package notice
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/texts"
 )
 
@@ -60,6 +62,11 @@ func InvoicePage(invoice uuid.UUID) string { return InvoicesPath + invoice.Strin
 
 // ServicePage is the path of the page of a service, by its order, for its tenant.
 func ServicePage(order uuid.UUID) string { return ServicesPath + order.String() + "/" }
+
+// ExportPage is the path of the page where all data of a tenant is downloaded.
+func ExportPage(tenant int64) string {
+	return domain.PanelPath + "tenants/" + strconv.FormatInt(tenant, 10) + "/export/"
+}
 
 // OrderPage is the path of the page of an order, for operators.
 func OrderPage(order uuid.UUID) string { return OrdersPath + order.String() + "/" }

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/http/export"
 	"hostpanel/http/record"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -24,11 +25,19 @@ type Deps struct {
 	Jobs             Jobs
 	Lookback         web.Lookback
 	WebhookEndpoints WebhookEndpoints
+	Snapshots        Snapshots      // for the data export of a tenant
+	Exports          []export.Part  // what other areas add to it
+	NameServers      []string       // of zones that name none, with final dots
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
 }
 
 type handlers struct{ Deps }
+
+// Snapshots let read see what a caller may see, as it is at one moment.
+type Snapshots interface {
+	Snapshot(ctx context.Context, of projections.Caller, read func(projections.Scope) error) error
+}
 
 // Service carries out what callers ask of hosting resources. Commands and
 // workers use the same methods.

@@ -133,7 +133,7 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{
 		"Title": specOf(t).Name, "Slug": specOf(t).Slug, "States": tenantStates(w, t.row, specOf(t)), "Facts": s.tenantFacts(w, t), "Acts": acts, "Wide": true,
-		"Area": hosting.PanelPath, "Choose": web.Form{}, "UsageTitle": w["tenant_usage"],
+		"Area": hosting.PanelPath, "Choose": web.Form{}, "Export": exportOf(c, t.ID), "UsageTitle": w["tenant_usage"],
 	}
 	if actsFor(c) != t.ID {
 		data["Area"] = ""

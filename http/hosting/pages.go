@@ -69,6 +69,7 @@ func (s *pages) ownPages() []route.Route {
 			Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
 		s.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
+		web.View(exportPath, "Where all data of a tenant is downloaded", exportPage{s}.showExport).As("panel_export").Of("Tenant"),
 	}
 }
 

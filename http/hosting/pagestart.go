@@ -47,7 +47,7 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 		return nil, route.SeeOther(web.TenantsPath)
 	}
 	w := web.Texts[web.Readers(c)]
-	data := map[string]any{}
+	data := map[string]any{"Export": exportOf(c, actsFor(c))}
 	for _, part := range []struct {
 		name string
 		read func(context.Context, route.Call) (any, error)

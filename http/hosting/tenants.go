@@ -64,7 +64,7 @@ func (s *handlers) tenantRoutes() []route.Route {
 	for i := range routes {
 		routes[i] = t.shaped(routes[i])
 	}
-	return append(routes, t.statsRoute())
+	return append(routes, t.statsRoute(), s.exportRoute())
 }
 
 var tenantList = listing.Spec{
@@ -123,9 +123,19 @@ func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
 	return w, w.Tag(), nil
 }
 
-// findOwn finds a tenant for a change: to superusers any, to others the one for
-// which they act, of which they change only some fields.
+// findOwn finds a tenant for a change: one that the caller administers, unless it is
+// suspended.
 func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error) {
+	found, tag, err := t.findAdministered(ctx, c)
+	if err == nil {
+		err = t.open(ctx, caller.Of(c))
+	}
+	return found, tag, err
+}
+
+// findAdministered finds to superusers any tenant, to others the one for which they act, of
+// which they change only some fields, and its sub-tenants.
+func (t tenants) findAdministered(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := t.find(ctx, c)
 	who := caller.Of(c)
 	if err != nil || who.IsSuperuser {
@@ -133,6 +143,8 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 	}
 	w := found.(*resource) //nolint:forcetypeassert // found by find
 	switch {
+	case !who.Administers():
+		return nil, "", route.NoPermission
 	case w.row.ID == who.Tenant():
 		w.only = hosting.OwnOfTenant
 	case hosting.NumberIn(w.Spec, "parent") == who.Tenant() && w.row.RequestedFor == "":
@@ -140,7 +152,7 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 	default:
 		return nil, "", route.NoPermission
 	}
-	return w, tag, t.open(ctx, who)
+	return w, tag, nil
 }
 
 // ofSubTenants describes who else makes and changes tenants.

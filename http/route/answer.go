@@ -55,6 +55,7 @@ func (x *exchange) headers(h http.Header) {
 
 // document sends something other than a record.
 func (x *exchange) document(d *Document) {
+	defer d.close()
 	status := d.Status
 	if status == 0 {
 		status = x.route.Status
@@ -81,26 +82,34 @@ func (x *exchange) document(d *Document) {
 	if d.Type != "" {
 		h.Set("Content-Type", d.Type)
 	}
+	if d.File != nil {
+		d.send(x, status)
+		return
+	}
 	x.send(status, d.Body)
 }
 
 // send writes the answer. HEAD is told how long the body would be.
 func (x *exchange) send(status int, body []byte) {
-	if x.call.Caller.Settle != nil {
-		panic("route: an answer to a caller who was only remembered")
-	}
-	h := x.w.Header()
-	if status != http.StatusNoContent && status != http.StatusNotModified {
-		h.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	x.status = status
-	x.w.WriteHeader(status)
-	if x.r.Method == http.MethodHead || len(body) == 0 {
+	if !opens(x, status, int64(len(body))) {
 		return
 	}
 	if _, err := x.w.Write(body); err != nil {
 		x.t.options.Log.DebugContext(x.r.Context(), "the client has gone", "request_id", x.call.RequestID)
 	}
+}
+
+// opens sends the head of an answer, and tells whether a body of this length follows.
+func opens(x *exchange, status int, length int64) bool {
+	if x.call.Caller.Settle != nil {
+		panic("route: an answer to a caller who was only remembered")
+	}
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		x.w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
+	}
+	x.status = status
+	x.w.WriteHeader(status)
+	return x.r.Method != http.MethodHead && length > 0
 }
 
 // isKnown tells whether the client has the answer already.

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"net/http"
+	"os"
 )
 
 // A Document is an answer that is no record: a page, a file, or the answer to
@@ -11,8 +12,9 @@ type Document struct {
 	Status int    // zero: that of the route
 	Type   string // Content-Type
 	Body   []byte
-	ETag   string // without quotes; "": none
-	Cache  string // "": that of the route
+	File   *os.File // instead of Body: what is too long for the memory. It is closed afterwards
+	ETag   string   // without quotes; "": none
+	Cache  string   // "": that of the route
 	Header http.Header
 
 	FormAction []string // further origins that a page's forms may lead to

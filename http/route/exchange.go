@@ -312,6 +312,7 @@ func (x *exchange) serve() error {
 			err = x.settle()
 		}
 		if err != nil {
+			d.close()
 			return err
 		}
 		x.document(d)

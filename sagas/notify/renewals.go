@@ -67,7 +67,7 @@ func (n payers) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e bi
 	if err != nil {
 		return err
 	}
-	bill := notice.Bill{Invoice: i.ID, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due, Currency: i.Currency, Day: domain.OrZero(i.DueAt)}
+	bill := notice.Bill{Invoice: i.ID, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due, Currency: i.Currency, Day: domain.OrZero(i.DueAt)}
 	return n.tellCustomer(ctx, r, o, bill.News(notice.InvoicePartPaid, o.Language))
 }
 
@@ -127,7 +127,7 @@ func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, temp
 	if err != nil {
 		return err
 	}
-	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: plan, Total: toPay(i), Currency: i.Currency, Day: day}
+	bill := notice.Bill{Invoice: invoice, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: toPay(i), Currency: i.Currency, Day: day}
 	return n.tellCustomer(ctx, r, o, bill.News(template, o.Language))
 }
 

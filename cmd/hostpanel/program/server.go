@@ -24,7 +24,7 @@ func (p *Program) Server() *panel.Server {
 	s := &panel.Server{
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
-			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
+			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, NameServers: p.Config.NameServers, Language: p.Config.Language,
 			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax, KeepDisputed: p.Config.Policy.KeepDisputed,
 			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},

@@ -1,0 +1,55 @@
+package billing
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/export"
+	"hostpanel/projections"
+)
+
+// Export is what a tenant was billed, for its data export: the records as the API shows
+// them to its administrators, and the stored documents.
+func Export(d Deps) export.Part {
+	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
+		err := export.Records(ctx, to, "subscriptions.json", scope.Subscriptions, func(row *projections.Subscription) field.Set {
+			return (&subscription{Subscription: *row, change: pendingOf(row.PlanChange)}).Fields()
+		})
+		if err != nil {
+			return err
+		}
+		err = export.Records(ctx, to, "invoices.json", scope.Invoices, func(row *projections.Invoice) field.Set {
+			to.Later(storing(d.Documents, to, row.ID, row.Number))
+			i := invoiceFor(caller.Identity{}, *row) // not as an operator reads it
+			return i.Fields()
+		})
+		if err != nil {
+			return err
+		}
+		return export.Records(ctx, to, "credit-notes.json", scope.CreditNotes, func(row *projections.CreditNote) field.Set {
+			to.Later(storing(d.Documents, to, row.InvoiceID, row.Number))
+			return (&creditNote{*row}).Fields()
+		})
+	}
+}
+
+// storing adds the stored document of an invoice or a credit note, if there is one.
+func storing(stored Documents, to *export.Archive, invoice uuid.UUID, number string) func(context.Context) error {
+	name := "invoices/" + number + ".pdf"
+	return func(ctx context.Context) error {
+		body, err := stored.Document(ctx, invoice, number, "pdf")
+		switch {
+		case errors.Is(err, billing.ErrNotMade), errors.Is(err, billing.ErrDocumentErased):
+			to.Lacks(name)
+			return nil
+		case err != nil:
+			return err
+		}
+		return to.File(name, body)
+	}
+}

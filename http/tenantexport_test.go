@@ -1,0 +1,210 @@
+package http_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/web"
+)
+
+const exportOne = tenantOne + "export/"
+
+// unpacked are the files of an archive in their order, and what they hold.
+func unpacked(t *testing.T, w *httptest.ResponseRecorder) (names []string, files map[string]string) {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatal(w.Code, err, w.Body)
+	}
+	files = map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, files[f.Name] = append(names, f.Name), string(content)
+	}
+	return names, files
+}
+
+// twoTenantsWithAll gives tenants 1 and 2 a record of each kind, invoices and credit notes.
+func twoTenantsWithAll(t *testing.T) *shop {
+	t.Helper()
+	s := openShop(t).people(t)
+	for tenant := int64(1); tenant <= 2; tenant++ {
+		s.oneOfEach(t, tenant, tenant)
+		s.do(t, anEndpoint(tenant, tenant))
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: aLook.Fields().Values()})
+		s.billed(t, tenant)
+	}
+	s.documented(t)
+	return s
+}
+
+// An administrator fetches everything that the panel knows of the tenant, as the API shows
+// it, and nothing of a neighbour who has the same of everything.
+func TestAnExportHoldsAllOfATenantAndNothingOfItsNeighbour(t *testing.T) {
+	t.Parallel()
+	s := twoTenantsWithAll(t)
+	ana := bearer(s.known["ana"])
+	w := s.call("GET", exportOne, "", ana...)
+	names, files := unpacked(t, w)
+	h := w.Header()
+	if h.Get("Content-Type") != "application/zip" || h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="t1-20`) {
+		t.Error(h)
+	}
+	want := []string{"tenant.json"}
+	for _, kind := range hosting.Kinds {
+		if kind.Announced() {
+			want = append(want, kind.Collection+".json")
+		}
+		if kind.Serial {
+			want = append(want, "zones/n1.example.zone")
+		}
+	}
+	want = append(want, "webhook-endpoints.json", "subscriptions.json", "invoices.json", "credit-notes.json",
+		"invoices/INV-2026-000001.pdf", "invoices/CN-2026-000001.pdf", "README.txt")
+	if !slices.Equal(names, want) {
+		t.Errorf("%v\n%v", names, want)
+	}
+	for _, kind := range hosting.Kinds {
+		if !kind.Announced() {
+			continue
+		}
+		list := s.call("GET", "/hosting/api/rest/"+kind.Collection+"/", "", ana...).Body.String()
+		_, results, _ := strings.Cut(list, `"results":[`)
+		shown := strings.TrimSuffix(results, "]}")
+		if got := files[kind.Collection+".json"]; got != "[\n"+shown+"\n]\n" && (shown != "" || got != "[]\n") {
+			t.Errorf("%s: %s, and the API shows %s", kind.Name, got, shown)
+		}
+	}
+	if tenant := s.call("GET", tenantOne, "", ana...).Body.String() + "\n"; files["tenant.json"] != tenant {
+		t.Errorf("%s, not %s", files["tenant.json"], tenant)
+	}
+	has(t, files["zones/n1.example.zone"], "$ORIGIN n1.example.\n", "192.0.2.1\n")
+	has(t, files["README.txt"], "dns-records.json", " UTC.")
+	for name, content := range files {
+		if strings.HasSuffix(name, ".pdf") != strings.HasPrefix(content, "%PDF-") {
+			t.Errorf("%s begins with %.8q", name, content)
+		}
+		for _, foreign := range []string{"n2.example", `"tenant":2`, `"site":2`, `private_key":"`, `password":"`, `secret":"`} {
+			if strings.Contains(content, foreign) {
+				t.Errorf("%s holds %s", name, foreign)
+			}
+		}
+	}
+	head := s.call("HEAD", exportOne, "", ana...)
+	if head.Code != http.StatusOK || head.Header().Get("Content-Length") == "0" || head.Body.Len() != 0 {
+		t.Error(head.Code, head.Header())
+	}
+}
+
+func TestAnExportIsForAdministratorsAlone(t *testing.T) {
+	t.Parallel()
+	s := twoTenantsWithAll(t)
+	s.person(t, 90, "carl@example.com", false)
+	s.do(t, account.GrantMembership{User: 90, Tenant: 2, Role: account.Admin, At: time.Now()})
+	s.known["carl"] = s.token(t, 90, nil)
+	s.answers(t, "GET", exportOne, "", map[string]int{"ana": 200, "ben": 403, "carl": 404, "root": 200})
+	s.answers(t, "GET", tenantsAPI+"2/export/", "", map[string]int{"ana": 403, "carl": 200}) // ana is a member there
+	s.answers(t, "GET", tenantsAPI+"999/export/", "", map[string]int{"ana": 404, "root": 404})
+	_, files := unpacked(t, s.call("GET", exportOne, "", bearer(s.known["root"])...))
+	for name, content := range files {
+		if strings.Contains(content, "n2.example") || name == "invoices.json" && strings.Contains(content, `"reference"`) {
+			t.Errorf("an operator gets more than the tenant: %s", name)
+		}
+	}
+}
+
+// A tenant that is suspended, for whatever reason, still has its data; one that is
+// terminated does not.
+func TestAnExportCanBeHadUntilTheTenantIsTerminated(t *testing.T) {
+	t.Parallel()
+	s := twoTenantsWithAll(t)
+	s.patched(t, tenantOne, `{"status":"suspended","suspended_reason":"Nobody pays."}`)
+	_, files := unpacked(t, s.call("GET", exportOne, "", bearer(s.known["ana"])...))
+	has(t, files["tenant.json"], `"status":"suspended"`)
+	has(t, files["sites.json"], "n1.example", `"is_active":false`)
+	s.patched(t, tenantOne, `{"status":"terminated"}`)
+	s.answers(t, "GET", exportOne, "", map[string]int{"ana": 403, "root": 404})
+}
+
+// Administrators of the parent fetch the data of a sub-tenant, which is not in that of the
+// parent.
+func TestAResellerFetchesTheExportOfASubTenant(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	s.reseller(t, 3, false)
+	path, id := s.subTenant(t, "Client")
+	for site, of := range map[int64]int64{50: id, 1: 1} {
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: site}, Tenant: of, Spec: (&hosting.Site{Domain: fmt.Sprintf("n%d.example", site)}).Fields().Values()})
+	}
+	_, files := unpacked(t, s.call("GET", path+"export/", "", bearer(s.known["ana"])...))
+	has(t, files["sites.json"], "n50.example")
+	_, own := unpacked(t, s.call("GET", exportOne, "", bearer(s.known["ana"])...))
+	if strings.Contains(files["sites.json"], "n1.example") || strings.Contains(own["sites.json"], "n50.example") {
+		t.Error("parent and sub-tenant are mixed")
+	}
+	s.answers(t, "GET", path+"export/", "", map[string]int{"ben": 403, "eve": 403})
+}
+
+// A document that is not stored yet is named, and nothing else waits for it.
+func TestAnExportNamesTheDocumentsThatItLacks(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	s.billed(t, 1)
+	names, files := unpacked(t, s.call("GET", exportOne, "", bearer(s.known["ana"])...))
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".pdf") }) {
+		t.Error(names)
+	}
+	has(t, files["README.txt"], "invoices/INV-2026-000001.pdf")
+}
+
+// The page tells what is in the data and what is not, and leads to the file. A link in a
+// mail leads an administrator who acts for another tenant to the choice of this one.
+func TestThePageOfTheExportIsFoundByAdministratorsAlone(t *testing.T) {
+	t.Parallel()
+	s := twoTenantsWithAll(t)
+	own, _ := s.billed(t, 3)
+	open := s.owes(t, 1, uuid.NewSHA1(uuid.NameSpaceOID, []byte{1}))
+	const page = "/panel/tenants/1/export/"
+	b := s.visiting(t, ana)
+	has(t, b.get("/panel/").Body.String(), `<a href="`+page+`">Download all data</a>`)
+	text := b.get(page).Body.String()
+	b.isForEverybody(t, "en", text)
+	has(t, text, "Bread &amp; Co", `href="`+exportOne+`"`, "Open invoices", web.InvoicesPath+open.String()+"/", "are not in it")
+	if strings.Contains(text, own.String()) {
+		t.Error("it names an invoice of another tenant")
+	}
+	if w := b.get(exportOne); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/zip" {
+		t.Error(w.Code, w.Header())
+	}
+	member := s.visiting(t, ben)
+	if text := member.get("/panel/").Body.String(); strings.Contains(text, "/export/") {
+		t.Error("a member is shown the link")
+	}
+	for user, want := range map[int64]int{ben: http.StatusForbidden, eve: http.StatusNotFound} {
+		if w := s.visiting(t, user).get(page); w.Code != want {
+			t.Errorf("user %d: %d", user, w.Code)
+		}
+	}
+	s.do(t, account.GrantMembership{User: ana, Tenant: 2, Role: account.Admin, At: time.Now()})
+	goes(t, s.visiting(t, ana).get("/panel/tenants/2/export/"), "/panel/tenants/?next=%2Fpanel%2Ftenants%2F2%2Fexport%2F&search=Cheese")
+	has(t, s.visiting(t, root).get("/storefront/tenants/1/").Body.String(), `<a href="`+page+`">`)
+}
