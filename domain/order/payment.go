@@ -67,7 +67,8 @@ type Fetched struct {
 	State     SessionState
 	ByCapture bool // money moves only when we capture it
 	Payments  []Payment
-	Live      bool // real money
+	Saved     *SavedMethod // that was added without a payment, see [Keeper]; nil: none
+	Live      bool         // real money
 	ExpiresAt time.Time
 }
 
