@@ -121,6 +121,7 @@ type Orders interface {
 // and other payment decisions of operators.
 type Payments interface {
 	storefront.Payments
+	billing.Setups
 	operations.Payments
 }
 

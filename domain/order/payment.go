@@ -173,6 +173,7 @@ type HostedSession struct {
 	ReturnURL, CancelURL string
 	ExpiresAt            time.Time
 	Saves                bool // the customer agrees that the card is kept
+	Setup                bool // a card is added, and nothing is paid
 }
 
 // A HostedAction is a button pressed on such a page.

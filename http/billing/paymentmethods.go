@@ -56,6 +56,7 @@ func (s methods) routes() []route.Route {
 		listing.Pages[paymentMethod](paymentMethodsPath, "Saved payment methods, newest first", listing.Spec{
 			Filters: paymentMethodFilters, UUIDs: true,
 		}, s.listPaymentMethods).As("payment_method_list"),
+		s.addRoute(),
 		route.Get(paymentMethodsPath+"{id:uuid}/", "A saved payment method", record.Found[paymentMethod]).
 			As("payment_method_read").Of("Payment method").Finding(s.findPaymentMethod),
 		route.Delete(paymentMethodsPath+"{id:uuid}/", "Remove a saved payment method", s.removePaymentMethod).
