@@ -97,6 +97,7 @@ func (s *Server) billing() billing.Deps {
 	return billing.Deps{
 		Renderer: s.renderer(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
+		Setups: s.Payments, Currency: s.Settings.Currency,
 	}
 }
 

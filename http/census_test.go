@@ -233,7 +233,7 @@ var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
 	"/account/notifications/": "notice_read", "/account/preferences/": "preferences", "/account/sessions/": "session_end",
 	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
-	"/storefront/read-tables/": "rebuild", "/billing/orders/": "order_service",
+	"/storefront/read-tables/": "rebuild", "/billing/orders/": "order_service", "/billing/payment-methods/": "add_method",
 }
 
 // visit makes a call with a browser, in a new session.

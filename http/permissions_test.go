@@ -89,7 +89,7 @@ var rights = []right{
 	{path: "/billing/credit/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/subscriptions/", may: visitors},
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
-	{path: "/billing/payment-methods/", may: visitors},
+	{path: "/billing/payment-methods/", may: visitors, write: administratorsInABrowser},
 	{path: "/billing/payment-methods/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/subscriptions/{id:uuid}/change/", may: administratorsInABrowser},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},

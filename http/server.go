@@ -123,6 +123,7 @@ type Orders interface {
 // and other payment decisions of operators.
 type Payments interface {
 	storefront.Payments
+	billing.Setups
 	operations.Payments
 }
 

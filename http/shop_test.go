@@ -53,7 +53,7 @@ func offers() order.Offers {
 	method := func(name string) order.Method {
 		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies(), Label: order.Label{EN: "By " + name, ES: "Por " + name}}
 	}
-	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true, Saves: true, Host: "panel.example"}}
+	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"}}
 }
 
 // A shop is the whole panel on a private database: log, read tables, sagas,

@@ -130,7 +130,8 @@ var subscriptions = New("billing", `
 		brand      text   not null,
 		last4      text   not null,
 		expires    text   not null, -- 2029-03
-		order_id   uuid   not null, -- with which the person agreed
+		order_id   uuid,            -- with which the person agreed; null: with a setup
+		setup_id   uuid,            -- by which it was added without a payment
 		end_reason text   not null default '',
 		created_at timestamptz not null,
 		updated_at timestamptz not null,
@@ -201,7 +202,8 @@ var subscriptions = New("billing", `
 			{"brand", e.Brand},
 			{"last4", e.Last4},
 			{"expires", e.Expires},
-			{"order_id", e.Order},
+			{"order_id", domain.OrNull(e.Order)},
+			{"setup_id", domain.OrNull(e.Setup)},
 			{"created_at", e.At},
 			{"updated_at", e.At},
 			{"version", at.Version},

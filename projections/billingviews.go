@@ -114,14 +114,15 @@ type PaymentMethod struct {
 	Kind      string // such as card
 	Brand     string
 	Last4     string
-	Expires   string    // "2029-03"
-	OrderID   uuid.UUID // with which the person agreed
+	Expires   string     // "2029-03"
+	OrderID   *uuid.UUID // with which the person agreed; nil: with a setup
+	SetupID   *uuid.UUID // by which it was added without a payment
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Version   int
 }
 
-const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id, m.created_at, m.updated_at, m.version`
+const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id, m.setup_id, m.created_at, m.updated_at, m.version`
 
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
 	s.period_start, s.period_end, s.due_at, s.suspended_at, s.saved_method, s.next_at, s.end_reason,
@@ -144,7 +145,7 @@ var (
 	}
 	paymentMethodsBy = listedBy{
 		columns: paymentMethodColumns, from: "payment_methods m", id: "m.id", key: "id",
-		fields: with(fieldsOf("m", "tenant", "provider"), "order", "m.order_id"),
+		fields: with(fieldsOf("m", "tenant", "provider"), "order", "m.order_id", "setup", "m.setup_id"),
 	}
 	creditNotesBy = listedBy{
 		columns: creditNoteColumns, from: "credit_notes n", id: "n.id", key: "id",

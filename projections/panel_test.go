@@ -84,6 +84,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(p.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(p.Store, billing.PaymentMethodCategory, billing.PaymentMethods)
+	eventstore.Serve(p.Store, billing.MethodSetupCategory, billing.MethodSetups)
 	eventstore.Serve(p.Store, billing.CreditCategory, billing.Balances)
 	eventstore.Serve(p.Store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Journal(p.Store, billing.FiscalYearCategory, billing.FiscalYears)

@@ -160,7 +160,7 @@ func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error)
 }
 
 // All are the read tables of the program, a file each.
-var All = Set{plans, widgets, apiKeys, users, orders, names, resources, operations, subscriptions, credit, notifications, incidents, webhooks}
+var All = Set{plans, widgets, apiKeys, users, orders, names, resources, operations, subscriptions, methodSetups, credit, notifications, incidents, webhooks}
 
 // A State tells operators how a read table stands. A live one changes with the
 // log, so its position is always that of the head.

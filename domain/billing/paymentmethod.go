@@ -61,7 +61,8 @@ type (
 	// A KeptMethod is what is known of a payment method.
 	KeptMethod struct {
 		SubjectID                   uuid.UUID // the person who agreed
-		Order                       uuid.UUID // that was paid with it, and with which the person agreed
+		Order                       uuid.UUID // that was paid with it, and with which the person agreed; zero: none was
+		Setup                       uuid.UUID // by which it was added without a payment; zero: it was paid with
 		Provider                    string
 		Customer, Token             string // the provider's ids
 		Kind, Brand, Last4, Expires string // such as card, visa, 4242, 2029-03
@@ -75,8 +76,9 @@ type (
 	// PaymentMethodSaved: the provider keeps the method for renewals.
 	PaymentMethodSaved struct {
 		Tenant    int64     `json:"tenant"`
-		SubjectID uuid.UUID `json:"subject"` // the person who agreed
-		Order     uuid.UUID `json:"order"`   // with which the person agreed
+		SubjectID uuid.UUID `json:"subject"`        // the person who agreed
+		Order     uuid.UUID `json:"order,omitzero"` // with which the person agreed; zero: with a setup
+		Setup     uuid.UUID `json:"setup,omitzero"` // likewise
 		Provider  string    `json:"provider"`
 		Customer  string    `json:"customer,omitempty"`
 		Token     string    `json:"token"`
@@ -122,7 +124,7 @@ func (c SaveMethod) decide(m PaymentMethod) ([]PaymentMethodEvent, error) {
 	}
 	k := c.Kept
 	return []PaymentMethodEvent{PaymentMethodSaved{
-		Tenant: c.Tenant, SubjectID: k.SubjectID, Order: k.Order, Provider: k.Provider, Customer: k.Customer, Token: k.Token,
+		Tenant: c.Tenant, SubjectID: k.SubjectID, Order: k.Order, Setup: k.Setup, Provider: k.Provider, Customer: k.Customer, Token: k.Token,
 		Kind: k.Kind, Brand: k.Brand, Last4: k.Last4, Expires: k.Expires, At: c.At,
 	}}, nil
 }

@@ -53,6 +53,7 @@ type Offer struct {
 	Configured bool
 	Live       bool   // whether its money is real
 	Saves      bool   // whether it keeps payment methods for renewals
+	Keeps      bool   // whether it keeps them without a payment, too
 	Host       string // of its payment pages, as in a URL
 }
 

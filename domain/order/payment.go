@@ -67,7 +67,8 @@ type Fetched struct {
 	State     SessionState
 	ByCapture bool // money moves only when we capture it
 	Payments  []Payment
-	Live      bool // real money
+	Saved     *SavedMethod // that was added without a payment, see [Keeper]; nil: none
+	Live      bool         // real money
 	ExpiresAt time.Time
 }
 
@@ -172,6 +173,7 @@ type HostedSession struct {
 	ReturnURL, CancelURL string
 	ExpiresAt            time.Time
 	Saves                bool // the customer agrees that the card is kept
+	Setup                bool // a card is added, and nothing is paid
 }
 
 // A HostedAction is a button pressed on such a page.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/wording"
 )
 
@@ -39,6 +40,19 @@ type Saver interface {
 	// Forget removes a method at the provider. One that is gone already is a success.
 	Forget(context.Context, SavedMethod) error
 }
+
+// A Keeper is a provider that also keeps a payment method without a payment.
+//
+// OpenSetup opens a page on which the customer adds a method and pays nothing. The same
+// effect key answers with the same session, and ExpireSession ends it. Fetch finds it with
+// our reference, and complete with Saved once the provider keeps the method.
+type Keeper interface {
+	Saver
+	OpenSetup(context.Context, Checkout) (Session, error)
+}
+
+// ErrKeepsNone refuses the setup of a payment method at a provider that cannot do it.
+var ErrKeepsNone = domain.RefuseField("payment_method", "This provider keeps no payment method without a payment.")
 
 // Codes of refused charges that mean more than "try again". All others are the provider's
 // own, such as insufficient_funds.

@@ -47,15 +47,24 @@ func (c OpenSession) decide(o Order) ([]Event, error) {
 // acceptable tells whether the session can be used. One that charges a kept method has no
 // page.
 func (c OpenSession) acceptable(o Order) bool {
-	u, err := url.Parse(c.Session.URL)
-	if err != nil || c.Session.ID == "" || !c.Session.ExpiresAt.After(c.At) {
+	if o.Charges() {
+		return c.Session.isOpen(c.At) && c.Session.URL == ""
+	}
+	return c.Session.LeadsTo(c.Host, c.At)
+}
+
+// isOpen tells whether a session can still be finished.
+func (s Session) isOpen(at time.Time) bool { return s.ID != "" && s.ExpiresAt.After(at) }
+
+// LeadsTo tells whether a session has a page on the provider's own host that customers may
+// be sent to.
+func (s Session) LeadsTo(host string, at time.Time) bool {
+	u, err := url.Parse(s.URL)
+	if err != nil || !s.isOpen(at) {
 		return false
 	}
-	if o.Charges() {
-		return c.Session.URL == ""
-	}
 	safe := u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname())
-	return safe && u.User == nil && u.Host != "" && u.Host == c.Host
+	return safe && u.User == nil && u.Host != "" && u.Host == host
 }
 
 func loopback(host string) bool {

@@ -25,6 +25,8 @@ type Deps struct {
 	*web.Renderer
 	Orders        Orders
 	Subscriptions Subscriptions
+	Setups        Setups
+	Currency      string // in which members usually pay
 	Documents     Documents
 	Machines      Machines
 	Lookback      web.Lookback
@@ -72,6 +74,15 @@ type Subscriptions interface {
 	ChooseMethod(ctx context.Context, cause domain.Metadata, subscription, method uuid.UUID) error
 	// RemoveMethod ends a saved payment method.
 	RemoveMethod(ctx context.Context, cause domain.Metadata, method uuid.UUID) error
+}
+
+// Setups send members of tenants to pages on which payment methods are added.
+type Setups interface {
+	// SetUpMethod answers with the setup of the page. If the provider opens none, the error
+	// has the reason "payment_provider_unavailable".
+	SetUpMethod(ctx context.Context, cause func() domain.Metadata, asked billing.AskedSetup) (uuid.UUID, error)
+	// Hint asks to look soon at what was opened at a provider.
+	Hint(ctx context.Context, id uuid.UUID, reason string) error
 }
 
 const (

@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/google/uuid"
 
@@ -27,9 +28,13 @@ func (s methods) pages() []route.Route {
 		}},
 	}.Routes(path, "payment_method", "Payment method", "A saved payment method", "Remove a saved payment method")
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	adding := web.FormPage{Forms: map[string]web.FormHandler{addMethod: s.addByForm}, Show: s.showPaymentMethods}
 	return append([]route.Route{
-		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", s.showPaymentMethods).As("payment_methods_page").
-			Taking(field.Int("page", new(int64)).Doc("Which page of the payment methods, from 1 on.")),
+		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page").
+			Taking(field.Int("page", new(int64)).Doc("Which page of the payment methods, from 1 on.")).
+			Taking(field.UUID("setup", new(uuid.UUID)).Doc("The setup of a payment method, from whose page the reader comes back.")),
+		s.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)).
+			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}, pages...)
 }
 
@@ -50,9 +55,22 @@ func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
 	return row
 }
 
-func (s methods) showPaymentMethods(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s methods) showPaymentMethods(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	said, err := s.cameBack(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	data, err := listed(ctx, c, "Methods", s.Scope(c).PaymentMethods, rowOfMethod)
-	return s.listSheet(c, "payment_methods", data, err)
+	if err != nil {
+		return nil, err
+	}
+	ways := s.waysToKeep()
+	data["Said"], data["Add"] = said, s.addFormOf(c, ways, back)
+	d, err := s.Sheet(c, back.StatusOf(), "payment_methods", "payment_methods_title", data)
+	if err == nil {
+		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+	}
+	return d, err
 }
 
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.

@@ -41,7 +41,8 @@ func (m *paymentMethod) Fields() field.Set {
 		field.Text("brand", &m.Brand).ReadOnly().Doc("Such as visa; blank: it has none. All of a method is blank once its owner is erased."),
 		field.Text("last4", &m.Last4).ReadOnly().Doc("Its last digits; blank: it has none."),
 		field.Text("expires", &m.Expires).ReadOnly().Doc("Its last month, such as 2029-03; blank: it does not expire."),
-		field.UUID("order", &m.OrderID).ReadOnly().Doc("With which its owner agreed that it is kept."),
+		field.NullUUID("order", &m.OrderID).ReadOnly().Doc("With which its owner agreed that it is kept; null: without a payment."),
+		field.NullUUID("setup", &m.SetupID).ReadOnly().Doc("By which it was added without a payment; null: it was paid with."),
 		field.Time("created_at", &m.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &m.UpdatedAt).ReadOnly(),
 	}
@@ -55,6 +56,7 @@ func (s methods) routes() []route.Route {
 		listing.Pages[paymentMethod](paymentMethodsPath, "Saved payment methods, newest first", listing.Spec{
 			Filters: paymentMethodFilters, UUIDs: true,
 		}, s.listPaymentMethods).As("payment_method_list"),
+		s.addRoute(),
 		route.Get(paymentMethodsPath+"{id:uuid}/", "A saved payment method", record.Found[paymentMethod]).
 			As("payment_method_read").Of("Payment method").Finding(s.findPaymentMethod),
 		route.Delete(paymentMethodsPath+"{id:uuid}/", "Remove a saved payment method", s.removePaymentMethod).
@@ -67,6 +69,7 @@ func paymentMethodFilters() field.Set {
 	return field.Set{
 		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
 		field.UUID("order", new(uuid.UUID)).Doc("Only the one that was saved with this order."),
+		field.UUID("setup", new(uuid.UUID)).Doc("Only the one that was added by this setup."),
 	}
 }
 

@@ -136,8 +136,12 @@ func (s *handlers) hostedPage(ctx context.Context, c route.Call, status int, ses
 	if !isOpen {
 		message = web.Texts[language][whyClosed(session)]
 	}
+	title := web.Texts[language]["test_title"]
+	if session.Number != "" { // what pays nothing has none
+		title += " · " + session.Number
+	}
 	d, err := web.Page(status, "checkout", language, map[string]any{
-		"Title":   web.Texts[language]["test_title"] + " · " + session.Number,
+		"Title":   title,
 		"Session": session, "Amount": web.Texts[language].Minor(session.Minor, session.Currency), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
 	})
 	if err != nil {
@@ -151,6 +155,8 @@ func whyClosed(session order.HostedSession) string {
 	switch {
 	case session.State != order.SessionComplete:
 		return "expired"
+	case session.Setup:
+		return "test_added"
 	case session.Payment == order.StatePaid:
 		return "completed"
 	}

@@ -102,6 +102,7 @@ func (w *offeredWidget) Fields() field.Set {
 type offeredMethod struct {
 	name  string
 	label order.Label
+	saves bool
 }
 
 // Fields are the method.
@@ -109,13 +110,14 @@ func (m *offeredMethod) Fields() field.Set {
 	return field.Set{
 		field.Text("name", &m.name),
 		field.Within("label", true, func() field.Set { return field.Set{field.Text("en", &m.label.EN), field.Text("es", &m.label.ES)} }),
+		field.Flag("saves", &m.saves).ReadOnly().Doc("Whether its provider keeps payment methods for renewals. A form may ask for save_payment_method then."),
 	}
 }
 
 func methodsOf(offers order.Offers) []offeredMethod {
 	all := make([]offeredMethod, len(offers))
 	for i, o := range offers {
-		all[i] = offeredMethod{o.Name, o.Label}
+		all[i] = offeredMethod{o.Name, o.Label, o.Saves}
 	}
 	return all
 }

@@ -33,6 +33,7 @@ func Serve(s *eventstore.Store) {
 	eventstore.Journal(s, billing.FiscalYearCategory, billing.FiscalYears)
 	eventstore.Serve(s, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(s, billing.PaymentMethodCategory, billing.PaymentMethods)
+	eventstore.Serve(s, billing.MethodSetupCategory, billing.MethodSetups)
 	eventstore.Serve(s, billing.CreditCategory, billing.Balances)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(s, kind.Name, hosting.Decider)

@@ -141,6 +141,9 @@ func (s *Service) methodRemoved(ctx context.Context, r eventstore.RecordedEvent)
 // removeMethodsOf ends the payment methods of people who were erased, or have left a
 // tenant; tenant 0: those in all tenants.
 func (s *Service) removeMethodsOf(ctx context.Context, r eventstore.RecordedEvent, reason string, tenant int64, subjects ...uuid.UUID) error {
+	if err := s.endSetupsOf(ctx, r, reason, tenant, subjects...); err != nil {
+		return err
+	}
 	methods, err := s.Tables.For(projections.System).PaymentMethodsOf(ctx, tenant, subjects...)
 	var commands []domain.Command
 	for _, m := range methods {
@@ -150,6 +153,20 @@ func (s *Service) removeMethodsOf(ctx context.Context, r eventstore.RecordedEven
 		return err
 	}
 	return s.follow(ctx, r, "remove methods", commands...)
+}
+
+// endSetupsOf ends what the same people have begun to add. It comes first: what was saved
+// by then is among the methods that end.
+func (s *Service) endSetupsOf(ctx context.Context, r eventstore.RecordedEvent, reason string, tenant int64, subjects ...uuid.UUID) error {
+	open, err := s.Tables.For(projections.System).OpenMethodSetupsOf(ctx, tenant, subjects...)
+	var commands []domain.Command
+	for _, m := range open {
+		commands = append(commands, billing.EndSetup{ID: m.ID, Reason: reason, At: s.Runner.Now()})
+	}
+	if err != nil || len(commands) == 0 {
+		return err
+	}
+	return s.follow(ctx, r, "end setups", commands...)
 }
 
 // leftTenant ends the payment methods of a user who has left a tenant. One whose address

@@ -63,9 +63,19 @@ func (s *Service) withoutSession(ctx context.Context, c check, timeline paymentT
 	return nil, err
 }
 
-// A ForgetInput names a saved payment method that its provider keeps no longer.
+// A ForgetInput names a payment method that its provider keeps no longer: a saved one, or
+// what a setup has discarded.
 type ForgetInput struct {
 	Method uuid.UUID `json:"method"`
+	Setup  uuid.UUID `json:"setup,omitzero"`
+}
+
+// key is that of the call which removes the method.
+func (in ForgetInput) key() string {
+	if in.Setup != uuid.Nil {
+		return "method_setup/" + in.Setup.String() + "/forget"
+	}
+	return "payment_method/" + in.Method.String() + "/forget"
 }
 
 // forgetting removes payment methods at their providers.
@@ -76,7 +86,7 @@ func (s forgetting) register() sagas.Definition[ForgetInput] {
 	return sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
 		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.refundPolicy(), Queue: forgetQueue,
 		Effect: &sagas.Effect[ForgetInput]{
-			Key:     func(in ForgetInput) string { return "payment_method/" + in.Method.String() + "/forget" },
+			Key:     ForgetInput.key,
 			Prepare: s.call, Lasting: true,
 		},
 	}}})
@@ -86,7 +96,7 @@ func (s forgetting) register() sagas.Definition[ForgetInput] {
 const forgetQueue = "payments:forget"
 
 func (s forgetting) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
-	m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
+	m, err := s.forgotten(ctx, *in)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -99,9 +109,26 @@ func (s forgetting) call(ctx context.Context, in *ForgetInput) (sagas.Call, erro
 		return sagas.Call{}, errKeepsNone
 	}
 	return sagas.Call{
-		Request: map[string]any{"method": in.Method, "provider": m.Provider}, Repeatable: true,
+		Request: in.request(m.Provider), Repeatable: true,
 		Do: func(ctx context.Context) (sagas.Result, error) { return sagas.Result{}, saver.Forget(ctx, savedOf(m)) },
 	}, nil
+}
+
+func (in ForgetInput) request(provider string) map[string]any {
+	if in.Setup != uuid.Nil {
+		return map[string]any{"setup": in.Setup, "provider": provider}
+	}
+	return map[string]any{"method": in.Method, "provider": provider}
+}
+
+// forgotten is the method that the provider is to forget.
+func (s forgetting) forgotten(ctx context.Context, in ForgetInput) (billing.PaymentMethod, error) {
+	if in.Setup == uuid.Nil {
+		m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
+		return m, err
+	}
+	m, _, err := eventstore.Fold(ctx, s.store, billing.MethodSetups, billing.MethodSetupStream(in.Setup))
+	return billing.PaymentMethod{Provider: m.Provider, Customer: m.Customer, Token: m.Token, Kind: m.Kind}, err
 }
 
 func savedOf(m billing.PaymentMethod) order.SavedMethod {

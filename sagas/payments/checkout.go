@@ -45,7 +45,7 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 	if err := s.runner.KeepRecovery(ctx); err != nil {
 		return order.Session{}, err
 	}
-	generation, err := s.intendSession(ctx, o)
+	generation, err := s.intendSession(ctx, openingOf(o))
 	if err != nil {
 		return order.Session{}, err
 	}
@@ -56,7 +56,7 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 	if err != nil {
 		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
-	session, err := s.askForSession(ctx, p, checkout)
+	session, err := s.askForSession(ctx, p.OpenSession, checkout)
 	if err != nil {
 		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
@@ -97,35 +97,47 @@ func (s *Service) checkoutOf(ctx context.Context, p order.Provider, o projection
 	}, err
 }
 
+// An opening is what a session is opened for: an order, or the setup of a payment method.
+type opening struct {
+	id       uuid.UUID
+	provider string
+	begun    time.Time
+	request  map[string]any // what is asked for
+}
+
+func openingOf(o projections.Order) opening {
+	return opening{o.ID, o.PaymentMethod, o.CreatedAt, map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}}
+}
+
 // intendSession records in the ledger, before the call, that a session may be
 // opened, and that the order is watched. It returns the generation of the
 // idempotency key. A key without an answer is not used again: the provider may
 // repeat its failure for a day. A session that was opened under it all the same
 // cannot be paid, because no customer got its page (rules T4, S-6). The
 // generation is 0 if a session has been opened meanwhile.
-func (s *Service) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
-	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
-	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(request))
+func (s *Service) intendSession(ctx context.Context, o opening) (generation int, err error) {
+	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(o.request))
 	err = s.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
 		where `+sagas.SameRequest("$3", "$5")+` and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		sagas.EffectKey(o.ID, "session"), o.ID, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
+		sagas.EffectKey(o.id, "session"), o.id, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
 	case err != nil:
 		return 0, sagas.SQLError(err, "intend a session")
 	}
-	return generation, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt.Add(s.times.PendingTTL))
+	return generation, s.watchPending(ctx, o.id, o.provider, o.begun.Add(s.times.PendingTTL))
 }
 
 // sessionTries is how often a session is asked for in one request.
 const sessionTries = 2
 
-func (s *Service) askForSession(ctx context.Context, p order.Provider, c order.Checkout) (session order.Session, err error) {
+// askForSession asks a provider by open for the page of a checkout.
+func (s *Service) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
@@ -133,7 +145,7 @@ func (s *Service) askForSession(ctx context.Context, p order.Provider, c order.C
 			sagas.Pausing(ctx, s.times.SessionPause, nil)
 		}
 		call, done := context.WithTimeout(ctx, s.times.SessionCall)
-		session, err = p.OpenSession(call, c)
+		session, err = open(call, c)
 		done()
 		if err == nil || domain.ClassOf(err) == domain.Permanent || ctx.Err() != nil {
 			return session, err
@@ -146,13 +158,17 @@ func (s *Service) sessionFailed(ctx context.Context, o projections.Order, failur
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
 	defer cancel()
 	s.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
-	row := eventstore.TxStatement{
-		Key: "effect/" + sagas.EffectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
-		Args: []any{sagas.EffectKey(o.ID, "session"), string(ledgerState(failure))}, WantRows: eventstore.AnyRows,
-	}
 	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.runner.Now()}
-	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{row}, fail)
+	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{unopened(o.ID, failure)}, fail)
 	return errors.Join(domain.Fail(domain.ClassOf(failure), sagas.CodeOf(failure), errProviderAway), err)
+}
+
+// unopened records in the ledger what is known of a session after a call that failed.
+func unopened(id uuid.UUID, failure error) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "effect/" + sagas.EffectKey(id, "session"), SQL: `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
+		Args: []any{sagas.EffectKey(id, "session"), string(ledgerState(failure))}, WantRows: eventstore.AnyRows,
+	}
 }
 
 // ledgerState is the state of an effect after a call that failed.
@@ -166,26 +182,7 @@ func ledgerState(failure error) sagas.EffectState {
 // keepSession records the session in the order and makes its first check due
 // later. Webhooks about it that came earlier are matched again (rule I-11).
 func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
-	key := sagas.EffectKey(o.ID, "session")
-	rows := []eventstore.TxStatement{
-		{
-			Key:  "effect/" + key,
-			SQL:  `update effect set state = 'confirmed', external_id = $2, updated_at = real_now() where key = $1`,
-			Args: []any{key, session.ID}, WantRows: 1,
-		},
-		{
-			Key: "payment_watch/" + o.ID.String(),
-			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = business_now() + $3::interval, wakes = wakes + 1
-				where order_id = $1`,
-			Args: []any{o.ID, session.ID, s.times.firstCheck(o)}, WantRows: 1,
-		},
-		{
-			Key: "webhook_inbox/" + o.ID.String(),
-			SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now()
-				where state = 'unmatched' and provider = $1 and (object_ref = $2 or order_id = $3)`,
-			Args: []any{p.Name(), session.ID, o.ID}, WantRows: eventstore.AnyRows,
-		},
-	}
+	rows := openedRows(o.ID, p.Name(), session.ID, s.times.firstCheck(o))
 	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.runner.Now()}
 	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
 	if err != nil {
@@ -197,6 +194,31 @@ func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.
 		s.runner.Wake(watchQueue)
 	}
 	return nil
+}
+
+// openedRows confirm a session in the ledger, and make its first check due after a while.
+// Webhooks about it that came earlier are matched again.
+func openedRows(id uuid.UUID, provider, session string, first time.Duration) []eventstore.TxStatement {
+	key := sagas.EffectKey(id, "session")
+	return []eventstore.TxStatement{
+		{
+			Key:  "effect/" + key,
+			SQL:  `update effect set state = 'confirmed', external_id = $2, updated_at = real_now() where key = $1`,
+			Args: []any{key, session}, WantRows: 1,
+		},
+		{
+			Key: "payment_watch/" + id.String(),
+			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = business_now() + $3::interval, wakes = wakes + 1
+				where order_id = $1`,
+			Args: []any{id, session, first}, WantRows: 1,
+		},
+		{
+			Key: "webhook_inbox/" + id.String(),
+			SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now()
+				where state = 'unmatched' and provider = $1 and (object_ref = $2 or order_id = $3)`,
+			Args: []any{provider, session, id}, WantRows: eventstore.AnyRows,
+		},
+	}
 }
 
 // firstCheck is the time until a session is looked at. That of one without a page leads to

@@ -31,14 +31,7 @@ func (s *Service) takeTurn(ctx context.Context) (end func(), err error) {
 
 // fetch reads the provider's books: the order's session, and others that claim
 // to pay for the order.
-func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) ([]order.Fetched, error) {
-	p, err := s.provider(c.provider)
-	if err != nil {
-		return nil, err
-	}
-	if c.fails > 0 {
-		s.backoff.wait(ctx, c.provider, s.times.DownPace)
-	}
+func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) (truths []order.Fetched, err error) {
 	if c.until.IsZero() { // it is not one of the schedule
 		named, err := s.namedSessions(ctx, c.order)
 		if err != nil {
@@ -46,15 +39,36 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 		}
 		c.until, c.named = clock.Now().Add(s.times.CheckCall), named[webhooksOf{c.order, c.provider}]
 	}
+	err = s.inTurn(ctx, c, func(ctx context.Context, p order.Provider) (err error) {
+		truths, err = fetchAll(ctx, p, c, timeline)
+		return err
+	})
+	return truths, err
+}
+
+// inTurn lets a check make its calls to its provider.
+func (s *Service) inTurn(ctx context.Context, c check, call func(context.Context, order.Provider) error) error {
+	p, err := s.provider(c.provider)
+	if err != nil {
+		return err
+	}
+	if c.fails > 0 {
+		s.backoff.wait(ctx, c.provider, s.times.DownPace)
+	}
 	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()
 	end, err := s.takeTurn(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer end()
 	ctx, cancel = context.WithTimeout(ctx, s.times.CheckCall)
 	defer cancel()
+	return call(ctx, p)
+}
+
+// fetchAll reads the order's session, which is expired first if its time is up, and others.
+func fetchAll(ctx context.Context, p order.Provider, c check, timeline paymentTimeline) ([]order.Fetched, error) {
 	if timeline.late {
 		if err := p.ExpireSession(ctx, timeline.order.Session); err != nil {
 			return nil, err

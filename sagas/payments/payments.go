@@ -89,6 +89,7 @@ func New(d Deps) *Service {
 	s.runner.OnAppend(s.starts)
 	s.runner.OnEvent(s.react, sagas.NamesOf(
 		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
+		billing.MethodSetupStarted{}, billing.MethodSetupEnded{},
 	)...)
 	s.runner.Background(s.poll)
 	s.runner.EachRound("money and service were not compared", s.ReconcileDaily)
@@ -112,6 +113,9 @@ func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent)
 			}
 			id := uuid.MustParse(r.Stream.ID)
 			return s.forgets.Start(id.String(), ForgetInput{Method: id}, uuid.Nil), true, nil
+		case billing.MethodSetupDiscarded:
+			id := uuid.MustParse(r.Stream.ID)
+			return s.forgets.Start(id.String(), ForgetInput{Setup: id}, uuid.Nil), true, nil
 		}
 		return run, false, nil
 	})
@@ -131,6 +135,10 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		return s.endNeedlessRefunds(ctx, r)
 	case billing.InvoiceIssued:
 		return s.writeCreditNotes(ctx, r)
+	case billing.MethodSetupStarted:
+		return s.watchPending(ctx, uuid.MustParse(r.Stream.ID), e.Provider, e.At.Add(s.times.PendingTTL))
+	case billing.MethodSetupEnded:
+		return setups{s}.closeSession(ctx, uuid.MustParse(r.Stream.ID))
 	}
 	return nil
 }

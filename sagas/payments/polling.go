@@ -140,15 +140,17 @@ func (s *Service) load(ctx context.Context, group []check) error {
 // checkOrder fetches what the provider knows of one order and lets the order
 // decide. No transaction is open during the call.
 func (s *Service) checkOrder(ctx context.Context, c check) (err error) {
+	if len(c.history) == 0 {
+		return setups{s}.checkSetup(ctx, c)
+	}
 	timeline := timelineOf(c.history, s.runner.Now())
 	timeline.late = s.times.timeUp(timeline)
-	if ctx, err = c.follow(ctx, timeline); err != nil {
+	if ctx, err = c.follow(ctx, order.Stream(c.order), timeline.setBy); err != nil {
 		return err
 	}
 	var commands []domain.Command
 	var rows []eventstore.TxStatement
 	switch {
-	case timeline.order.Status == "":
 	case timeline.order.Session == "":
 		if commands, err = s.withoutSession(ctx, c, timeline); err != nil {
 			return s.checkFailed(ctx, c, err)
@@ -179,8 +181,8 @@ func (s *Service) checkOrder(ctx context.Context, c check) (err error) {
 
 // follow returns the context of a check. It follows from the first hint, or
 // from the time that an event of the order has set.
-func (c check) follow(ctx context.Context, timeline paymentTimeline) (context.Context, error) {
-	o := domain.Origin{Cause: domain.DeadlineCause(order.Stream(c.order), timeline.setBy), Correlation: c.order}
+func (c check) follow(ctx context.Context, stream domain.Stream, setBy int) (context.Context, error) {
+	o := domain.Origin{Cause: domain.DeadlineCause(stream, setBy), Correlation: c.order}
 	if c.cause != nil {
 		var err error
 		if o.Cause, err = domain.ParseCause(*c.cause); err != nil {
@@ -195,7 +197,11 @@ func (c check) follow(ctx context.Context, timeline paymentTimeline) (context.Co
 // another check.
 func (s *Service) closeCheck(ctx context.Context, c check, timeline paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command) error {
 	foreseen := s.afterCommands(timeline, commands)
-	next := s.times.nextCheck(foreseen, s.runner.Now())
+	return s.endCheck(ctx, c, s.times.nextCheck(foreseen, s.runner.Now()), nil, rows, commands)
+}
+
+// endCheck ends a check in one append, and makes the next one due; next nil: there is none.
+func (s *Service) endCheck(ctx context.Context, c check, next *time.Duration, seen domain.Versions, rows []eventstore.TxStatement, commands []domain.Command) error {
 	rows = append(rows, eventstore.TxStatement{
 		Key: "payment_watch/" + c.order.String(),
 		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null, cause = case when wakes <> $3 then cause end,
@@ -203,7 +209,7 @@ func (s *Service) closeCheck(ctx context.Context, c check, timeline paymentTimel
 			where order_id = $1 and lease_token = $2`,
 		Args: []any{c.order, c.token, c.wakes, next}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
 	})
-	cause := domain.Metadata{ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider}
+	cause := domain.Metadata{ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider, ExpectedVersions: seen}
 	_, err := s.store.ExecuteWith(ctx, cause, rows, commands...)
 	switch {
 	case errors.Is(err, sagas.ErrFenced):

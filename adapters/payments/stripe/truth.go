@@ -42,6 +42,10 @@ func (p *Provider) Fetch(ctx context.Context, id string) (order.Fetched, error) 
 		Provider: p.Name(), Session: s.ID, Order: orderOf(s.ClientReferenceID, s.Metadata), State: state,
 		Live: s.Livemode, ExpiresAt: moment(s.ExpiresAt),
 	}
+	if s.Mode == sdk.CheckoutSessionModeSetup {
+		f.Saved, err = p.added(ctx, s)
+		return f, err
+	}
 	f.Payments, err = p.payments(ctx, s)
 	return f, err
 }

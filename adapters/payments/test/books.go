@@ -47,9 +47,9 @@ func (p *Provider) isNews(ctx context.Context, e event) (news bool, err error) {
 	err = p.pool.QueryRow(ctx, `
 		select case $2
 			when 'checkout.session.expired' then state = 'open'
-			when 'checkout.session.completed' then not (state = 'complete' and $3 in ('', reference) and exists (
+			when 'checkout.session.completed' then not (state = 'complete' and $3 in ('', reference) and (setup or exists (
 				select from test_payments.payments p
-				where p.session = s.id and p.id = coalesce(nullif($4, ''), s.payment_id) and p.state = 'paid'))
+				where p.session = s.id and p.id = coalesce(nullif($4, ''), s.payment_id) and p.state = 'paid')))
 			else true end
 		from test_payments.sessions s where id = $1`, o.Session, e.Type, o.Reference, o.Payment).Scan(&news)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -84,6 +84,9 @@ func (p *Provider) complete(ctx context.Context, tx pgx.Tx, s row, o object) err
 		s.ID, o.Reference)
 	if err != nil {
 		return err
+	}
+	if s.Setup { // nothing is paid
+		return p.keep(ctx, tx, s.ID, "")
 	}
 	if o.Payment == "" {
 		o.Payment = s.paymentID

@@ -53,10 +53,10 @@ type querier interface {
 func load(ctx context.Context, db querier, id, lock string) (row, error) {
 	s := row{HostedSession: order.HostedSession{ID: id}}
 	err := db.QueryRow(ctx, `
-		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, saves, payment_id, settle_at, silent, charges is not null,
+		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, saves, setup, payment_id, settle_at, silent, charges is not null,
 		       coalesce((select state from test_payments.payments p where p.session = s.id and p.id = s.payment_id), '')
 		from test_payments.sessions s where id = $1 `+lock, id).
-		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt, &s.Saves,
+		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt, &s.Saves, &s.Setup,
 			&s.paymentID, &s.settleAt, &s.silent, &s.charges, &s.Payment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, domain.Refuse(domain.NotFound, "Not found.")
@@ -109,7 +109,7 @@ func (p *Provider) Act(ctx context.Context, a order.HostedAction) (order.HostedS
 		if err := s.pageless(); err != nil {
 			return err
 		}
-		if s.State == b.session && s.Payment == b.payment && s.State != order.SessionOpen ||
+		if s.State == b.session && (s.Payment == b.payment || s.Setup) && s.State != order.SessionOpen ||
 			s.State == order.SessionExpired && b.session == order.SessionExpired {
 			return nil
 		}
@@ -155,7 +155,7 @@ func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.HostedA
 		in = strings.ToUpper(a.Currency)
 	}
 	var settle *time.Time
-	if a.Action == "unpaid" && a.Settle > 0 {
+	if a.Action == "unpaid" && a.Settle > 0 && !s.Setup {
 		at := now.Add(a.Settle)
 		settle = &at
 	}
@@ -169,7 +169,7 @@ func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.HostedA
 		}
 	}
 	s.State, s.silent = b.session, a.Drop
-	if b.payment != "" {
+	if b.payment != "" && !s.Setup {
 		s.Payment = b.payment
 		if err := book(ctx, tx, s.ID, order.Payment{ID: s.paymentID, State: b.payment, Minor: amount, Currency: in, At: now}); err != nil {
 			return err

@@ -96,7 +96,24 @@ func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (s order.S
 	return s, err
 }
 
+// OpenSetup opens a page on which a card is added without a payment.
+func (p *Provider) OpenSetup(ctx context.Context, c order.Checkout) (s order.Session, err error) {
+	c.Minor, c.Save, c.Saved = 0, true, nil
+	err = p.ordered.Around(ctx, call(faults.Create, c.Number), func(faults.Fault) error {
+		s, err = p.openAs(ctx, c, true)
+		return err
+	})
+	if err == nil && s.ID == "" {
+		return s, domain.Fail(domain.Unknown, "garbage", errors.New("the answer has no session"))
+	}
+	return s, err
+}
+
 func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, error) {
+	return p.openAs(ctx, c, false)
+}
+
+func (p *Provider) openAs(ctx context.Context, c order.Checkout, setup bool) (order.Session, error) {
 	if len(p.Secret) == 0 {
 		return order.Session{}, domain.Fail(domain.Permanent, "not_configured", errors.New("the test provider has no secret"))
 	}
@@ -113,18 +130,18 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 	}
 	_, err := p.pool.Exec(ctx, `
 		insert into test_payments.sessions (id, effect_key, payment_id, order_id, reference, number, minor, currency, description, language,
-			return_url, cancel_url, expires_at, made_at, saves, charges)
-		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13, $14, $15) on conflict (effect_key) do nothing`,
+			return_url, cancel_url, expires_at, made_at, saves, charges, setup)
+		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict (effect_key) do nothing`,
 		id, c.EffectKey, "pay_test_"+p.derive("payment", id), c.Order, c.Number, c.Minor, c.Currency, c.Description, c.Language,
-		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now(), c.Save, charges)
+		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now(), c.Save, charges, setup)
 	if err != nil {
 		return order.Session{}, unanswered("open a session", err)
 	}
 	var s order.Session
 	var same bool
 	err = p.pool.QueryRow(ctx, `
-		select id, expires_at, order_id = $2 and minor = $3 and currency = upper($4) from test_payments.sessions where effect_key = $1`,
-		c.EffectKey, c.Order, c.Minor, c.Currency).Scan(&s.ID, &s.ExpiresAt, &same)
+		select id, expires_at, order_id = $2 and minor = $3 and currency = upper($4) and setup = $5 from test_payments.sessions where effect_key = $1`,
+		c.EffectKey, c.Order, c.Minor, c.Currency, setup).Scan(&s.ID, &s.ExpiresAt, &same)
 	if err != nil {
 		return order.Session{}, unanswered("open a session", err)
 	}
@@ -168,10 +185,11 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 	}
 	f := order.Fetched{Provider: p.Name(), Session: id}
 	var reference string
+	var setup bool
 	created := order.Payment{State: order.StateCreated}
 	err := p.pool.QueryRow(ctx, `
-		select reference, state, expires_at, charges is not null, payment_id, minor, currency, made_at from test_payments.sessions where id = $1`, id).
-		Scan(&reference, &f.State, &f.ExpiresAt, &f.ByCapture, &created.ID, &created.Minor, &created.Currency, &created.At)
+		select reference, state, expires_at, charges is not null, payment_id, minor, currency, made_at, setup from test_payments.sessions where id = $1`, id).
+		Scan(&reference, &f.State, &f.ExpiresAt, &f.ByCapture, &created.ID, &created.Minor, &created.Currency, &created.At, &setup)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, domain.Fail(domain.Permanent, "no_such_session", errors.New("the provider has no such session"))
 	}
@@ -182,6 +200,10 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 	if f.ByCapture && f.State == order.SessionOpen {
 		f.State, f.Payments = order.SessionApproved, []order.Payment{created}
 		return f, nil
+	}
+	if setup {
+		f.Saved, err = p.kept(ctx, id)
+		return f, unanswered("fetch", err)
 	}
 	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, code, at from test_payments.payments where session = $1 order by at, id`, id)
 	if err != nil {

@@ -39,6 +39,7 @@ func (p *Program) offers() (all order.Offers) {
 		if offer.Configured {
 			offer.Live, offer.Host = one.Opened.Live(), one.Opened.Host()
 			_, offer.Saves = one.Opened.(order.Saver)
+			_, offer.Keeps = one.Opened.(order.Keeper)
 		}
 		all = append(all, offer)
 	}

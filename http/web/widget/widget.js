@@ -20,6 +20,7 @@ const texts = {
     slow: "This takes longer than usual. Please wait a moment.", none: "There are no plans on offer at the moment.",
     close: "Close", name: "Full name", email: "E-mail", phone: "Phone", company: "Company", domain: "Domain", optional: "optional",
     domainNote: "For example example.com. You can add it later.", emailNote: "Your access data goes there.", os: "Operating system", payment: "Payment method",
+    keep: "The payment provider may keep my payment method, and my renewals are charged by it.", keepNote: "You can remove it at any time in the panel. Otherwise you pay each renewal on a page.",
     setupFee: "Setup, once", total: "Total", tax: "tax included", noTax: "without tax", reverse: "Tax, which you owe yourself (reverse charge)",
     country: "Country", elsewhere: "Another country", taxID: "VAT number", taxIDNote: "Of a business, with the country: for example FR12345678901.", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
     freeNote: "Nothing is charged.", test: "Test shop: no money is charged.", preview: "This is a preview: no order is placed.", sending: "Placing your order …", still: "Still trying …", leaving: "Taking you to the payment page …",
@@ -52,6 +53,7 @@ const texts = {
     slow: "Está tardando más de lo habitual. Espere un momento, por favor.", none: "Ahora mismo no hay planes disponibles.",
     close: "Cerrar", name: "Nombre completo", email: "Correo electrónico", phone: "Teléfono", company: "Empresa", domain: "Dominio", optional: "opcional",
     domainNote: "Por ejemplo, example.com. Puede añadirlo más tarde.", emailNote: "Ahí recibirá sus datos de acceso.", os: "Sistema operativo", payment: "Forma de pago",
+    keep: "El proveedor de pagos puede guardar mi forma de pago, y mis renovaciones se cobran con ella.", keepNote: "Puede eliminarla cuando quiera en el panel. Si no, pagará cada renovación en una página.",
     setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", noTax: "sin impuestos", reverse: "Impuesto a su cargo (inversión del sujeto pasivo)",
     country: "País", elsewhere: "Otro país", taxID: "NIF-IVA", taxIDNote: "De una empresa, con el país: por ejemplo, FR12345678901.", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
     freeNote: "No se cobra nada.", test: "Tienda de prueba: no se cobra nada.", preview: "Es una vista previa: no se hace ningún pedido.", sending: "Enviando su pedido …", still: "Seguimos intentándolo …", leaving: "Le llevamos a la página de pago …",
@@ -505,7 +507,8 @@ class Form {
       tax && put("customer_tax_id", t.taxID, { note: t.taxIDNote, maxlength: 20, plain: true }),
       plan.resource_type === "hosting" && put("domain", t.domain, { note: t.domainNote, value: this.setting("domain"), maxlength: 253, plain: true, inputmode: "url" }),
       plan.vps_os_options?.length > 1 && put("os_choice", t.os, { options: plan.vps_os_options.map((os) => [os, system(os)]), value: plan.vps_default_os }),
-      this.methods(methods),
+      this.methods(methods, () => this.offerKeeping(plan)),
+      this.consent(),
       this.summary,
       h("p", { class: "do" }, this.submit, this.progress, h("span", { class: "note" }, this.preview ? t.preview : /^sfk_test_/.test(this.key) ? t.test : t.payNote)));
     this.dialog = h("dialog", { "aria-labelledby": "hp-title", close: (event) => event.target.remove(), cancel: (event) => this.busy && event.preventDefault(), click: (event) => event.target === this.dialog && !this.busy && this.dialog.close() },
@@ -516,6 +519,7 @@ class Form {
         this.periods("form_period", () => { this.sum(plan); this.fillOffers(); this.syncPeriods(); }), this.form));
     this.rest();
     this.sum(plan);
+    this.offerKeeping(plan);
     this.root.querySelector("dialog")?.remove(); // one that is still closing has fields with the same names
     this.root.append(this.dialog);
     this.dialog.showModal();
@@ -541,11 +545,28 @@ class Form {
   }
 
   // methods asks how to pay, where there is a choice.
-  methods(all) {
+  methods(all, changed) {
     if (all.length < 2) return h("div", { class: "field" }, h("input", { type: "hidden", name: "payment_method", value: all[0]?.name || "" }), h("p", { class: "mistake", id: "hp-payment_method-wrong" }));
     return h("fieldset", { class: "field methods", "aria-describedby": "hp-payment_method-wrong" }, h("legend", {}, this.t.payment),
-      all.map(({ name, label }, i) => h("label", { class: "method" }, h("input", { type: "radio", name: "payment_method", value: name, checked: i === 0, change: () => this.right("payment_method") }), h("span", {}, label[this.language]))),
+      all.map(({ name, label }, i) => h("label", { class: "method" }, h("input", { type: "radio", name: "payment_method", value: name, checked: i === 0, change: () => { this.right("payment_method"); changed(); } }), h("span", {}, label[this.language]))),
       h("p", { class: "mistake", id: "hp-payment_method-wrong" }));
+  }
+
+  // consent asks whether the provider keeps the method for renewals: a box that is never ticked beforehand.
+  consent() {
+    const id = "hp-save_payment_method";
+    return h("div", { class: "field methods", hidden: true },
+      h("label", { class: "method" }, h("input", { type: "checkbox", id, name: "save_payment_method", value: "true", "aria-describedby": `${id}-note ${id}-wrong`, change: () => this.right("save_payment_method") }), h("span", {}, this.t.keep)),
+      h("p", { class: "note", id: id + "-note" }, this.t.keepNote), h("p", { class: "mistake", id: id + "-wrong" }));
+  }
+
+  // offerKeeping shows the box where the plan is renewed for money by a method that its provider keeps.
+  offerKeeping(plan) {
+    const { payment_method: chosen, save_payment_method: box } = this.form.elements;
+    const method = (this.widget.payment_methods || []).find(({ name }) => name === chosen.value);
+    box.disabled = !method?.saves || !plan.billing_period || !units(plan.price);
+    if (box.disabled) box.checked = false;
+    box.closest(".field").hidden = box.disabled;
   }
 
   // countries are those whose tax is known, by their names. Elsewhere none is asked for.
@@ -631,7 +652,7 @@ class Form {
   filled(plan) {
     const wrong = {}, typed = { plan_id: plan.id, widget_id: this.id, billing_period: this.period, language: this.tag.length > 2 ? this.tag.slice(0, 3) + this.tag.slice(3).toUpperCase() : this.tag };
     if (!/^[a-z]{2}(-[A-Z]{2})?$/.test(typed.language)) typed.language = this.language;
-    for (const [name, value] of new FormData(this.form)) if (name !== "form_period") typed[name] = value.trim();
+    for (const [name, value] of new FormData(this.form)) if (name !== "form_period") typed[name] = name === "save_payment_method" || value.trim();
     for (const input of this.form.elements) {
       if (!input.name || input.validity.valid && !(input.required && !input.value.trim())) continue;
       wrong[input.name] = input.validity.typeMismatch ? this.t.wrong.email : this.t.wrong.required;

@@ -14,7 +14,8 @@ type session struct {
 	metadata, ofIntent         map[string]string
 	email, success, cancel     string
 	locale                     string
-	keeps                      bool // makes a customer and attaches the method
+	keeps                      bool   // makes a customer and attaches the method
+	setup                      *setup // a method is added, and nothing is paid
 	created, expires           time.Time
 	intent                     *intent
 }
@@ -71,6 +72,10 @@ func (s *Server) open(q request) (any, *problem) {
 	}
 	if q.params.Has("expires_at") {
 		x.expires = time.Unix(number(q.params.Get("expires_at")), 0)
+	}
+	if q.params.Get("mode") == "setup" {
+		x.currency, x.setup = q.params.Get("currency"), &setup{id: newID("seti_"), status: "requires_payment_method", metadata: metadata(q.params, "setup_intent_data[metadata]")}
+		s.setups[x.setup.id] = x.setup
 	}
 	if x.minor == 0 {
 		x.payment = "no_payment_required"

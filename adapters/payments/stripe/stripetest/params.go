@@ -23,7 +23,7 @@ const (
 
 var (
 	opening = anyOf(expand, "mode", "success_url", "cancel_url", "client_reference_id", "customer_email", "expires_at", "locale",
-		"metadata"+word, "customer_creation", `adaptive_pricing\[enabled\]`, `payment_intent_data\[(?:description|setup_future_usage)\]`, `payment_intent_data\[metadata\]`+word,
+		"metadata"+word, "customer_creation", "currency", `setup_intent_data\[metadata\]`+word, `adaptive_pricing\[enabled\]`, `payment_intent_data\[(?:description|setup_future_usage)\]`, `payment_intent_data\[metadata\]`+word,
 		`line_items\[0\]\[quantity\]`, `line_items\[0\]\[price_data\]\[(?:currency|unit_amount|tax_behavior|product_data\]\[name)\]`)
 	expanding = anyOf(expand)
 	refunding = anyOf(expand, "payment_intent", "amount", "reason", "metadata"+word)
@@ -53,6 +53,9 @@ var (
 
 // checkOpening refuses what Stripe would not make a session of.
 func checkOpening(q url.Values, now time.Time) *problem {
+	if q.Get("mode") == "setup" {
+		return checkSetup(q, now)
+	}
 	for _, name := range []string{"mode", "success_url", quantity, price + "[currency]", price + "[unit_amount]", price + "[product_data][name]"} {
 		if q.Get(name) == "" {
 			return invalid("parameter_missing", name, "Missing required param: "+name+".")

@@ -46,6 +46,7 @@ type Server struct {
 	sessions map[string]*session
 	intents  map[string]*intent
 	methods  map[string]*method
+	setups   map[string]*setup
 	refunds  []*refund  // oldest first
 	disputes []*dispute // likewise
 	keys     map[string]*kept
@@ -77,7 +78,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		options: o, sessions: map[string]*session{}, intents: map[string]*intent{}, keys: map[string]*kept{}, made: map[string]int{},
-		methods: map[string]*method{}, becomes: "succeeded", outcome: "succeeded", post: delivery{to: o.Webhooks, copies: 1},
+		methods: map[string]*method{}, setups: map[string]*setup{}, becomes: "succeeded", outcome: "succeeded", post: delivery{to: o.Webhooks, copies: 1},
 	}
 	s.over, s.close = context.WithCancel(context.Background())
 	s.http = httptest.NewServer(s.routes())
@@ -113,6 +114,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("POST /v1/payment_intents/{id}", s.answering("note", noting, s.note))
 	m.Handle("POST /v1/payment_intents/{id}/confirm", s.answering("confirm", confirming, s.confirm))
 	m.Handle("POST /v1/payment_intents/{id}/cancel", s.answering("cancel", cancelling, s.cancelIntent))
+	m.Handle("GET /v1/setup_intents/{id}", s.answering("setup", expanding, s.fetchSetup))
 	m.Handle("GET /v1/payment_methods/{id}", s.answering("method", expanding, s.fetchMethod))
 	m.Handle("POST /v1/payment_methods/{id}/detach", s.answering("detach", expanding, s.detach))
 	m.HandleFunc("GET /c/pay/{id}", func(w http.ResponseWriter, _ *http.Request) {

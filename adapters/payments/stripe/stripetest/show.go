@@ -14,6 +14,9 @@ func (s *Server) show(x *session, q url.Values) map[string]any {
 	if x.status == "open" {
 		v["url"] = s.URL + "/c/pay/" + x.id
 	}
+	if x.setup != nil {
+		v["mode"], v["setup_intent"], v["amount_total"], v["amount_subtotal"] = "setup", x.setup.id, nil, nil
+	}
 	if x.intent != nil {
 		v["payment_intent"] = s.showIntent(x.intent, q)
 	}

@@ -1,0 +1,158 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// A payment method is added without a payment on a page of its provider
+// (docs/invoices.md, "Adding a payment method").
+
+// addMethod is the form by which an administrator adds a payment method.
+const addMethod = "add_method"
+
+// An addition is what its caller agrees to.
+type addition struct {
+	Method  string
+	Consent bool
+}
+
+// Fields are the request.
+func (a *addition) Fields() field.Set {
+	return field.Set{
+		field.Text("payment_method", &a.Method).Required().Max(32).Is(field.Plain).Doc("One of those whose provider keeps methods without a payment."),
+		field.Flag("consent", &a.Consent).Default(false).Doc("The caller agrees that the provider keeps the method, and that renewals are charged by it. It has to be true."),
+	}
+}
+
+// An added page is where a payment method is added.
+type added struct{ projections.MethodSetup }
+
+// Fields are the answer.
+func (a *added) Fields() field.Set {
+	return field.Set{
+		field.UUID("setup", &a.ID).ReadOnly().Doc("By which the payment method is found once it is saved."),
+		field.Text("payment_method", &a.Provider).ReadOnly(),
+		field.Text("setup_url", &a.URL).ReadOnly().Doc("The provider's page, on which the caller adds the method."),
+		field.Time("expires_at", &a.ExpiresAt).ReadOnly().Doc("When the page is over."),
+	}
+}
+
+func (s methods) addRoute() route.Route {
+	return route.Post(paymentMethodsPath, "Get the page where a payment method is added without a payment", s.add).
+		As("payment_method_create").Of("Payment method").For(s.TenantAdmin()).Caching("no-store").Keeping("").
+		Saying("The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same one. Nothing is paid, and no renewal is charged by the method until it is chosen.").
+		Failing(http.StatusBadRequest, "The consent is missing, or the provider keeps no methods without a payment.").
+		Failing(http.StatusServiceUnavailable, "The payment provider does not answer: repeat the call.")
+}
+
+// add sends a member of the tenant to the provider's page. An operator agrees for nobody.
+func (s methods) add(ctx context.Context, c route.Call, a *addition) (*added, error) {
+	who := caller.Of(c)
+	offer, usable := s.Offers.Configured(a.Method)
+	switch {
+	case !a.Consent:
+		return nil, domain.RefuseField("consent", "The provider keeps a payment method only if you agree.")
+	case who.Person() == uuid.Nil:
+		return nil, domain.RefuseField("consent", "Only members of the tenant can save a payment method.")
+	case !usable:
+		return nil, domain.RefuseField("payment_method", field.NotAChoice(a.Method))
+	case !offer.Keeps:
+		return nil, order.ErrKeepsNone
+	}
+	id, err := s.Setups.SetUpMethod(ctx, c.Cause, billing.AskedSetup{
+		Tenant: who.Tenant(), User: who.ID, Subject: who.Subject, Provider: offer.Name, Email: who.Email, Language: who.Language, Currency: s.Currency,
+	})
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.System().MethodSetup(ctx, id)
+	return &added{row}, err
+}
+
+// waysToKeep are the providers that keep a method without a payment. Test money is offered
+// where there is no other.
+func (s methods) waysToKeep() (ways order.Offers) {
+	for _, o := range s.Offers.For(s.testMoneyAlone()) {
+		if o.Keeps {
+			ways = append(ways, o)
+		}
+	}
+	return ways
+}
+
+// addFormOf is the form of the members who administer the tenant; nil: the reader is none,
+// or no provider can do it.
+func (s methods) addFormOf(c route.Call, ways order.Offers, back *web.Returned) *web.Form {
+	if who := caller.Of(c); !who.Administers() || who.Person() == uuid.Nil || len(ways) == 0 {
+		return nil
+	}
+	method := web.Input{Name: "payment_method", Type: "hidden", Value: ways[0].Name}
+	if len(ways) > 1 {
+		method = web.Input{Name: "payment_method", Type: "select", Required: true}
+		for _, o := range ways {
+			method.Options = append(method.Options, web.Option{Value: o.Name, Text: s.methodName(web.Readers(c), o.Name)})
+		}
+	}
+	f := s.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
+	return &f
+}
+
+// addByForm sends the reader to the page of the provider.
+func (s methods) addByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	var asked addition
+	if err := web.DecodeForm(&asked, sent); err != nil {
+		return nil, err
+	}
+	page, err := s.add(ctx, c, &asked)
+	if err != nil {
+		return nil, err
+	}
+	return web.SeeOther(page.URL), nil
+}
+
+const (
+	setupWait = 3 * time.Second        // for what the provider tells
+	setupLook = 100 * time.Millisecond // between two looks
+)
+
+// cameBack is what a person reads who comes back from the provider's page, as the name of a
+// text; "": nobody does. The visit proves nothing: the provider is asked.
+func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
+	id, err := uuid.Parse(c.Param("setup"))
+	if err != nil {
+		return "", nil //nolint:nilerr // nobody comes back
+	}
+	m, err := s.Scope(c).MethodSetup(ctx, id)
+	if record.IsMissing(err) {
+		return "", nil
+	}
+	if err == nil && m.Status == billing.SetupOpen {
+		err = s.Setups.Hint(ctx, id, "return")
+	}
+	ctx, cancel := context.WithTimeout(ctx, setupWait)
+	defer cancel()
+	for err == nil && m.Status == billing.SetupOpen {
+		select {
+		case <-ctx.Done():
+			return "method_setup_open", nil
+		case <-time.After(setupLook):
+		}
+		m, err = s.System().MethodSetup(ctx, id)
+	}
+	return "method_setup_" + string(m.Status), err
+}
