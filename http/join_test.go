@@ -146,7 +146,7 @@ func TestTheAnswerToAnOrderDoesNotTellWhoHasAnAccount(t *testing.T) {
 		s.until(t, "the order has been reacted to", func() bool {
 			return s.count(t, `select count(*) from readers where name = $2 and position >= (select position from events where stream = $1 and version = 1)`, "order-"+a.ID, sagas.ReactionsReader) == 1
 		})
-		if email == "ana@example.com" { // the process of this test signs no links, so it asks nobody
+		if email == "ana@example.com" { // the process of this test signs no links, so it asks no user
 			s.do(t, account.OfferJoining{User: ana, Order: uuid.MustParse(a.ID), At: time.Now()})
 		}
 		shown := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"])

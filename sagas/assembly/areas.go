@@ -121,7 +121,7 @@ func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, 
 	return notify.Customer(c), err
 }
 
-// mayJoin is the user who may let an unpaid order join a tenant; 0: nobody.
+// mayJoin is the user who may let an unpaid order join a tenant; 0: no user.
 func (s *Panel) mayJoin(ctx context.Context, id uuid.UUID) (int64, error) {
 	return provisioning.MayJoin(ctx, s.tables, id)
 }

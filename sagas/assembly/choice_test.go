@@ -108,7 +108,7 @@ func TestASecondOrderJoinsTheTenantAfterItsLink(t *testing.T) {
 	r.equal("the first service is still the first", r.count(`select count(*) from orders where tenant = $1 and ordered_by is null`, r.tenant), 1)
 }
 
-// A paid order waits for nobody: without the link a new tenant is made, and its name tells
+// A paid order waits for no choice: without the link a new tenant is made, and its name tells
 // both apart. The link changes nothing afterwards.
 func TestAnOrderThatIsPaidBeforeItsLinkIsFollowedMakesATenant(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ type Deps struct {
 	// has not begun.
 	Customer func(ctx context.Context, order uuid.UUID) (Customer, error)
 
-	// MayJoin is the user who may let an unpaid order join a tenant; 0: nobody.
+	// MayJoin is the user who may let an unpaid order join a tenant; 0: no user.
 	MayJoin func(ctx context.Context, order uuid.UUID) (user int64, err error)
 
 	// UnsubscribeKeys sign the links in mails that end more mails like them, or let an order
@@ -116,7 +116,7 @@ func New(d Deps) *Notifier {
 		publicURL: d.PublicURL, unsubscribeKeys: d.UnsubscribeKeys, customer: d.Customer, mayJoin: d.MayJoin, times: d.Times,
 	}
 	n.registerMails()
-	n.registerJoiningMails()
+	asker{n}.registerJoiningMails()
 	registerWebhooks(d)
 	n.runner.OnAppend(n.mailStarts)
 	n.runner.OnEvent(n.react, sagas.NamesOf(toldOf...)...)

@@ -28,8 +28,11 @@ type JoiningMail struct {
 	Key   string    `json:"key"`
 }
 
+// An asker asks customers which tenant their order joins.
+type asker struct{ *Notifier }
+
 // registerJoiningMails registers the saga that sends one such mail.
-func (n *Notifier) registerJoiningMails() {
+func (n asker) registerJoiningMails() {
 	n.joiningMails = sagas.Register(n.runner, sagas.Saga[JoiningMail]{Name: "mail", Definition: "mail/5", Steps: []sagas.Step[JoiningMail]{{
 		Name: "join", Says: "ask the customer which tenant the order joins", Queue: MailQueue, Policy: n.mailPolicy(),
 		Effect: &sagas.Effect[JoiningMail]{
@@ -42,7 +45,7 @@ func (n *Notifier) registerJoiningMails() {
 // offerJoining asks the account that has the address of a new order, if it administers a
 // tenant that the order may join. Orders of signed-in users and orders that pay an invoice
 // leave nothing to choose.
-func (n *Notifier) offerJoining(ctx context.Context, r eventstore.RecordedEvent, e order.Placed) error {
+func (n asker) offerJoining(ctx context.Context, r eventstore.RecordedEvent, e order.Placed) error {
 	if e.Tenant != 0 || e.Invoice != uuid.Nil || e.Charge != uuid.Nil || len(n.unsubscribeKeys) == 0 || !n.isFresh(r) {
 		return nil
 	}
@@ -55,14 +58,14 @@ func (n *Notifier) offerJoining(ctx context.Context, r eventstore.RecordedEvent,
 }
 
 // joiningMail is the run that sends the mail.
-func (n *Notifier) joiningMail(r eventstore.RecordedEvent, e account.JoiningOffered) (sagas.Start, bool) {
+func (n asker) joiningMail(r eventstore.RecordedEvent, e account.JoiningOffered) (sagas.Start, bool) {
 	user, err := strconv.ParseInt(r.Stream.ID, 10, 64)
 	key := sagas.EffectKey(e.Order, "join")
 	return n.joiningMails.Start(key, JoiningMail{Order: e.Order, User: user, Key: key}, e.Order), err == nil
 }
 
 // joiningCall prepares the mail. It is not sent once there is nothing to choose any more.
-func (n *Notifier) joiningCall(ctx context.Context, job *JoiningMail) (sagas.Call, error) {
+func (n asker) joiningCall(ctx context.Context, job *JoiningMail) (sagas.Call, error) {
 	user, err := n.mayJoin(ctx, job.Order)
 	switch {
 	case err != nil:
@@ -87,7 +90,7 @@ func (n *Notifier) joiningCall(ctx context.Context, job *JoiningMail) (sagas.Cal
 }
 
 // joiningLetter asks which tenant the order joins. Nothing in it was typed into the order
-// form, which anybody can send.
+// form, which any caller can send.
 func joiningLetter(o projections.Order, reader projections.User) notice.Letter {
 	return notice.Letter{
 		Occasion: notice.OrderTenant, To: o.CustomerEmail, Name: reader.Name, Language: cmp.Or(reader.Language, o.Language), Order: o.OrderNumber, Plan: o.PlanName,

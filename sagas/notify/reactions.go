@@ -73,7 +73,7 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 	}
 	switch e := r.Event.(type) {
 	case order.Placed:
-		return n.offerJoining(ctx, r, e)
+		return asker{n}.offerJoining(ctx, r, e)
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.ProvisioningParked:

@@ -23,7 +23,7 @@ import (
 // user's.
 var ErrNoChoice = domain.Refuse(domain.NotFound, "The link is none of ours.")
 
-// MayJoin is the user who may let an unpaid order join a tenant; 0: nobody.
+// MayJoin is the user who may let an unpaid order join a tenant; 0: no user.
 func MayJoin(ctx context.Context, tables *projections.Tables, id uuid.UUID) (int64, error) {
 	scope := tables.For(projections.System)
 	o, err := scope.OrderForRun(ctx, id)
@@ -116,8 +116,11 @@ func (s *Service) ChooseTenant(ctx context.Context, cause domain.Metadata, id uu
 	return err
 }
 
+// A chooser keeps to the tenants that customers have chosen.
+type chooser struct{ *Provisioner }
+
 // isChosen tells whether the customer has chosen the tenant of an order by a link.
-func (p *Provisioner) isChosen(ctx context.Context, o projections.Order) (bool, error) {
+func (p chooser) isChosen(ctx context.Context, o projections.Order) (bool, error) {
 	if o.OrderedBy == nil {
 		return false, nil
 	}
@@ -127,7 +130,7 @@ func (p *Provisioner) isChosen(ctx context.Context, o projections.Order) (bool, 
 
 // insteadOfChoice lets the order make a tenant if the customer has chosen one that takes
 // the service no longer, and returns what is to be done beside it.
-func (p *Provisioner) insteadOfChoice(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
+func (p chooser) insteadOfChoice(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
 	if !job.Joins {
 		return nil, nil
 	}
