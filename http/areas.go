@@ -78,7 +78,7 @@ func (s *Server) hosting() hosting.Deps {
 func (s *Server) storefront() storefront.Deps {
 	return storefront.Deps{
 		Renderer: s.renderer(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
-		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse,
+		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
 		Unavailable: s.Settings.Unavailable,
 	}
 }

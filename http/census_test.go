@@ -103,6 +103,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
 		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
+		{"/storefront/join/", map[string]string{missing: s.joining(stranger, uuid.Nil), deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/storefront/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/storefront/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},

@@ -5,13 +5,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hostpanel/domain/order"
 )
 
 // Every page can be used by everybody: with a reader of the screen, with the
 // keyboard alone, without scripts (WCAG 2.2 AA as far as a program can tell).
 func TestPagesAreForEverybody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openShop(t).stock(t)
 	for i, language := range []string{"en", "es"} {
 		id := int64(2*i + 1)
 		s.resident(t, id, language+anaMail, language, false)
@@ -23,6 +25,7 @@ func TestPagesAreForEverybody(t *testing.T) {
 			"/login/": nobody, "/password-reset/": nobody, "/set-password/": nobody,
 			"/set-password/?token=" + s.link(t, id): nobody,
 			"/notifications/unsubscribe/gone/":      nobody, "/notifications/unsubscribe/" + s.unsubscribe(id) + "/": nobody,
+			order.JoinPath + "gone/": nobody, s.joins(t, id, language+anaMail): nobody,
 			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/keys/": super, "/storefront/?refused": user,
 			"/storefront/integration/": user, "/storefront/integration/?super": super,
 		} {

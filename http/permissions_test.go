@@ -111,6 +111,7 @@ var rights = []right{
 	{path: "/storefront/api/", may: holdersOfKeys},
 	{path: "/storefront/webhooks/", may: everybody},
 	{path: "/storefront/return/", may: everybody},
+	{path: "/storefront/join/", may: everybody},
 	{path: "/storefront/widget.js", may: everybody},
 	{path: "/storefront/widget/", may: everybody},
 	{path: "/storefront/checkout/", may: everybody},

@@ -100,6 +100,9 @@ var orders = New("orders", `
 		orderChange(func(e order.PaymentDeclined) Row { return seen(e.Payment) }),
 		orderChange(func(order.WebhookMatched) Row { return Row{} }),
 		orderChange(func(order.PaymentMethodKept) Row { return Row{} }),
+		orderChange(func(e order.TenantChosen) Row {
+			return Row{{"tenant", domain.OrNull(e.Tenant)}, {"ordered_by", domain.OrNull(e.User)}}
+		}),
 		On(func(_ eventstore.RecordedEvent, e billing.SubscriptionStarted) Change {
 			return update("orders", Row{{"id", e.Order}}, Row{{"tenant", e.Tenant}, {"subscribed", true}})
 		}),

@@ -110,6 +110,7 @@ var users = New("users", `
 	userChange(func(account.SuperuserGranted) Row { return Row{{"is_superuser", true}} }),
 	userChange(func(account.SuperuserRevoked) Row { return append(signedOut(), Column{"is_superuser", false}) }),
 	userChange(func(account.LinkRequested) Row { return nil }),
+	userChange(func(account.JoiningOffered) Row { return nil }),
 	userChange(func(account.AddressRefused) Row { return Row{{"email_refused_at", now}} }),
 	userChange(func(account.AddressAccepted) Row { return Row{{"email_refused_at", nil}} }),
 	userChange(func(account.MembershipGranted) Row { return nil }),

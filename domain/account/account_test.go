@@ -103,7 +103,7 @@ func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, account.EventTypes,
 		opened, granted, account.MembershipRevoked{Tenant: 17, At: noon}, activated, account.PasswordChanged{At: noon}, gone,
 		account.Reactivated{At: noon}, profile, account.SuperuserGranted{At: noon}, account.SuperuserRevoked{At: noon},
-		account.SessionsEnded{At: noon}, account.LinkRequested{Link: account.Reset, At: noon}, account.SubjectErased{Subject: ana, At: noon},
+		account.SessionsEnded{At: noon}, account.LinkRequested{Link: account.Reset, At: noon}, account.JoiningOffered{Order: ana, At: noon}, account.SubjectErased{Subject: ana, At: noon},
 		account.AddressRefused{Code: "recipient_refused", At: noon}, account.AddressAccepted{At: noon},
 		factorOn, account.SecondFactorDisabled{Reason: "The telephone is lost.", At: noon}, account.RecoveryCodesRenewed{At: noon},
 		account.SignedIn{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon},

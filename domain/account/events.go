@@ -28,6 +28,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[SuperuserRevoked](),
 	domain.Register[SessionsEnded](),
 	domain.Register[LinkRequested](),
+	domain.Register[JoiningOffered](),
 	domain.Register[AddressRefused](),
 	domain.Register[AddressAccepted](),
 	domain.Register[SecondFactorEnabled](),

@@ -62,6 +62,12 @@ type (
 		Link Link
 		At   time.Time
 	}
+	// OfferJoining has the user asked by mail whether an order joins a tenant of theirs.
+	OfferJoining struct {
+		User  int64
+		Order uuid.UUID
+		At    time.Time
+	}
 )
 
 func (c ChangeProfile) decide(u User) ([]Event, error) {
@@ -99,12 +105,20 @@ func (c RequestLink) decide(u User) ([]Event, error) {
 	return []Event{LinkRequested{Link: c.Link, At: c.At}}, nil
 }
 
+func (c OfferJoining) decide(u User) ([]Event, error) {
+	if !u.Active {
+		return nil, u.absent()
+	}
+	return []Event{JoiningOffered{Order: c.Order, At: c.At}}, nil
+}
+
 func (c ChangeProfile) Stream() domain.Stream   { return Stream(c.User) }
 func (c GrantSuperuser) Stream() domain.Stream  { return Stream(c.User) }
 func (c RevokeSuperuser) Stream() domain.Stream { return Stream(c.User) }
 func (c Reactivate) Stream() domain.Stream      { return Stream(c.User) }
 func (c EndSessions) Stream() domain.Stream     { return Stream(c.User) }
 func (c RequestLink) Stream() domain.Stream     { return Stream(c.User) }
+func (c OfferJoining) Stream() domain.Stream    { return Stream(c.User) }
 
 type (
 	// ProfileChanged holds the whole profile as it is from now on.
@@ -136,6 +150,11 @@ type (
 		Link Link      `json:"link"`
 		At   time.Time `json:"at"`
 	}
+	// JoiningOffered: the user is asked by mail whether an order joins a tenant of theirs.
+	JoiningOffered struct {
+		Order uuid.UUID `json:"order"`
+		At    time.Time `json:"at"`
+	}
 )
 
 func (ProfileChanged) EventName() string   { return "account.profile_changed" }
@@ -144,6 +163,7 @@ func (SuperuserRevoked) EventName() string { return "account.superuser_revoked" 
 func (Reactivated) EventName() string      { return "account.reactivated" }
 func (SessionsEnded) EventName() string    { return "account.sessions_ended" }
 func (LinkRequested) EventName() string    { return "account.link_requested" }
+func (JoiningOffered) EventName() string   { return "account.joining_offered" }
 
 func (ProfileChanged) Says() string   { return "profile changed" }
 func (SuperuserGranted) Says() string { return "may operate the installation" }
@@ -155,9 +175,14 @@ func (e LinkRequested) Says() string {
 	return "a link to set a password is made: " + string(e.Link)
 }
 
+func (e JoiningOffered) Says() string {
+	return "is asked by mail which tenant order " + e.Order.String() + " joins"
+}
+
 func (e ProfileChanged) evolve(u User) User { return u.reachedAt(e.SubjectID) }
 func (SuperuserGranted) evolve(u User) User { u.Superuser = true; return u }
 func (SuperuserRevoked) evolve(u User) User { u.Superuser = false; return u.signedOut() }
 func (Reactivated) evolve(u User) User      { u.Active = true; return u }
 func (SessionsEnded) evolve(u User) User    { return u.signedOut() }
 func (LinkRequested) evolve(u User) User    { return u }
+func (JoiningOffered) evolve(u User) User   { return u }

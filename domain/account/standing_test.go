@@ -55,6 +55,12 @@ func TestALinkIsForOneOfTwoThings(t *testing.T) {
 	given(t, opened).When(ask).ThenRefused(domain.Invalid, `link: "party" is not a valid choice.`)
 }
 
+func TestAUserIsAskedWhichTenantAnOrderJoins(t *testing.T) {
+	ask := account.OfferJoining{User: 12, Order: ana, At: noon}
+	given(t, opened).When(ask).Then(account.JoiningOffered{Order: ana, At: noon})
+	given(t, opened, gone).When(ask).ThenRefused(domain.NotFound, noUser)
+}
+
 func TestWhatEndsSessionsRaisesTheirVersion(t *testing.T) {
 	given(t, opened).When(account.EndSessions{User: 12, At: noon}).Then(account.SessionsEnded{At: noon})
 	given(t, opened, gone).When(account.EndSessions{User: 12, At: noon}).ThenRefused(domain.NotFound, noUser)

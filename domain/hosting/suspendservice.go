@@ -98,6 +98,12 @@ func (t *Tenant) OutOfService(reasons ...string) bool {
 // Closed tells whether superusers alone write in the tenant.
 func (t *Tenant) Closed(reasons ...string) bool { return t.Status == Suspended || len(reasons) > 0 }
 
+// Takes tells whether an order may add a service of a kind to the tenant. A sub-tenant has
+// no sub-tenants.
+func (t *Tenant) Takes(kind, requestedFor string, reasons ...string) bool {
+	return t.Status != Terminated && !t.Closed(reasons...) && (kind != "saas" || !t.IsSubTenant(requestedFor))
+}
+
 // StopsSubTenants tells whether the sub-tenants of the tenant are out of service.
 func (t *Tenant) StopsSubTenants(reasons ...string) bool {
 	return t.SubTenantsRest || t.OutOfService(reasons...)

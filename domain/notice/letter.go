@@ -19,6 +19,8 @@ const (
 
 	ApprovalLost Occasion = "approval_lost" // the customer agreed to pay, and the money could not be fetched
 
+	OrderTenant Occasion = "order_tenant" // an order was placed by whom may let it join a tenant
+
 	News Occasion = "news" // a notification that comes by mail, too
 )
 

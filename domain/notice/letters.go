@@ -10,7 +10,7 @@ type letterKind struct {
 // letters are all occasions but notifications. The texts have the same names (package
 // texts, "letter.texts.").
 var letters = map[Occasion]letterKind{
-	FirstOrder: {once: true}, NextOrder: {}, Invitation: {once: true}, Reset: {once: true}, ApprovalLost: {},
+	FirstOrder: {once: true}, NextOrder: {}, Invitation: {once: true}, Reset: {once: true}, ApprovalLost: {}, OrderTenant: {},
 }
 
 // words are what all letters in one language share.

@@ -37,7 +37,7 @@ func Sample(template, language string) (Letter, bool) {
 		l.Link, l.Unsubscribe = SamplePanel+l.News.URL, SamplePanel+"/notifications/unsubscribe/sample/"
 		return l, true
 	}
-	if l.Link = SamplePanel + domain.PanelPath; l.Occasion != ApprovalLost {
+	if l.Link = SamplePanel + domain.PanelPath; l.Occasion != ApprovalLost && l.Occasion != OrderTenant {
 		l.Username = l.To
 	}
 	if letters[l.Occasion].once {

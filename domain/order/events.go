@@ -61,6 +61,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[WelcomeMailRequested](),
 	domain.Register[ProviderEventIgnored](),
 	domain.Register[WebhookMatched](),
+	domain.Register[TenantChosen](),
 	domain.Register[PaymentMethodKept]().Sealing(domain.Contact, "brand", "last4", "expires"),
 }
 

@@ -41,6 +41,7 @@ type Order struct {
 	PlacedAt time.Time `json:"placed_at"`
 	Invoice  uuid.UUID `json:"invoice,omitzero"`     // that it pays; zero: it buys a service
 	Joins    int64     `json:"joins,omitempty"`      // the tenant that its service joins; 0: a new one
+	Chosen   bool      `json:"chosen,omitempty"`     // by the customer, by a link; no user has ordered for it
 	KeepFor  uuid.UUID `json:"keep_for,omitzero"`    // who agreed that the payment method is kept
 	Kept     bool      `json:"kept,omitempty"`       // it is
 	Charge   uuid.UUID `json:"kept_method,omitzero"` // that is charged; zero: the customer pays on a page

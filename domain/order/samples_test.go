@@ -116,6 +116,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
 		order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
 		order.PaymentMethodKept{SubjectID: ana, Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03", At: later},
+		order.TenantChosen{Tenant: 7, User: 3, At: later},
 		order.WebhookMatched{
 			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1", Payment: "pay_1", Reason: "paid by telephone", At: later,
 		},

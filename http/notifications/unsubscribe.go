@@ -49,7 +49,7 @@ func (s *handlers) showUnsubscribe(ctx context.Context, c route.Call) (*route.Do
 	if err != nil {
 		return s.wrongLink(c, err)
 	}
-	return secluded(s.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
+	return web.Secluded(s.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
 		"Question": about(u, web.Readers(c), "unsubscribe_question"), "All": c.Path + choicePart, "Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
 	}))
 }
@@ -68,7 +68,7 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return secluded(s.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
+	return web.Secluded(s.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
 		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
@@ -105,7 +105,7 @@ func (s *handlers) lastToHear(c route.Call, err error) (*route.Document, error) 
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return secluded(s.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
+	return web.Secluded(s.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
 		"Text": w["unsubscribe_last"], "About": w["unsubscribe_last_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
@@ -138,15 +138,7 @@ func (s *handlers) wrongLink(c route.Call, err error) (*route.Document, error) {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return secluded(s.Sheet(c, http.StatusNotFound, "notice", "unsubscribe_wrong_title", map[string]any{
+	return web.Secluded(s.Sheet(c, http.StatusNotFound, "notice", "unsubscribe_wrong_title", map[string]any{
 		"Text": w["unsubscribe_wrong"], "About": w["unsubscribe_wrong_about"], "Path": "/", "Way": w["go_home"],
 	}))
-}
-
-// secluded keeps a page out of everything that collects pages.
-func secluded(d *route.Document, err error) (*route.Document, error) {
-	if d != nil {
-		d.Header.Set("X-Robots-Tag", "noindex, nofollow")
-	}
-	return web.Private(d, err)
 }

@@ -27,7 +27,8 @@ type Deps struct {
 	Offers    order.Offers
 	Tax       tax.Policy
 	PublicURL func() string
-	Abuse     bool // whether the limits against abuse hold
+	LinkKeys  [][]byte // that may have signed the links in mails
+	Abuse     bool     // whether the limits against abuse hold
 
 	// Unavailable reports whether an error means that the database is away.
 	Unavailable func(error) bool
@@ -47,6 +48,12 @@ type Orders interface {
 	// ToPayment makes sure that a pending order can be paid, and tells where. If
 	// the provider opens no page, the error is an [order.ErrNoPaymentPage].
 	ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, error)
+	// Choice is what the reader of a mailed link may choose for an order. An order that is
+	// not the user's is refused with domain.NotFound.
+	Choice(ctx context.Context, id uuid.UUID, user int64) (order.TenantChoice, error)
+	// ChooseTenant lets an order join a tenant of its choice, or a new one. An order that is
+	// paid or has ended is refused with domain.Conflict.
+	ChooseTenant(ctx context.Context, cause domain.Metadata, id uuid.UUID, joins order.Joining) error
 }
 
 // Payments takes what providers tell, and asks them.
@@ -84,5 +91,5 @@ type Changes interface{ Changed() <-chan struct{} }
 // and of the pages of the checkout.
 func Routes(d Deps) []route.Area {
 	s := &handlers{d}
-	return []route.Area{s.shopArea(), s.previewArea(), s.webhookArea(), s.checkoutArea()}
+	return []route.Area{s.shopArea(), s.previewArea(), s.webhookArea(), s.checkoutArea(), s.joinArea()}
 }

@@ -53,6 +53,14 @@ func Private(d *route.Document, err error) (*route.Document, error) {
 	return d, err
 }
 
+// Secluded keeps a page behind a mailed link out of everything that collects pages.
+func Secluded(d *route.Document, err error) (*route.Document, error) {
+	if d != nil {
+		d.Header.Set("X-Robots-Tag", "noindex, nofollow")
+	}
+	return Private(d, err)
+}
+
 // LocalPath is a path of ours that a parameter names; "" for whatever could
 // lead elsewhere.
 func LocalPath(next string) string {

@@ -49,7 +49,7 @@ func (s *Panel) addPayments(o Options) {
 func (s *Panel) addNotify(o Options) {
 	s.Notify = notify.New(notify.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
-		UnsubscribeKeys: o.UnsubscribeKeys, Times: s.times.NotifyTimes, Customer: s.customerOf,
+		UnsubscribeKeys: o.UnsubscribeKeys, Times: s.times.NotifyTimes, Customer: s.customerOf, MayJoin: s.mayJoin,
 	})
 }
 
@@ -119,6 +119,11 @@ func (s *Panel) addBilling(o Options) {
 func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, error) {
 	c, err := s.Customer(ctx, id)
 	return notify.Customer(c), err
+}
+
+// mayJoin is the user who may let an unpaid order join a tenant; 0: no user.
+func (s *Panel) mayJoin(ctx context.Context, id uuid.UUID) (int64, error) {
+	return provisioning.MayJoin(ctx, s.tables, id)
 }
 
 // welcome sends the welcome mails of provisioning.

@@ -102,6 +102,8 @@ func (n *Notifier) mailStarts(ctx context.Context, events []eventstore.RecordedE
 		switch e := r.Event.(type) {
 		case account.LinkRequested:
 			run, begins = n.linkMail(r, e)
+		case account.JoiningOffered:
+			run, begins = asker{n}.joiningMail(r, e)
 		case notice.MailRequested:
 			run, begins = n.notificationMail(r)
 		case order.Cancelled:

@@ -57,8 +57,11 @@ type Deps struct {
 	// has not begun.
 	Customer func(ctx context.Context, order uuid.UUID) (Customer, error)
 
-	// UnsubscribeKeys sign the links in mails that end more mails like them. The
-	// first signs; without any, mails carry no such link.
+	// MayJoin is the user who may let an unpaid order join a tenant; 0: no user.
+	MayJoin func(ctx context.Context, order uuid.UUID) (user int64, err error)
+
+	// UnsubscribeKeys sign the links in mails that end more mails like them, or let an order
+	// join a tenant. The first signs; without any, mails carry no such link.
 	UnsubscribeKeys [][]byte
 }
 
@@ -96,21 +99,24 @@ type Notifier struct {
 	publicURL       func() string
 	unsubscribeKeys [][]byte
 	customer        func(context.Context, uuid.UUID) (Customer, error)
+	mayJoin         func(context.Context, uuid.UUID) (int64, error)
 	times           Times
 
 	welcomeMails      sagas.Definition[WelcomeMail]
 	linkMails         sagas.Definition[LinkMail]
 	approvalLostMails sagas.Definition[OrderMail]
 	notificationMails sagas.Definition[NewsMail]
+	joiningMails      sagas.Definition[JoiningMail]
 }
 
 // New registers notifications, mails and webhooks with the runner.
 func New(d Deps) *Notifier {
 	n := &Notifier{
 		runner: d.Runner, store: d.Store, vault: d.Vault, tables: d.Tables, mail: d.Mail, mailFrom: d.MailFrom,
-		publicURL: d.PublicURL, unsubscribeKeys: d.UnsubscribeKeys, customer: d.Customer, times: d.Times,
+		publicURL: d.PublicURL, unsubscribeKeys: d.UnsubscribeKeys, customer: d.Customer, mayJoin: d.MayJoin, times: d.Times,
 	}
 	n.registerMails()
+	asker{n}.registerJoiningMails()
 	registerWebhooks(d)
 	n.runner.OnAppend(n.mailStarts)
 	n.runner.OnEvent(n.react, sagas.NamesOf(toldOf...)...)

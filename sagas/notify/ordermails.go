@@ -59,11 +59,11 @@ type mailedEffect struct {
 	At               time.Time
 }
 
-// ownMails are those that runs of the order send: welcome mails, and that nothing was
-// collected.
+// ownMails are those that runs of the order send: welcome mails, that nothing was
+// collected, and which tenant the order joins.
 func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
 	rows, _ := n.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e join saga_run r on r.id = e.saga_id
-		where r.order_id = $1 and e.step in ('welcome', 'send', 'lost') order by e.updated_at, e.key`, o.ID)
+		where r.order_id = $1 and e.step in ('welcome', 'send', 'lost', 'join') order by e.updated_at, e.key`, o.ID)
 	effects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[mailedEffect])
 	if err != nil {
 		return nil, sagas.SQLError(err, "look for the mails of order %s", o.ID)
@@ -88,12 +88,16 @@ func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer
 
 // ownLetter is what such a mail says.
 func (n rewriter) ownLetter(ctx context.Context, o projections.Order, to Customer, e mailedEffect) (notice.Letter, error) {
-	if e.Step == "lost" {
+	if e.Step == "lost" || e.Step == "join" {
 		user, _, err := n.recipient(ctx, o.Subject)
 		if err != nil {
 			return notice.Letter{}, err
 		}
-		return n.branded(ctx, homeTenant(user), lostLetter(o))
+		l := lostLetter(o)
+		if e.Step == "join" {
+			l = joiningLetter(o, user)
+		}
+		return n.branded(ctx, homeTenant(user), l)
 	}
 	had, err := n.hadPassword(ctx, to.User, e.At)
 	if err != nil {

@@ -48,6 +48,7 @@ var toldOf = []domain.Event{
 	hosting.Changed{},
 	hosting.OperationSucceeded{},
 	webhook.EndpointDisabled{},
+	order.Placed{},
 	order.Activated{},
 	order.ProvisioningParked{},
 	order.PaymentMismatchFound{},
@@ -71,6 +72,8 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 		return err
 	}
 	switch e := r.Event.(type) {
+	case order.Placed:
+		return asker{n}.offerJoining(ctx, r, e)
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.ProvisioningParked:

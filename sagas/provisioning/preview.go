@@ -95,7 +95,7 @@ func readAs(c order.Place, cost money.Totals) projections.Order {
 
 // job is what the setup would work with, with the numbers that would be drawn.
 func (p *preview) job(ctx context.Context) (*ProvisionInput, error) {
-	list := listFor(p.would)
+	list := listFor(p.would, false)
 	for _, name := range list {
 		p.told.Steps = append(p.told.Steps, order.Step{Name: name, Says: p.provision.Says(name)})
 	}
@@ -173,7 +173,7 @@ func (p *preview) atEngine(ctx context.Context, job *ProvisionInput) error {
 
 // objects are what the setup would make at the hosting engine.
 func (p *preview) objects(ctx context.Context, job *ProvisionInput) (all []hosting.EngineObject, err error) {
-	if slices.Contains(listFor(p.would), "tenant.engine") {
+	if slices.Contains(listFor(p.would, false), "tenant.engine") {
 		tenant, err := p.tenantOf(ctx, job, p.would)
 		if err != nil {
 			return nil, err

@@ -34,6 +34,12 @@ var provisionLists = map[string][]string{
 	"joining hosting with domain": {"tenant", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
 	"joining vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
 	"joining saas":                {"tenant", "billing", "welcome", "activate"},
+
+	// Where the customer has chosen the tenant by a link, a new one may be made instead.
+	"choosing hosting":             {"tenant", "tenant.engine", "tenant.ready", "billing", "welcome", "activate"},
+	"choosing hosting with domain": {"tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
+	"choosing vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
+	"choosing saas":                {"tenant", "billing", "welcome", "activate"},
 }
 
 // A ProvisionInput is what the provisioning of an order works with.
@@ -131,12 +137,15 @@ func keyed(step string) func(ProvisionInput) string {
 }
 
 // listFor picks the list for an order.
-func listFor(o projections.Order) []string {
+func listFor(o projections.Order, chosen bool) []string {
 	list := o.ResourceType
 	if o.ResourceType == "hosting" && o.Domain != "" {
 		list += " with domain"
 	}
-	if o.OrderedBy != nil {
+	switch {
+	case chosen:
+		list = "choosing " + list
+	case o.OrderedBy != nil:
 		list = "joining " + list
 	}
 	return provisionLists[list]
@@ -150,7 +159,11 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 	if err != nil || o.Invoice != nil {
 		return run, false, err
 	}
-	list := listFor(o)
+	chosen, err := chooser{p}.isChosen(ctx, o)
+	if err != nil {
+		return run, false, err
+	}
+	list := listFor(o, chosen)
 	job, err := jobFor(ctx, o, list, p.deps.Store.NextIDs)
 	if err != nil {
 		return run, false, err
@@ -203,8 +216,7 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 	}
 	if known {
 		job.User, job.Opened = user, false
-		job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o)
-		return sagas.Work{}, err
+		return sagas.Work{}, nil
 	}
 	open := account.Open{
 		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),
@@ -242,19 +254,24 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
 		}
 	}
+	instead, err := chooser{p}.insteadOfChoice(ctx, job, o)
+	if err != nil {
+		return sagas.Work{}, err
+	}
 	commands, err := p.joining(ctx, job, o)
 	if err != nil {
 		return sagas.Work{}, err
 	}
 	if !job.Joins {
+		if job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o); err != nil {
+			return sagas.Work{}, err
+		}
 		tenant, err := p.tenantOf(ctx, job, o)
 		if err != nil {
 			return sagas.Work{}, err
 		}
-		commands = []domain.Command{
-			ask("tenant", job.Tenant, tenant),
-			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()},
-		}
+		commands = append(instead, ask("tenant", job.Tenant, tenant),
+			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()})
 	}
 	if job.Site != 0 {
 		commands = append(commands, ask("site", job.Site, siteOf(job, o)))

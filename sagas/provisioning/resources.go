@@ -147,8 +147,11 @@ func (p *Provisioner) findClient(ctx context.Context, job *ProvisionInput) error
 	return err
 }
 
-// tenantCall makes the engine's client for the tenant.
+// tenantCall makes the engine's client for the tenant. One that the order joins has it.
 func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	if job.Joins {
+		return sagas.Call{}, nil
+	}
 	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
