@@ -25,6 +25,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"hostpanel/domain/order"
 )
 
 // A mailHost is a mail server as providers run them: it takes nothing before
@@ -165,14 +167,18 @@ func (h *mailHost) asks(address string) int {
 	return h.asked[address]
 }
 
-// to are the mails to an address, in the order in which they came.
+// to are the mails to an address, in the order in which they came, but for those that ask
+// which tenant an order joins: who pays at once is not asked any more.
 func (h *mailHost) to(address string) (all []received) {
 	h.mu.Lock()
 	mails := slices.Clone(h.taken)
 	h.mu.Unlock()
 	for _, m := range mails {
-		if m.to == address {
-			all = append(all, readReceived(h.t, m.raw))
+		if m.to != address {
+			continue
+		}
+		if one := readReceived(h.t, m.raw); !strings.Contains(one.text, order.JoinPath) {
+			all = append(all, one)
 		}
 	}
 	return all
