@@ -123,6 +123,8 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
 	last(web.PaymentMethodsPath)
+	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodAddedNews("visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
+	last(web.PaymentMethodsPath)
 
 	b := s.browser(t).enter("reader@example.com")
 	var shown string

@@ -30,7 +30,7 @@ var methodSetups = New("method_setups", `
 		version    int    not null
 	);
 	create index method_setups_user on method_setups (user_id, tenant, created_at, id);
-	create index method_setups_open on method_setups (subject) where status = 'open'`,
+	create index method_setups_subject on method_setups (subject)`,
 	On(func(at eventstore.RecordedEvent, e billing.MethodSetupStarted) Change {
 		return insert("method_setups", Row{
 			{"id", at.Stream.ID},

@@ -45,6 +45,11 @@ func MethodNews(plan, method, language string) Text {
 	return say(MethodSaved, language, "plan", plan, "method", method).At(PaymentMethodsPath)
 }
 
+// MethodAddedNews is what is told of a payment method that was added without a payment.
+func MethodAddedNews(method, language string) Text {
+	return say(MethodAdded, language, "method", method).At(PaymentMethodsPath)
+}
+
 // ChangeDropped tells a customer that a planned change of the plan has not come, and what
 // there is too much of.
 func ChangeDropped(service uuid.UUID, plan, over, language string) Text {
@@ -64,6 +69,7 @@ const (
 	ChargeConfirm   = "charge_confirm" // the customer's bank wants a word of the customer
 	ChargeEnded     = "charge_ended"   // and is not tried again
 	MethodSaved     = "method_saved"
+	MethodAdded     = "method_added" // without a payment
 	InvoicePaid     = "invoice_paid"
 	InvoiceWaived   = "invoice_waived"
 	InvoicePartPaid = "invoice_part_paid"
@@ -87,6 +93,7 @@ var toPayers = map[string]Type{
 	ChargeConfirm:   Billing,
 	ChargeEnded:     Billing,
 	MethodSaved:     Billing,
+	MethodAdded:     Billing,
 	InvoicePaid:     Billing,
 	InvoiceWaived:   Billing,
 	InvoicePartPaid: Billing,

@@ -60,7 +60,7 @@ func (s methods) addRoute() route.Route {
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer: repeat the call.")
 }
 
-// add sends a member of the tenant to the provider's page. An operator agrees for nobody.
+// add sends a member of the tenant to the provider's page. An operator agrees for no customer.
 func (s methods) add(ctx context.Context, c route.Call, a *addition) (*added, error) {
 	who := caller.Of(c)
 	offer, usable := s.Offers.Configured(a.Method)
@@ -131,11 +131,11 @@ const (
 )
 
 // cameBack is what a person reads who comes back from the provider's page, as the name of a
-// text; "": nobody does. The visit proves nothing: the provider is asked.
+// text; "": no visitor does. The visit proves nothing: the provider is asked.
 func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
 	id, err := uuid.Parse(c.Param("setup"))
 	if err != nil {
-		return "", nil //nolint:nilerr // nobody comes back
+		return "", nil //nolint:nilerr // it is another visit
 	}
 	m, err := s.Scope(c).MethodSetup(ctx, id)
 	if record.IsMissing(err) {

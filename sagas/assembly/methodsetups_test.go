@@ -134,6 +134,9 @@ func TestACardIsAddedWithoutAPayment(t *testing.T) {
 	a.equal("charged by it", a.subscription(a.service).Method, uuid.Nil)
 	a.equal("orders", a.count(`select count(*) from orders`), orders)
 	a.equal("openings", a.pay.openings(id), 1)
+	a.eventually("the person is told once", func() bool {
+		return a.count(`select count(*) from notifications where user_id = `+fmt.Sprint(a.asked.User)+` and message like 'visa …4242 %'`) == 1
+	})
 	a.must(a.Billing.ChooseMethod(t.Context(), caused(), a.service, m.ID))
 	a.until(a.service, "billing.period_renewed", 1)
 	a.equal("charges", a.pay.captures(a.charges(a.service)[0].ID), 1)
@@ -228,6 +231,25 @@ func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	a.news("evt_"+id.String(), id)
 	a.eventually("it is forgotten", func() bool { return a.pay.forgets(token) == 1 })
 	a.equal("saved", len(a.saved()), 0)
+}
+
+// What a webhook about a setup has told of a person ends with the person.
+func TestWebhooksAboutASetupAreForgottenWithThePerson(t *testing.T) {
+	t.Parallel()
+	a := newAdding(t)
+	id := a.begins()
+	a.pay.adds(id)
+	a.news("evt_"+id.String(), id)
+	a.eventually("it is saved", func() bool { return len(a.saved()) == 1 })
+	bodies := func() int {
+		return a.count(`select count(*) from webhook_inbox where order_id = '` + id.String() + `' and body is not null`)
+	}
+	a.equal("bodies", bodies(), 1)
+	about, err := a.Payments.WebhooksAbout(t.Context(), []uuid.UUID{a.asked.Subject})
+	a.must(err)
+	a.equal("told of the person", len(about), 2)
+	a.must(a.Accounts.Erase(t.Context(), caused(), a.asked.User))
+	a.equal("bodies", bodies(), 0)
 }
 
 // What the provider shows of another setup, or of other money, is not saved.

@@ -106,11 +106,27 @@ func newsOfCharge(e billing.ChargeFailed) string {
 }
 
 func (n payers) tellOfMethod(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
+	if e.Setup != uuid.Nil {
+		return n.tellOfAdded(ctx, r, e)
+	}
 	o, err := n.order(ctx, e.Order)
 	if err != nil {
 		return err
 	}
 	return n.tellCustomer(ctx, r, o, notice.MethodNews(o.PlanName, e.Label(), o.Language))
+}
+
+// tellOfAdded tells who has added a payment method without a payment.
+func (n payers) tellOfAdded(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
+	setup, err := n.tables.For(projections.System).MethodSetup(ctx, e.Setup)
+	if err != nil {
+		return err
+	}
+	user, err := n.tables.For(projections.System).User(ctx, setup.User)
+	if err != nil {
+		return unlessMissing(err)
+	}
+	return n.tell(ctx, r, user.ID, notice.MethodAddedNews(e.Label(), user.Language), nil)
 }
 
 // tellOfBill tells of an invoice and of a day. Of nothing to pay its own notification tells.

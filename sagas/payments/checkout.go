@@ -45,31 +45,35 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 	if err := s.runner.KeepRecovery(ctx); err != nil {
 		return order.Session{}, err
 	}
-	generation, err := s.intendSession(ctx, openingOf(o))
+	pages := sessions{s}
+	generation, err := pages.intendSession(ctx, openingOf(o))
 	if err != nil {
 		return order.Session{}, err
 	}
 	if generation == 0 {
-		return s.keptSession(ctx, id)
+		return pages.keptSession(ctx, id)
 	}
-	checkout, err := s.checkoutOf(ctx, p, o, generation)
+	checkout, err := pages.checkoutOf(ctx, p, o, generation)
 	if err != nil {
-		return order.Session{}, s.sessionFailed(ctx, o, err)
+		return order.Session{}, pages.sessionFailed(ctx, o, err)
 	}
-	session, err := s.askForSession(ctx, p.OpenSession, checkout)
+	session, err := pages.askForSession(ctx, p.OpenSession, checkout)
 	if err != nil {
-		return order.Session{}, s.sessionFailed(ctx, o, err)
+		return order.Session{}, pages.sessionFailed(ctx, o, err)
 	}
-	if err := s.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
-		return s.keptSession(ctx, id)
+	if err := pages.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
+		return pages.keptSession(ctx, id)
 	} else if err != nil {
 		return order.Session{}, err
 	}
 	return session, nil
 }
 
+// sessions are the pages on which customers pay, or add payment methods.
+type sessions struct{ *Service }
+
 // keptSession is that of another request for the same order, which was faster.
-func (s *Service) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+func (s sessions) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
 	o, err := s.order(ctx, id)
 	if err == nil && o.SessionID == "" {
 		err = errProviderAway
@@ -85,7 +89,7 @@ func sessionOfOrder(o projections.Order) order.Session {
 	return session
 }
 
-func (s *Service) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
+func (s sessions) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
 	_, saves := p.(order.Saver)
 	saved, err := s.savedMethod(ctx, p, domain.OrZero(o.KeptMethod))
 	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
@@ -115,7 +119,7 @@ func openingOf(o projections.Order) opening {
 // repeat its failure for a day. A session that was opened under it all the same
 // cannot be paid, because no customer got its page (rules T4, S-6). The
 // generation is 0 if a session has been opened meanwhile.
-func (s *Service) intendSession(ctx context.Context, o opening) (generation int, err error) {
+func (s sessions) intendSession(ctx context.Context, o opening) (generation int, err error) {
 	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(o.request))
 	err = s.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
@@ -137,7 +141,7 @@ func (s *Service) intendSession(ctx context.Context, o opening) (generation int,
 const sessionTries = 2
 
 // askForSession asks a provider by open for the page of a checkout.
-func (s *Service) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
+func (s sessions) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
@@ -154,7 +158,7 @@ func (s *Service) askForSession(ctx context.Context, open func(context.Context, 
 	return session, err
 }
 
-func (s *Service) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
+func (s sessions) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
 	defer cancel()
 	s.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
@@ -181,7 +185,7 @@ func ledgerState(failure error) sagas.EffectState {
 
 // keepSession records the session in the order and makes its first check due
 // later. Webhooks about it that came earlier are matched again (rule I-11).
-func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
+func (s sessions) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
 	rows := openedRows(o.ID, p.Name(), session.ID, s.times.firstCheck(o))
 	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.runner.Now()}
 	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)

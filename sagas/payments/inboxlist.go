@@ -26,7 +26,7 @@ var webhookTable = projections.ListedTable{
 }
 
 const (
-	webhookColumns = `i.id, i.provider, i.event_id, i.type, i.state, i.order_id as "order", i.attempts, coalesce(i.error, '') as error, i.received_at, i.headers`
+	webhookColumns = `i.id, i.provider, i.event_id, i.type, i.state, (select o.id from orders o where o.id = i.order_id) as "order", i.attempts, coalesce(i.error, '') as error, i.received_at, i.headers`
 
 	inboxWhere = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or provider = $2) and ($3 = '' or state = $3)
 	and ($4 = '' or type = $4) and ($5 = '' or event_id = $5) and ($6 = '00000000-0000-0000-0000-000000000000'::uuid or order_id = $6)
@@ -104,11 +104,14 @@ func (s *Inbox) SweepBodies(ctx context.Context) error {
 			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
 }
 
+// ofPeople are the orders and setups of people, as the inbox names them.
+const ofPeople = `(select id from orders where subject = any($1) union all select id from method_setups where subject = any($1))`
+
 // ForgetCustomers deletes the bodies of webhooks about the orders of people. All
 // that follows from such a webhook has been done, or stands in columns.
 func ForgetCustomers(subjects []uuid.UUID) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "webhook_inbox", SQL: `update webhook_inbox set body = null where body is not null and order_id in (select id from orders where subject = any($1))`,
+		Key: "webhook_inbox", SQL: `update webhook_inbox set body = null where body is not null and order_id in ` + ofPeople,
 		Args: []any{subjects}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -117,7 +120,7 @@ func ForgetCustomers(subjects []uuid.UUID) eventstore.TxStatement {
 // kept, the oldest first.
 func (s *Inbox) WebhooksAbout(ctx context.Context, subjects []uuid.UUID) ([]operations.Webhook, error) {
 	rows, _ := s.pool.Query(ctx, `select `+webhookColumns+`, i.body from webhook_inbox i
-		where i.order_id in (select id from orders where subject = any($1)) order by i.id`, subjects)
+		where i.order_id in `+ofPeople+` order by i.id`, subjects)
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
 	return list, sagas.SQLError(err, "list webhooks about people")
 }
