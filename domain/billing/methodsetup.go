@@ -45,6 +45,7 @@ const (
 // [OwnerErased].
 const (
 	SetupExpired = "expired"  // its page was not finished in time
+	SetupRefused = "refused"  // its provider does not keep the method
 	SetupForeign = "mismatch" // the provider's books say that it is not the one that was asked for
 )
 

@@ -51,6 +51,18 @@ type Keeper interface {
 	OpenSetup(context.Context, Checkout) (Session, error)
 }
 
+// A SetupFinisher is a [Keeper] where agreeing and keeping are two steps: Fetch finds the
+// session approved, and the provider keeps the method when it is told to.
+type SetupFinisher interface {
+	Keeper
+	// FinishSetup returns the method that is kept; nil: the customer has to agree once more.
+	// The same key answers with the same method. A permanent failure ends the setup.
+	FinishSetup(context.Context, SetupCall) (*SavedMethod, error)
+}
+
+// A SetupCall asks a provider to keep the method that a customer has agreed to.
+type SetupCall struct{ Session, Key string }
+
 // ErrKeepsNone refuses the setup of a payment method at a provider that cannot do it.
 var ErrKeepsNone = domain.RefuseField("payment_method", "This provider keeps no payment method without a payment.")
 

@@ -137,11 +137,11 @@ func (s setups) checkSetup(ctx context.Context, c check) error {
 		if d := s.backoff.remaining(c.provider); d > 0 {
 			return s.deferCheck(ctx, c, d)
 		}
-		truth, err := s.look(ctx, c, m)
+		seen, err := s.look(ctx, c, m)
 		if err != nil {
 			return s.notSeen(ctx, c, err)
 		}
-		if commands, err = s.observeSetup(ctx, c.order, m, truth); err != nil {
+		if commands, err = s.observeSetup(ctx, c.order, m, seen); err != nil {
 			return err
 		}
 	}
@@ -175,18 +175,52 @@ func isWatched(m billing.MethodSetup) bool {
 	return m.Session != "" && (m.Status == billing.SetupOpen || m.Status == billing.SetupEnded && !m.Discarded)
 }
 
-// look reads the session of a setup. One whose time is up is expired before.
-func (s setups) look(ctx context.Context, c check, m billing.MethodSetup) (truth order.Fetched, err error) {
+// A sighting is what a look at a setup has found.
+type sighting struct {
+	order.Fetched
+	refused bool // the provider does not keep what the customer has agreed to
+}
+
+// isForeign tells whether the provider shows something else than the setup. What it does not
+// know any more is not foreign.
+func (t sighting) isForeign(id uuid.UUID, m billing.MethodSetup) bool {
+	isForgotten := t.State == order.SessionExpired && t.Order == uuid.Nil && t.Saved == nil
+	return t.Provider != m.Provider || t.Live == m.Test || t.Order != id && !isForgotten
+}
+
+// look reads the session of a setup. One whose time is up is expired before, and one that
+// its customer has approved is finished.
+func (s setups) look(ctx context.Context, c check, m billing.MethodSetup) (seen sighting, err error) {
 	err = s.inTurn(ctx, c, func(ctx context.Context, p order.Provider) (err error) {
-		if m.Status == billing.SetupEnded || !s.runner.Now().Before(m.ExpiresAt) {
+		isOver := m.Status == billing.SetupEnded || !s.runner.Now().Before(m.ExpiresAt)
+		if isOver {
 			if err := p.ExpireSession(ctx, m.Session); err != nil {
 				return err
 			}
 		}
-		truth, err = p.Fetch(ctx, m.Session)
-		return err
+		seen.Fetched, err = p.Fetch(ctx, m.Session)
+		if err != nil || isOver || seen.State != order.SessionApproved || seen.isForeign(c.order, m) {
+			return err
+		}
+		return s.finish(ctx, c.order, p, &seen)
 	})
-	return truth, err
+	return seen, err
+}
+
+// finish has the provider keep what the customer has agreed to. Each call follows a look, so
+// one whose answer is lost is found by the next one.
+func (s setups) finish(ctx context.Context, id uuid.UUID, p order.Provider, seen *sighting) error {
+	finisher, is := p.(order.SetupFinisher)
+	if !is {
+		return nil
+	}
+	saved, err := finisher.FinishSetup(ctx, order.SetupCall{Session: seen.Session, Key: "method_setup/" + id.String() + "/keep"})
+	if err != nil && domain.ClassOf(err) == domain.Permanent {
+		s.runner.Log().WarnContext(ctx, "a provider does not keep a payment method", "setup", id, "error", sagas.Scrub(err))
+		seen.refused, err = true, nil
+	}
+	seen.Saved = saved
+	return err
 }
 
 // notSeen postpones a look at a setup.
@@ -199,13 +233,15 @@ func (s setups) notSeen(ctx context.Context, c check, err error) error {
 
 // observeSetup decides what the provider's books mean for a setup. What is kept for a person
 // who has left the tenant is discarded.
-func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.MethodSetup, truth order.Fetched) ([]domain.Command, error) {
+func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.MethodSetup, truth sighting) ([]domain.Command, error) {
 	now := s.runner.Now()
 	isOver := truth.State == order.SessionExpired || !now.Before(m.ExpiresAt)
 	switch {
-	case truth.Provider != m.Provider, truth.Order != id, truth.Live == m.Test:
+	case truth.isForeign(id, m):
 		s.runner.Alarm(ctx, "a provider shows another session for the setup of a payment method", "setup", id, "provider", m.Provider)
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupForeign, At: now}}, nil
+	case truth.refused:
+		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupRefused, At: now}}, nil
 	case truth.Saved == nil && isOver:
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupExpired, At: now}}, nil
 	case truth.Saved == nil:

@@ -15,13 +15,16 @@ import (
 // Fetch reads what PayPal holds for true about an order of its own. One that it
 // does not have any more is expired: PayPal forgets unpaid orders.
 func (p *Provider) Fetch(ctx context.Context, session string) (order.Fetched, error) {
+	if id, is := setupOf(session); is {
+		return p.fetchSetup(ctx, id)
+	}
 	q := question{what: "get order", method: http.MethodGet, path: "/v2/checkout/orders/" + session}
 	if !ids.MatchString(session) {
 		return order.Fetched{}, noSuch(q)
 	}
 	var held checkout
 	err := p.ask(ctx, q, &held)
-	if no, refused := errors.AsType[*refusal](err); refused && no.status == http.StatusNotFound && no.says(notFound) {
+	if no, refused := errors.AsType[*refusal](err); refused && no.missing() {
 		return order.Fetched{Provider: p.Name(), Session: session, State: order.SessionExpired, ByCapture: true, Live: p.Live()}, nil
 	}
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 )
@@ -25,6 +27,7 @@ type event struct {
 				Capture string `json:"capture_id"`
 			} `json:"related_ids"`
 		} `json:"supplementary_data"`
+		Customer owner `json:"customer"` // of a method
 		Metadata struct {
 			Order string `json:"order_id"` // with whose payment a method was kept
 		} `json:"metadata"`
@@ -73,7 +76,7 @@ func (p *Provider) news(raw []byte, transmission, by string) (order.News, error)
 	session, payment, reference := e.references()
 	n.ObjectRef, n.Payment, n.Order = known(session), known(payment), orderOf(reference)
 	if e.about() == "method" {
-		n.Handled = n.ObjectRef != "" // else it was not kept by an order
+		n.Handled = n.ObjectRef != "" || n.Order != uuid.Nil // else neither an order nor a setup has kept it
 	}
 	return n, nil
 }
@@ -92,7 +95,7 @@ func (e event) references() (session, payment, reference string) {
 	case "capture":
 		payment = r.ID
 	case "method":
-		session = r.Metadata.Order
+		session, reference = r.Metadata.Order, r.Customer.Reference
 	case "refund":
 		payment = cmp.Or(r.Related.IDs.Capture, captured(r.Links))
 	case "dispute":

@@ -20,6 +20,7 @@ const (
 	alreadyCaptured  = "ORDER_ALREADY_CAPTURED"
 	alreadyCompleted = "ORDER_ALREADY_COMPLETED"
 	noAnswerYet      = "PREVIOUS_REQUEST_IN_PROGRESS"
+	alreadyTokenized = "SETUP_TOKEN_ALREADY_TOKENIZED"
 	notKept          = "NOT_ENABLED_TO_VAULT_PAYMENT_SOURCE"
 )
 
@@ -42,6 +43,9 @@ func (r *refusal) Error() string {
 
 // says tells whether this is the reason.
 func (r *refusal) says(reason string) bool { return r.issue == reason || r.name == reason }
+
+// missing tells whether PayPal itself says that it does not have what was asked for.
+func (r *refusal) missing() bool { return r.status == http.StatusNotFound && r.says(notFound) }
 
 var (
 	reasons  = regexp.MustCompile(`^[A-Za-z_]{1,64}$`)

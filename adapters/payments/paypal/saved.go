@@ -23,13 +23,11 @@ type (
 	}
 )
 
-// A vault is the method that PayPal keeps, as an order shows it.
+// A vault is the method that PayPal keeps, as an order shows it, or PayPal by itself.
 type vault struct {
 	ID       string `json:"id"`
 	Status   string `json:"status"`
-	Customer struct {
-		ID string `json:"id"`
-	} `json:"customer"`
+	Customer owner  `json:"customer"`
 }
 
 // tokens are PayPal's ids of methods. They go into addresses.
@@ -59,7 +57,7 @@ func (c checkout) keep(list []order.Payment) {
 
 // Forget removes a method at PayPal. One that PayPal does not have is a success.
 func (p *Provider) Forget(ctx context.Context, s order.SavedMethod) error {
-	q := question{what: "forget a method", method: http.MethodDelete, path: "/v3/vault/payment-tokens/" + s.Token}
+	q := question{what: "forget a method", method: http.MethodDelete, path: methodsPath + "/" + s.Token}
 	if !tokens.MatchString(s.Token) {
 		return domain.Fail(domain.Permanent, "no_such_method", fmt.Errorf("%s: not an id of PayPal's", q.what))
 	}

@@ -73,7 +73,7 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 	if err := classed(q, p.ask(ctx, q, &made)); err != nil {
 		return order.Session{}, err
 	}
-	page := made.page()
+	page := pageOf(made.Links)
 	if c.Saved != nil {
 		page = "" // PayPal has one, which the customer is never sent to
 	}
@@ -120,9 +120,9 @@ func (c checkout) payee() string {
 	return c.Units[0].Payee.Merchant
 }
 
-// page is where the customer is sent. PayPal has two names for it.
-func (c checkout) page() string {
-	for _, l := range c.Links {
+// pageOf is where the customer is sent. PayPal has two names for it.
+func pageOf(links []link) string {
+	for _, l := range links {
 		if l.Rel == "payer-action" || l.Rel == "approve" {
 			return l.Href
 		}

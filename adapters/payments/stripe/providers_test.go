@@ -59,7 +59,7 @@ func (w *witness) show(q *http.Request, body []byte) {
 		return
 	}
 	defer func() { _ = a.Body.Close() }()
-	call := q.Method + " " + regexp.MustCompile(`/(?:cs_test|pi|pm)_\w+`).ReplaceAllString(q.URL.Path, "/…")
+	call := q.Method + " " + regexp.MustCompile(`/(?:cs_test|pi|pm|seti)_\w+`).ReplaceAllString(q.URL.Path, "/…")
 	if a.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(a.Body)
 		w.t.Errorf("%s %s: Stripe would answer %d: %s", call, body, a.StatusCode, said)
@@ -129,15 +129,31 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	free.Minor = 0
 	open(t, p, free)
 	charges(t, p, s)
+	adds(t, p, s)
 	for _, call := range []string{
 		"POST /v1/checkout/sessions", "GET /v1/checkout/sessions/…", "POST /v1/checkout/sessions/…/expire",
 		"POST /v1/refunds", "GET /v1/refunds", "GET /v1/disputes",
 		"POST /v1/payment_intents", "GET /v1/payment_intents/…", "POST /v1/payment_intents/…", "POST /v1/payment_intents/…/confirm",
 		"POST /v1/payment_intents/…/cancel", "GET /v1/payment_methods/…", "POST /v1/payment_methods/…/detach",
+		"GET /v1/setup_intents/…",
 	} {
 		if w.seen[call] == 0 {
 			t.Errorf("%s was not made; there were %v", call, w.seen)
 		}
+	}
+}
+
+// adds makes every call about a method that is added without a payment: the session in the
+// mode "setup", its end, and the setup intent.
+func adds(t *testing.T, p *stripe.Provider, s *stripetest.Server) {
+	t.Helper()
+	page := setup(t, p, adding())
+	s.Add(page.ID)
+	if f := fetch(t, p, page.ID); f.Saved == nil {
+		t.Errorf("nothing was added: %+v", f)
+	}
+	if err := p.ExpireSession(t.Context(), setup(t, p, adding()).ID); err != nil {
+		t.Error(err)
 	}
 }
 

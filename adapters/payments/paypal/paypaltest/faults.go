@@ -22,7 +22,7 @@ const (
 )
 
 // A Fault strikes calls of one sort: "token", "create", "get", "patch", "capture",
-// "refund", "forget" or "certificate".
+// "refund", "setup", "get setup", "finish", "list", "forget" or "certificate".
 type Fault struct {
 	Call  string
 	What  string

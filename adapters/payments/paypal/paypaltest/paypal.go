@@ -40,6 +40,9 @@ type PayPal struct {
 	token    string // the only one that is good
 	orders   map[string]*Order
 	methods  map[string]bool   // that are kept, by token
+	setups   map[string]*Setup // setup tokens, by id
+	kept     []*Setup          // of which a method was made, even if they are gone
+	unkept   string            // why no method is made of them from now on
 	asked    map[string]*asked // by path and PayPal-Request-Id
 	done     map[string]int    // by call and key
 	calls    map[string]int    // by call, with those that came to nothing
@@ -56,7 +59,7 @@ type PayPal struct {
 // Start runs a PayPal. Close it.
 func Start() *PayPal {
 	p := &PayPal{
-		now: time.Now, orders: map[string]*Order{}, methods: map[string]bool{}, vaulting: "VAULTED", asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
+		now: time.Now, orders: map[string]*Order{}, methods: map[string]bool{}, vaulting: "VAULTED", setups: map[string]*Setup{}, asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
 		captures: "COMPLETED", served: map[string]http.HandlerFunc{},
 	}
 	p.alive, p.stop = context.WithCancel(context.Background())
@@ -113,7 +116,7 @@ func (p *PayPal) Revoke() {
 }
 
 // Done is how often a call has really done something under a key: "create",
-// "capture", "refund" or "forget". An empty key counts all.
+// "capture", "refund", "setup", "finish" or "forget". An empty key counts all.
 func (p *PayPal) Done(call, key string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +127,7 @@ func (p *PayPal) Done(call, key string) int {
 }
 
 // Calls is how often a call was made, whatever came of it: those of Done,
-// "token", "get", "patch" and "certificate".
+// "token", "get", "patch", "get setup", "list" and "certificate".
 func (p *PayPal) Calls(call string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

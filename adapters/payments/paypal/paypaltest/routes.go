@@ -17,7 +17,12 @@ func (p *PayPal) routes() http.Handler {
 	mux.HandleFunc("POST /v2/payments/captures/{capture}/refund", p.around("refund", p.let(p.refund)))
 	mux.HandleFunc("PATCH /v2/checkout/orders/{order}", p.around("patch", p.let(p.patch)))
 	mux.HandleFunc("DELETE /v3/vault/payment-tokens/{token}", p.around("forget", p.let(p.forget)))
+	mux.HandleFunc("POST /v3/vault/setup-tokens", p.around("setup", p.let(p.createSetup)))
+	mux.HandleFunc("GET /v3/vault/setup-tokens/{token}", p.around("get setup", p.let(p.getSetup)))
+	mux.HandleFunc("POST /v3/vault/payment-tokens", p.around("finish", p.let(p.finish)))
+	mux.HandleFunc("GET /v3/vault/payment-tokens", p.around("list", p.let(p.list)))
 	mux.HandleFunc("/checkoutnow", p.page)
+	mux.HandleFunc("/agreements/approve", p.setupPage)
 	return mux
 }
 
@@ -142,16 +147,24 @@ func (p *PayPal) page(w http.ResponseWriter, r *http.Request) {
 	case !found:
 		http.NotFound(w, r)
 	case r.Method != http.MethodPost:
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, `<form method="post"><button name="action" value="approve">Agree</button><button name="action" value="cancel">Cancel</button></form>`)
+		showButtons(w)
 	case r.FormValue("action") == "cancel":
 		http.Redirect(w, r, o.CancelURL, http.StatusSeeOther)
 	default:
 		p.Approve(id)
-		back := o.ReturnURL + "&token=" + id
-		if !strings.Contains(o.ReturnURL, "?") {
-			back = o.ReturnURL + "?token=" + id
-		}
-		http.Redirect(w, r, back, http.StatusSeeOther)
+		http.Redirect(w, r, with(o.ReturnURL, "token="+id), http.StatusSeeOther)
 	}
+}
+
+func showButtons(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, `<form method="post"><button name="action" value="approve">Agree</button><button name="action" value="cancel">Cancel</button></form>`)
+}
+
+// with is an address with another parameter behind it.
+func with(address, parameter string) string {
+	if strings.Contains(address, "?") {
+		return address + "&" + parameter
+	}
+	return address + "?" + parameter
 }
