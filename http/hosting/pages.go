@@ -45,11 +45,11 @@ type pageKind struct {
 	count          func(ctx context.Context, c route.Call, tenant int64) (int64, error) // nil: as of all resources
 
 	// What few kinds have; nil: as of all others.
-	mayHave func(ctx context.Context, tenant int64) (bool, error)                               // whether a tenant has the pages at all
-	asks    []string                                                                            // the fields of its forms
-	options func(context.Context, route.Call, field.Field) ([]web.Option, error)                // of its references
-	room    func(context.Context, route.Call) (string, error)                                   // how many there are and may be
-	tells   func(context.Context, route.Call, field.Record) ([]string, error)                   // values in a row of a list
+	mayHave func(ctx context.Context, tenant int64) (bool, error)                             // whether a tenant has the pages at all
+	asks    []string                                                                          // the fields of its forms
+	options func(context.Context, route.Call, field.Field) ([]web.Option, error)              // of its references
+	room    func(context.Context, route.Call) (string, error)                                 // how many there are and may be
+	tells   func(context.Context, route.Call, field.Record) ([]string, error)                 // values in a row of a list
 	more    func(ctx context.Context, c route.Call, set field.Set, page map[string]any) error // on the page of a record
 
 	findInBin func(context.Context, route.Call) (any, string, error) // nil: there is no bin
