@@ -126,7 +126,7 @@ func onePanelPage() string {
 			names = append(names, kind.Collection)
 		}
 	}
-	return "/panel/{kind:" + strings.Join(append(names, "webhook-endpoints"), "|") + "}/{id:int}/"
+	return "/panel/{kind:" + strings.Join(append(names, "webhook-endpoints", "sub-tenants"), "|") + "}/{id:int}/"
 }
 
 // jobOf holds an operation of each tenant.

@@ -49,6 +49,7 @@ func filled(t *testing.T) *gallery {
 	if _, err := c.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
+	subTenant := c.hasSubTenant(t, tenantA)
 	service := uuid.NewSHA1(uuid.NameSpaceOID, []byte{tenantA})
 	open := c.owes(t, tenantA, service)
 	changing := "/billing/subscriptions/" + c.running(t, tenantA).String() + "/change/"
@@ -73,7 +74,25 @@ func filled(t *testing.T) *gallery {
 		"/demo/mail/{name}/":                                                       {"/demo/mail/" + letters(t, c.letters)[0] + "/"},
 		"/demo/mail/{name}/html/":                                                  {"/demo/mail/" + letters(t, c.letters)[0] + "/html/"},
 		"/storefront/integration/":                                                 {"/storefront/integration/?widget=" + widgetOne},
+		"/panel/{kind}/":                                                           {subTenantPages},
+		"/panel/{kind}/new/":                                                       {subTenantPages + "new/"},
+		"/panel/{kind}/{id}/":                                                      {subTenant},
+		"/panel/{kind}/{id}/edit/":                                                 {subTenant + "edit/"},
 	})}
+}
+
+// hasSubTenant gives a tenant room for sub-tenants, and one, and answers with its page.
+func (c *census) hasSubTenant(t *testing.T, parent int64) (page string) {
+	t.Helper()
+	const id = 51
+	saas := hosting.SaaSLimits{MaxHostingAccounts: 5}
+	c.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: parent}, Spec: saas.Fields().Values()})
+	sub := &hosting.Tenant{
+		Name: "Client", Email: "client@example.com", Slug: "client", Username: hosting.CustomerNumber(id), CustomerNumber: hosting.CustomerNumber(id),
+		Parent: &parent, Status: hosting.InService, IsActive: true, Limits: hosting.NoLimits(),
+	}
+	c.do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: sub.Fields().Values()})
+	return fmt.Sprint(subTenantPages, id, "/")
 }
 
 // withKinds adds the pages of each kind in the customer area; those of a record, and the

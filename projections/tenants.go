@@ -44,11 +44,11 @@ func (s ResourceReader) tenants() *where {
 var tenantsBy = listedBy{
 	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search || chr(10) || lower(coalesce(r.called, ''))`,
 	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.called", "status", "r.spec ->> 'status'",
-		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "r.package"),
+		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "r.package", "parent", "r.parent", "requested_for", "r.requested_for"),
 }
 
 // Tenants lists the tenants of which the caller is a member, or all to
-// operators: by name, slug, status, is_active, package. The slug is searched, too.
+// operators: by name, slug, status, is_active, package, parent. The slug is searched, too.
 func (s ResourceReader) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
 	return part[Resource](ctx, s, tenantsBy, s.tenants(), l)
 }

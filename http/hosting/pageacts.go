@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -17,24 +18,26 @@ type pageAct struct {
 	name   string
 	shows  bool                 // something that is shown only once
 	isOpen func(field.Set) bool // whether the state of the record allows it
-	do     func(context.Context, route.Call) (field.Record, error)
+	do     func(context.Context, route.Call, url.Values) (field.Record, error)
+	inputs []web.Input
+	grave  bool
 }
 
-func isTrue(name string) func(field.Set) bool {
-	return func(set field.Set) bool { f, has := set.Named(name); return has && f.FormText() == "true" }
+// isIn tells whether a field of the record has this value.
+func isIn(name, value string) func(field.Set) bool {
+	return func(set field.Set) bool { f, has := set.Named(name); return has && f.FormText() == value }
 }
 
 // pageActs follow from the row of the kind.
 func (k *collection) pageActs() (acts []pageAct) {
 	if k.kind.KeyIn != "" {
 		records := k.kindOf(k.kind.KeyIn)
-		acts = append(acts, pageAct{"panel_publish", false, isTrue("dkim_enabled"), func(ctx context.Context, c route.Call) (field.Record, error) {
+		acts = append(acts, pageAct{name: "panel_publish", isOpen: isIn("dkim_enabled", "true"), do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
 			return k.publish(ctx, c, records)
 		}})
 	}
 	if k.kind.Issued {
-		isAcme := func(set field.Set) bool { f, has := set.Named("cert_type"); return has && f.FormText() == hosting.Acme }
-		acts = append(acts, pageAct{"panel_renew", false, isAcme, func(ctx context.Context, c route.Call) (field.Record, error) {
+		acts = append(acts, pageAct{name: "panel_renew", isOpen: isIn("cert_type", hosting.Acme), do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
 			return k.orderAgain(ctx, c, true)
 		}})
 	}
@@ -43,7 +46,7 @@ func (k *collection) pageActs() (acts []pageAct) {
 
 func (e endpoints) pageActs() []pageAct {
 	always := func(field.Set) bool { return true }
-	return []pageAct{{"panel_rotate", true, always, func(ctx context.Context, c route.Call) (field.Record, error) {
+	return []pageAct{{name: "panel_rotate", shows: true, isOpen: always, do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
 		return e.rotate(ctx, c, &route.Nothing{})
 	}}}
 }
@@ -59,7 +62,7 @@ func (k pageKind) actNamed(name string) (pageAct, error) {
 
 // takeAct does something with the record, once.
 func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	k, err := s.writable(c)
+	k, err := s.writable(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 	var changed field.Record
 	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
 		if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
-			changed, err = act.do(ctx, c)
+			changed, err = act.do(ctx, c, sent)
 		}
 		return err
 	})
@@ -94,7 +97,7 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 	w := web.Texts[web.Readers(c)]
 	for _, a := range k.acts {
 		if a.isOpen(set) {
-			all = append(all, s.actForm(c, w, web.Form{Name: a.name, Action: c.Path}, back))
+			all = append(all, s.actForm(c, w, web.Form{Name: a.name, Action: c.Path, IsGrave: a.grave, Inputs: a.inputs}, back))
 		}
 	}
 	if !k.has(hosting.Delete) {
@@ -105,13 +108,17 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 		remove.Inputs = []web.Input{{Name: "force", Type: "check"}}
 	}
 	form := s.actForm(c, w, remove, back)
-	if k.Soft {
+	switch {
+	case k.Owner:
+		form.About = w["act_terminate_tenant_about"]
+	case k.Soft:
 		form.About = w["panel_remove_soft"]
 	}
 	return append(all, form)
 }
 
 func (s *pages) actForm(c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
-	f.Inputs = append(f.Inputs, web.NumberInput())
-	return actForm{w[f.Name+"_title"], w[f.Name+"_about"], s.Fill(c, f, back)}
+	f.Inputs = append(slices.Clone(f.Inputs), web.NumberInput())
+	title, about := cmp.Or(w[f.Name+"_title"], w["act_"+f.Name]), cmp.Or(w[f.Name+"_about"], w["act_"+f.Name+"_about"])
+	return actForm{title, about, s.Fill(c, f, back)}
 }

@@ -32,7 +32,7 @@ func (s *pages) editPage() web.FormPage {
 
 // addable is the kind that a path names, if the caller may make a record of it.
 func (s *pages) addable(ctx context.Context, c route.Call) (pageKind, error) {
-	k, err := s.writable(c)
+	k, err := s.writable(ctx, c)
 	switch {
 	case err != nil:
 		return k, err
@@ -58,7 +58,7 @@ func (s *pages) showAdd(ctx context.Context, c route.Call, back *web.Returned) (
 }
 
 func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	k, err := s.writable(c)
+	k, err := s.writable(ctx, c)
 	if err == nil && !k.has(hosting.Patch) {
 		err = route.Missing("Record")
 	}
@@ -74,7 +74,7 @@ func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) 
 	if err != nil {
 		return nil, err
 	}
-	form := web.Form{Name: "panel_change", Action: c.Path, Inputs: append(inputs, web.VersionInput(asked(sent, field.Patch)))}
+	form := web.Form{Name: "panel_change", Action: c.Path, Inputs: append(inputs, web.VersionInput(k.questions(sent, field.Patch)))}
 	return s.showForm(ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_edit"]+": "+k.title(set), []step{{k.Page(c.ID("id")), k.title(set)}})
 }
 
@@ -85,22 +85,30 @@ func (s *pages) showForm(ctx context.Context, c route.Call, k pageKind, form web
 	})
 }
 
-// asked are the fields that a form of the mode asks for. Whose a record is follows from the
-// tenant for which the user acts.
-func asked(set field.Set, mode field.Mode) field.Set {
-	return slices.DeleteFunc(slices.Clone(set), func(f field.Field) bool { return f.Name == "tenant" || !web.IsAsked(f, mode) })
+// questions are the fields that a form of the mode asks for. Whose a record is follows from
+// the tenant for which the user acts.
+func (k pageKind) questions(set field.Set, mode field.Mode) field.Set {
+	return slices.DeleteFunc(slices.Clone(set), func(f field.Field) bool {
+		return f.Name == "tenant" || !web.IsAsked(f, mode) || k.asks != nil && !slices.Contains(k.asks, f.Name)
+	})
 }
 
 // inputs are the questions of a form, with the values that the record has.
 func (s *pages) inputs(ctx context.Context, c route.Call, k pageKind, set field.Set, mode field.Mode) (all []web.Input, err error) {
-	for _, f := range asked(set, mode) {
+	for _, f := range k.questions(set, mode) {
 		in := k.input(c, f, mode)
 		if ref := k.reference(f.Name); ref.Field != "" {
-			if err := s.offer(ctx, c, &in, ref, f); err != nil {
+			offer := s.offer
+			if k.options != nil {
+				offer = k.offerOptions
+			}
+			if err := offer(ctx, c, &in, ref, f); err != nil {
 				return nil, err
 			}
 		}
-		all = append(all, in)
+		if in.Type != "select" || len(in.Options) > 0 {
+			all = append(all, in)
+		}
 	}
 	return all, nil
 }
@@ -143,10 +151,17 @@ func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref host
 	return nil
 }
 
+// offerOptions makes an input a choice among the options that the kind has.
+func (k pageKind) offerOptions(ctx context.Context, c route.Call, in *web.Input, _ hosting.Reference, f field.Field) (err error) {
+	in.Type = "select"
+	in.Options, err = k.options(ctx, c, f)
+	return err
+}
+
 // read reads a form into a record, as the body of a request.
 func (k pageKind) read(ctx context.Context, c route.Call, into field.Record, sent url.Values, mode field.Mode) (route.Call, error) {
 	set := into.Fields()
-	return web.ReadRecord[any](ctx, c, into, asked(set, mode), set, sent, mode, k.check)
+	return web.ReadRecord[any](ctx, c, into, k.questions(set, mode), set, sent, mode, k.check)
 }
 
 // takeCreate makes a record, once, and shows what is shown of it only once.
@@ -181,7 +196,7 @@ func (k pageKind) pageAt(location string) string {
 }
 
 func (s *pages) takeChange(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	k, err := s.writable(c)
+	k, err := s.writable(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +218,7 @@ func (s *pages) takeChange(ctx context.Context, c route.Call, sent url.Values) (
 // changeShown changes a record that still is what the form has shown.
 func (k pageKind) changeShown(ctx context.Context, c route.Call, found any, sent url.Values) error {
 	into := found.(field.Record) //nolint:forcetypeassert // as requests have it
-	c, err := web.Unchanged(c, sent, asked(into.Fields(), field.Patch))
+	c, err := web.Unchanged(c, sent, k.questions(into.Fields(), field.Patch))
 	if err != nil {
 		return err
 	}

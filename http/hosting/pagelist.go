@@ -31,6 +31,7 @@ type recordList struct {
 	Rows          []recordRow
 	Count         int64
 	All, Add      string // paths; blank: none
+	Room          string // how many there are and may be; blank: it is not told
 }
 
 func actsFor(c route.Call) int64 { return caller.Of(c).Tenant() }
@@ -50,7 +51,7 @@ func narrowed(c route.Call, l projections.Listing, tenant int64) projections.Lis
 }
 
 func (s *pages) showList(ctx context.Context, c route.Call) (*route.Document, error) {
-	k, err := s.readable(c)
+	k, err := s.readable(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +60,9 @@ func (s *pages) showList(ctx context.Context, c route.Call) (*route.Document, er
 	l := projections.Listing{Search: bar.Searched(c, w["panel_search"]), Offset: (number - 1) * web.PageSize, Limit: web.PageSize}
 	l.Filters = k.asked(c)
 	shown, err := s.listOf(ctx, c, k, l)
+	if err == nil && k.room != nil {
+		shown.Room, err = k.room(ctx, c)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +92,11 @@ func (s *pages) listOf(ctx context.Context, c route.Call, k pageKind, l projecti
 	found, err := k.list(ctx, c, ofTenant(c, l))
 	shown.Count = found.Count
 	for _, r := range found.Rows {
-		shown.Rows = append(shown.Rows, k.row(w, r.Fields()))
+		row := k.row(w, r.Fields())
+		if k.tells != nil && err == nil {
+			row.About, err = k.tells(ctx, c, r)
+		}
+		shown.Rows = append(shown.Rows, row)
 	}
 	return shown, err
 }
@@ -98,11 +106,18 @@ func (k pageKind) row(w web.Words, set field.Set) recordRow {
 }
 
 // stateClasses are how states look.
-var stateClasses = map[string]string{"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning"}
+var stateClasses = map[string]string{
+	"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning",
+	hosting.InService: "active", hosting.Suspended: "failed", hosting.Terminated: "failed",
+}
 
 // states are how far the server is with a record, and whether it is switched off.
 func (k pageKind) states(w web.Words, set field.Set) (all []badge) {
-	for _, name := range []string{"sync_status", "status"} {
+	names := []string{"sync_status", "status"}
+	if k.Owner && !isIn("sync_status", "pending")(set) {
+		names = []string{"status"}
+	}
+	for _, name := range names {
 		if f, has := set.Named(name); has {
 			all = append(all, badge{stateClasses[f.FormText()], w["state_"+f.FormText()]})
 			break

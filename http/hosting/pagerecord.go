@@ -46,7 +46,7 @@ func (s *pages) found(ctx context.Context, c route.Call, k pageKind) (set field.
 }
 
 func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	k, err := s.readable(c)
+	k, err := s.readable(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 	data := map[string]any{
 		"Way": k.way(w, language), "States": k.states(w, set), "Reason": k.reason(language, set), "Facts": values, "Kind": k.Noun(language),
 		"IsPending": slices.ContainsFunc(k.states(w, set), func(b badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
-		"Edit": "", "Parts": nil, "Acts": nil, "IsBinned": isBinned,
+		"Edit": "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
 	}
 	if data["Past"], err = s.HistoryOf(ctx, c, s.Lookback, k.stream(c.ID("id"))); err != nil {
 		return nil, err
@@ -81,6 +81,11 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 			data["Edit"] = c.Path + "edit/"
 		}
 	}
+	if k.more != nil {
+		if err := k.more(ctx, c, set, data); err != nil {
+			return nil, err
+		}
+	}
 	return s.sheet(ctx, c, back.StatusOf(), "panel_record", k.title(set), data)
 }
 
@@ -95,7 +100,7 @@ func (k pageKind) reason(language string, set field.Set) string {
 }
 
 // aside are the fields of answers that pages show elsewhere, or not at all.
-var aside = strings.Fields("id tenant tenant_name sync_status sync_error last_error")
+var aside = strings.Fields("id tenant tenant_name parent sync_status sync_error last_error")
 
 // values are those of a record, in the order of the API's answers.
 func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.Set) (values []web.Aspect, err error) {
@@ -104,7 +109,7 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 	for _, f := range set {
 		own, _ := sent.Named(f.Name)
 		switch ref := k.reference(f.Name); {
-		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name):
+		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name), ref.Field != "" && !leads(ref):
 		case ref.Field != "":
 			if values, err = s.withReferred(ctx, c, values, w[labelOf(w, k, f.Name)], ref, f); err != nil {
 				return nil, err
@@ -140,7 +145,13 @@ func (k pageKind) reference(name string) hosting.Reference {
 
 // isNameOf tells whether a field only repeats what a reference leads to: zone_origin.
 func (k pageKind) isNameOf(name string) bool {
-	return slices.ContainsFunc(k.Refs, func(r hosting.Reference) bool { return strings.HasPrefix(name, r.Field+"_") })
+	return slices.ContainsFunc(k.Refs, func(r hosting.Reference) bool { return leads(r) && strings.HasPrefix(name, r.Field+"_") })
+}
+
+// leads tells whether what a reference names has a page. What has none is shown by its name.
+func leads(to hosting.Reference) bool {
+	kind, _ := hosting.KindNamed(to.Kind)
+	return kind.HasPages()
 }
 
 // withReferred adds what a reference leads to.
@@ -198,7 +209,7 @@ func (s *pages) parts(ctx context.Context, c route.Call, k pageKind) (all []reco
 
 // takeRemove removes the record, once.
 func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	k, err := s.writable(c)
+	k, err := s.writable(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,14 @@ type pageKind struct {
 	remove         func(context.Context, route.Call) error
 	count          func(ctx context.Context, c route.Call, tenant int64) (int64, error) // nil: as of all resources
 
+	// What few kinds have; nil: as of all others.
+	mayHave func(ctx context.Context, tenant int64) (bool, error)                             // whether a tenant has the pages at all
+	asks    []string                                                                          // the fields of its forms
+	options func(context.Context, route.Call, field.Field) ([]web.Option, error)              // of its references
+	room    func(context.Context, route.Call) (string, error)                                 // how many there are and may be
+	tells   func(context.Context, route.Call, field.Record) ([]string, error)                 // values in a row of a list
+	more    func(ctx context.Context, c route.Call, set field.Set, page map[string]any) error // on the page of a record
+
 	findInBin func(context.Context, route.Call) (any, string, error) // nil: there is no bin
 	restore   func(context.Context, route.Call) error
 	acts      []pageAct
@@ -107,7 +115,7 @@ func (s *pages) kinds() (all []pageKind) {
 			all = append(all, s.kindOf(kind.Name).onPages())
 		}
 	}
-	return append(all, s.endpoints().onPages())
+	return append(all, s.endpoints().onPages(), subTenants{s}.onPages())
 }
 
 // kind is the one that a path names.
@@ -122,21 +130,30 @@ func (s *pages) kind(c route.Call) pageKind {
 
 // readable is the kind that a path names, if the caller may see it. Who acts for no
 // tenant is led to choose one.
-func (s *pages) readable(c route.Call) (pageKind, error) {
+func (s *pages) readable(ctx context.Context, c route.Call) (pageKind, error) {
 	k := s.kind(c)
-	switch {
-	case actsFor(c) == 0 && c.Var("id") == "":
+	if actsFor(c) == 0 && (c.Var("id") == "" || k.mayHave != nil) {
 		return k, route.SeeOther(web.TenantsPath)
-	case !fits(k.readers, c):
-		return k, route.NoPermission
 	}
-	return k, nil
+	isOpen, err := k.isOpenTo(ctx, c, actsFor(c))
+	if err == nil && !isOpen {
+		err = route.NoPermission
+	}
+	return k, err
+}
+
+// isOpenTo tells whether the caller may see what a tenant has of the kind.
+func (k pageKind) isOpenTo(ctx context.Context, c route.Call, tenant int64) (bool, error) {
+	if !fits(k.readers, c) || k.mayHave == nil {
+		return fits(k.readers, c), nil
+	}
+	return k.mayHave(ctx, tenant)
 }
 
 // writable is the kind that a path names, if the caller may make, change and remove its
 // records.
-func (s *pages) writable(c route.Call) (pageKind, error) {
-	k, err := s.readable(c)
+func (s *pages) writable(ctx context.Context, c route.Call) (pageKind, error) {
+	k, err := s.readable(ctx, c)
 	if err == nil && !fits(k.writers, c) {
 		err = route.NoPermission
 	}

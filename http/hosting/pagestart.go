@@ -80,7 +80,11 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
 	for _, k := range s.kinds() {
-		if !fits(k.readers, c) {
+		isOpen, failed := k.isOpenTo(ctx, c, tenant)
+		if failed != nil {
+			return nil, failed
+		}
+		if !isOpen {
 			continue
 		}
 		card := kindCard{Path: k.Page(0), Name: k.Several(language)}
@@ -124,15 +128,21 @@ func (s *pages) usageBarsOf(ctx context.Context, c route.Call, of *resource) ([]
 	}
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var bars []usageBar
-	for _, name := range measured {
-		of := stats.shares[name]
-		bar := usageBar{Name: measuredName(w, language, name), Used: of.used, Text: strconv.FormatInt(of.used, 10) + " " + w["panel_unlimited"]}
-		if of.limit != nil {
-			bar.Most, bar.Text = *of.limit, strconv.FormatInt(of.used, 10)+" "+w["panel_of"]+" "+strconv.FormatInt(*of.limit, 10)
+	for _, name := range append(slices.Clone(measured), hosting.HostingAccounts) {
+		if of := stats.shares[name]; of != nil {
+			bars = append(bars, of.bar(w, measuredName(w, language, name)))
 		}
-		bars = append(bars, bar)
 	}
 	return bars, nil
+}
+
+// bar is the share in words, with its name.
+func (s *share) bar(w web.Words, name string) usageBar {
+	used := strconv.FormatInt(s.used, 10)
+	if s.limit == nil {
+		return usageBar{Name: name, Used: s.used, Text: used + " " + w["panel_unlimited"]}
+	}
+	return usageBar{Name: name, Used: s.used, Most: *s.limit, Text: used + " " + w["panel_of"] + " " + strconv.FormatInt(*s.limit, 10)}
 }
 
 // measuredName is what is measured, in words: all records of a kind, or a text.

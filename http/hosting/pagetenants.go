@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain"
@@ -108,7 +109,8 @@ func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayCho
 		return name, true, nil
 	}
 	memberships, err := s.Scope(c).Memberships(ctx, caller.Of(c).ID)
-	return name, len(memberships) > 1, err
+	isOwn := func(m projections.Membership) bool { return m.Tenant == actsFor(c) }
+	return name, len(memberships) > 1 || len(memberships) > 0 && !slices.ContainsFunc(memberships, isOwn), err
 }
 
 // sheet shows one of the pages of the customer area.
