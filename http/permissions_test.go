@@ -121,7 +121,7 @@ var rights = []right{
 	{path: "/panel/copy.js", may: everybody},
 	{path: "/panel/live.js", may: everybody},
 	{path: "/panel/whitelabel/", may: everybody},
-	{path: "/panel/tenants/{id:int}/export/", may: exportersInABrowser},
+	{path: "/panel/tenants/{id:int}/export/", may: exportersInABrowser, door: visitors},
 	{path: "/panel/{kind:", may: visitors},
 	{path: onePanelPage(), may: membersInABrowser, write: membersWritingInABrowser},
 	{path: onePanelPage() + "edit/", may: membersWritingInABrowser},

@@ -153,6 +153,8 @@ func (h *history) order() []domain.Command {
 			billing.Credit{Invoice: c.ID, Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
 			billing.BookPayment{CreditAccount: billing.CreditAccount{Tenant: tenant, Currency: "EUR"}, ID: c.ID, Amount: decimal.New(1+h.chance.Int64N(2000), -2), Method: "cash", Reference: c.ID.String(), Received: h.at(), At: h.at()},
 			billing.SaveMethod{ID: c.ID, Tenant: tenant, At: h.at(), Kept: billing.KeptMethod{SubjectID: c.Subject, Order: c.ID, Provider: "test", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242"}},
+			billing.StartSetup{ID: c.ID, Tenant: tenant, User: h.id(), Subject: c.Subject, Provider: "test", At: h.at(), ExpiresAt: h.at()},
+			billing.OpenSetup{ID: c.ID, Session: "seti_1", URL: "https://pay.example.com/seti_1", ExpiresAt: h.at(), At: h.at()},
 		}
 	}
 }

@@ -159,8 +159,8 @@ func TestThereIsOnePlaceThatAsks(t *testing.T) {
 		}
 		asks := strings.Count(string(text), ".pool.")
 		switch {
-		case file == "scope.go" && asks != 1:
-			t.Errorf("scope.go asks the database in %d places", asks)
+		case file == "scope.go" && (asks != 2 || strings.Count(string(text), ".pool.BeginTx(") != 1): // one asks, one begins a snapshot
+			t.Errorf("scope.go uses the database in %d places", asks)
 		case file != "scope.go" && !strings.HasSuffix(file, "_test.go") && asks > 0:
 			t.Errorf("%s asks the database by itself: nobody knows for whom", file)
 		}

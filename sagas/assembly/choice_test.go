@@ -44,7 +44,7 @@ func (r regular) link(id uuid.UUID) notice.Joining {
 	r.t.Helper()
 	var text string
 	r.eventually("the mail about the order has come", func() bool {
-		for _, m := range r.mail.to(again) {
+		for _, m := range r.mail.offers(again) {
 			if strings.Contains(m.Subject, r.order(id).Number) && strings.Contains(m.Text, order.JoinPath) {
 				text = m.Text
 			}
@@ -128,7 +128,7 @@ func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
 	t.Parallel()
 	r := newRegular(t)
 	asked := func(address string) (n int) {
-		for _, m := range r.mail.to(address) {
+		for _, m := range r.mail.offers(address) {
 			if strings.Contains(m.Text, order.JoinPath) {
 				n++
 			}
@@ -169,7 +169,7 @@ func TestAMailWithALinkToJoinIsTheSameWhenItIsSentAgain(t *testing.T) {
 	r.link(id)
 	r.mailsEnd()
 	ids := map[string]bool{}
-	for _, m := range r.mail.to(again) {
+	for _, m := range r.mail.offers(again) {
 		if strings.Contains(m.Text, order.JoinPath) {
 			ids[m.MessageID+m.Text] = true
 		}

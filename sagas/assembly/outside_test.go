@@ -159,10 +159,7 @@ func (m *fakeMail) Send(_ context.Context, mail notice.Mail) error {
 	if err != nil {
 		return domain.Fail(domain.Permanent, "malformed", err)
 	}
-	call := "send"
-	if isNews(mail) {
-		call = "notify"
-	}
+	call := callOf(mail)
 	if err := m.ask(false, call, to.Address); err != nil {
 		return err
 	}
@@ -172,18 +169,31 @@ func (m *fakeMail) Send(_ context.Context, mail notice.Mail) error {
 	return m.ask(true, call, to.Address)
 }
 
-func isNews(mail notice.Mail) bool { _, is := mail.Headers["List-Unsubscribe"]; return is }
+// callOf tells letters from notifications, and from the question which tenant an unpaid
+// order joins. Whether that is asked depends on how fast the customer pays.
+func callOf(mail notice.Mail) string {
+	_, isNews := mail.Headers["List-Unsubscribe"]
+	switch {
+	case isNews:
+		return "notify"
+	case strings.Contains(mail.Text, order.JoinPath):
+		return "offer"
+	}
+	return "send"
+}
 
-// to are the letters that an address has got; news are the notifications.
-func (m *fakeMail) to(address string) []notice.Mail   { return m.got(address, false) }
-func (m *fakeMail) news(address string) []notice.Mail { return m.got(address, true) }
+// to are the letters that an address has got; news are the notifications, and offers the
+// questions which tenant an order joins.
+func (m *fakeMail) to(address string) []notice.Mail     { return m.got(address, "send") }
+func (m *fakeMail) news(address string) []notice.Mail   { return m.got(address, "notify") }
+func (m *fakeMail) offers(address string) []notice.Mail { return m.got(address, "offer") }
 
-func (m *fakeMail) got(address string, news bool) (mails []notice.Mail) {
+func (m *fakeMail) got(address, call string) (mails []notice.Mail) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, mail := range m.sent {
 		to, err := netmail.ParseAddress(mail.To)
-		if err == nil && to.Address == address && isNews(mail) == news {
+		if err == nil && to.Address == address && callOf(mail) == call {
 			mails = append(mails, mail)
 		}
 	}
