@@ -42,7 +42,7 @@ func TestAResellerRunsASubTenantInTheBrowser(t *testing.T) {
 	b.get(page + "edit/")
 	goes(t, b.send("panel_change", "name", "First Client", "city", "Cádiz"), page)
 	text := b.get(page).Body.String()
-	has(t, text, "It has been changed.", "First Client", "<dd>Cádiz</dd>", "Usage against limits", fmt.Sprint("/panel/tenants/", id, "/export/"), "client-one")
+	has(t, text, "It has been changed.", "First Client", "<dd>Cádiz</dd>", "<dt>Language</dt><dd>Español</dd>", "Usage against limits", fmt.Sprint("/panel/tenants/", id, "/export/"), "client-one")
 	b.isForEverybody(t, "en", text)
 
 	goes(t, b.send("suspend_tenant", "suspended_reason", "Did not pay us"), page)
@@ -217,4 +217,24 @@ func TestAnOperatorWhoActsForAResellerSeesItsSubTenants(t *testing.T) {
 	}
 	b.get(page)
 	goes(t, b.send("suspend_tenant"), page)
+}
+
+// Who belongs to the parent alone comes back from a sub-tenant by the same link.
+func TestAResellerComesBackFromASubTenant(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	s.reseller(t, 3, false)
+	_, id := s.subTenant(t, "One")
+	s.do(t, account.GrantMembership{User: ben, Tenant: 1, Role: account.Admin, At: time.Now()})
+	b := s.visiting(t, ben)
+	const change = `<a href="/panel/tenants/">Change</a>`
+	if strings.Contains(b.get("/panel/").Body.String(), change) {
+		t.Error("there is a choice of one tenant")
+	}
+	b.get(fmt.Sprint(subTenantPages, id, "/"))
+	goes(t, b.send(strconv.FormatInt(id, 10)), "/panel/")
+	has(t, b.get("/panel/").Body.String(), change, "One")
+	b.get("/panel/tenants/")
+	goes(t, b.send("1"), "/panel/")
+	has(t, b.get(subTenantPages).Body.String(), "One")
 }

@@ -109,9 +109,6 @@ func (s *pages) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
 		}
 		one := k.fact(w, f)
 		one.Name = w["tenant_"+name]
-		if name == "language" {
-			one.Text = w["language_"+one.Text]
-		}
 		facts = append(facts, one)
 	}
 	return append(web.Told(facts...), s.tenantParent(w, t)...)

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -158,8 +159,9 @@ func (k pageKind) valueText(w web.Words, f field.Field) string {
 	case []string:
 		return strings.ReplaceAll(text, "\n", ", ")
 	}
-	if named := w["choice_"+f.Name+"_"+text]; named != "" {
-		return named
+	named := w["choice_"+f.Name+"_"+text]
+	if f.Name == "language" {
+		named = w["language_"+text]
 	}
-	return text
+	return cmp.Or(named, text)
 }

@@ -109,7 +109,8 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 	for _, f := range set {
 		own, _ := sent.Named(f.Name)
 		switch ref := k.reference(f.Name); {
-		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name), ref.Field != "" && !leads(ref):
+		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name), ref.Field != "" && !leads(ref),
+			k.Owner && f.Name == "is_active": // the state says it
 		case ref.Field != "":
 			if values, err = s.withReferred(ctx, c, values, w[labelOf(w, k, f.Name)], ref, f); err != nil {
 				return nil, err
