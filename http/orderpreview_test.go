@@ -60,7 +60,7 @@ func TestAPreviewTellsWhatAnOrderThenDoes(t *testing.T) {
 	t.Parallel()
 	s := openShop(t).people(t).stock(t).open(t)
 	s.pastPeople(t)
-	engine := sandbox.New(s.Store.Pool())
+	engine := sandbox.New(s.Pool())
 	const written = `select count(*) from events where name ~ '^(order|hosting|billing|account)'`
 	events := s.count(t, written)
 	p := s.foresee(t, `{"plan_id":1,"domain":"new.example","language":"en"}`)
@@ -76,8 +76,8 @@ func TestAPreviewTellsWhatAnOrderThenDoes(t *testing.T) {
 	if len(p.Steps) != 9 || p.Steps[4].Name != "site" || p.Steps[4].Description != "create the website of the ordered domain" {
 		t.Errorf("%+v", p.Steps)
 	}
-	number, told := strings.CutPrefix(p.calls(), "create tenant ")
-	if number, told = strings.CutSuffix(number, ", create site new.example"); !told {
+	number, isSite := strings.CutSuffix(strings.TrimPrefix(p.calls(), "create tenant "), ", create site new.example")
+	if !isSite {
 		t.Fatal(p.calls())
 	}
 	if _, is, err := engine.Find(t.Context(), "tenant", number, number); is || err != nil {
@@ -104,7 +104,7 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 	huge := int64(512 << 10)
 	s.offer(t, 22, &storefront.Plan{Name: "Huge", Price: price("1"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, VPS: storefront.VPS{OSOptions: []string{"debian-12"}, MemoryMB: &huge}})
 	s.bought(t, "taken.example")
-	engine := sandbox.New(s.Store.Pool())
+	engine := sandbox.New(s.Pool())
 	client, err := engine.Create(t.Context(), hosting.EngineObject{Kind: "tenant", Name: "stranger", Ref: "stranger"})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestAPreviewSaysWhichSystemDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := openShop(t).people(t).stock(t).open(t)
 	s.pastPeople(t)
-	if _, err := sandbox.New(s.Store.Pool()).Faults().Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.ErrorBefore, Times: 100}); err != nil {
+	if _, err := sandbox.New(s.Pool()).Faults().Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.ErrorBefore, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.foresee(t, `{"plan_id":1,"domain":"new.example"}`)

@@ -76,12 +76,12 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 		return err
 	}
 	request := map[string]any{"method_setup": id, "provider": m.Provider}
-	generation, err := sessions{s.Service}.intendSession(ctx, opening{id, m.Provider, m.StartedAt, request})
+	generation, err := sessions(s).intendSession(ctx, opening{id, m.Provider, m.StartedAt, request})
 	if err != nil || generation == 0 { // another call was faster
 		return err
 	}
 	back := s.publicURL() + setupPage + id.String()
-	session, err := sessions{s.Service}.askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
+	session, err := sessions(s).askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
 		Order: id, EffectKey: fmt.Sprintf("method_setup/%s/session/%d", id, generation), Email: asked.Email, Language: asked.Language,
 		Currency: asked.Currency, ReturnURL: back, CancelURL: back, ExpiresAt: m.ExpiresAt, Save: true,
 	}) //nolint:forcetypeassert // SetUpMethod has looked

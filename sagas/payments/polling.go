@@ -150,8 +150,8 @@ func (s *Service) checkOrder(ctx context.Context, c check) (err error) {
 	}
 	var commands []domain.Command
 	var rows []eventstore.TxStatement
-	switch {
-	case timeline.order.Session == "":
+	switch timeline.order.Session {
+	case "":
 		if commands, err = s.withoutSession(ctx, c, timeline); err != nil {
 			return s.checkFailed(ctx, c, err)
 		}
