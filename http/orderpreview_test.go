@@ -61,7 +61,7 @@ func TestAPreviewTellsWhatAnOrderThenDoes(t *testing.T) {
 	s := openShop(t).people(t).stock(t).open(t)
 	s.pastPeople(t)
 	engine := sandbox.New(s.Pool())
-	const written = `select count(*) from events where name ~ '^(order|hosting|billing|account)'`
+	const written = `select count(*) from events where actor = 'user:1'` // others go on meanwhile
 	events := s.count(t, written)
 	p := s.foresee(t, `{"plan_id":1,"domain":"new.example","language":"en"}`)
 	if again := s.foresee(t, `{"plan_id":1,"domain":"new.example","language":"en"}`); again.calls() != p.calls() {
