@@ -58,7 +58,7 @@ func TestNoBoxAsksForWhatAProviderDoesNotKeep(t *testing.T) {
 	w.visit(`data-widget-id="`+widgetOne+`"`, "key", w.known["key"])
 	w.buy()
 	w.page.See("Continue to payment")
-	if shown := w.page.Text(`deep("` + box + `").closest(".field").hidden`); shown != "true" {
+	if shown := w.page.Text(`deepAll("` + box + `")[0].closest(".field").hidden`); shown != "true" {
 		t.Errorf("the box is hidden: %s", shown)
 	}
 	w.page.Click("dialog button[type=submit]")
