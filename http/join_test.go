@@ -120,7 +120,7 @@ func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
 	good := s.joining(ana, mine)
 	for _, token := range []string{
 		"x", good[:len(good)-1] + "A", good[1:], s.unsubscribe(ana), s.joining(eve, mine), s.joining(ana, uuid.New()), s.joining(999, mine),
-		notice.Joining{User: ana, Order: mine}.Token([]byte("a key of somebody else, of any length")),
+		notice.Joining{User: ana, Order: mine}.Token([]byte("the key of another panel, of any length")),
 	} {
 		path := order.JoinPath + token + "/"
 		for _, w := range []*httptest.ResponseRecorder{s.call("GET", path, "", "Accept-Language", "en"), s.picks(path, "1")} {

@@ -126,7 +126,7 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 		}
 	}
 	s.do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
-	if p := s.foresee(t, `{"plan_id":2,"tenant":1}`); p.codes() != "tenant tenant_inactive" {
+	if p := s.foresee(t, `{"plan_id":2,"tenant":1}`); p.codes() != "tenant tenant_closed" {
 		t.Error(p.codes())
 	}
 }

@@ -137,7 +137,7 @@ func TestAnExportIsForAdministratorsAlone(t *testing.T) {
 func TestAnExportCanBeHadUntilTheTenantIsTerminated(t *testing.T) {
 	t.Parallel()
 	s := twoTenantsWithAll(t)
-	s.patched(t, tenantOne, `{"status":"suspended","suspended_reason":"Nobody pays."}`)
+	s.patched(t, tenantOne, `{"status":"suspended","suspended_reason":"The invoice is not paid."}`)
 	_, files := unpacked(t, s.call("GET", exportOne, "", bearer(s.known["ana"])...))
 	has(t, files["tenant.json"], `"status":"suspended"`)
 	has(t, files["sites.json"], "n1.example", `"is_active":false`)

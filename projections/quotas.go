@@ -215,7 +215,7 @@ var usage = `
 		tenant  bigint primary key,
 		figures jsonb  not null default '{}', -- the last measurement; {}: none yet
 		fails   int    not null default 0,    -- in a row
-		next_at timestamptz not null default business_now() -- also the end of the lease of whoever measures
+		next_at timestamptz not null default business_now() -- also the end of the lease of the process that measures
 	);
 	create index if not exists tenant_usage_due on tenant_usage (next_at);
 	grant select, insert, update, delete on tenant_usage to ` + eventstore.AppRole + `;

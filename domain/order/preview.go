@@ -36,15 +36,15 @@ type Conflict struct {
 
 // The codes of conflicts.
 const (
-	DomainTaken    = "domain_taken"    // the panel has it, or may not give it away
-	TakenAtEngine  = "engine_taken"    // another client of the hosting engine has the name
-	QuotaExceeded  = "quota_exceeded"  // the limits do not allow what is ordered
-	NodeFull       = "node_full"       // the hypervisor has no room for the machine
-	TenantInactive = "tenant_inactive" // the tenant to be joined is suspended
+	DomainTaken   = "domain_taken"   // the panel has it, or may not give it away
+	TakenAtEngine = "engine_taken"   // another client of the hosting engine has the name
+	QuotaExceeded = "quota_exceeded" // the limits do not allow what is ordered
+	NodeFull      = "node_full"      // the hypervisor has no room for the machine
+	TenantClosed  = "tenant_closed"  // the tenant to be joined takes no such service
 )
 
 // ConflictCodes are all codes of conflicts.
-var ConflictCodes = []string{DomainTaken, TakenAtEngine, QuotaExceeded, NodeFull, TenantInactive}
+var ConflictCodes = []string{DomainTaken, TakenAtEngine, QuotaExceeded, NodeFull, TenantClosed}
 
 // Conflict adds a conflict.
 func (p *Preview) Conflict(field, code, text string) {

@@ -88,11 +88,10 @@ type orderPreview struct {
 	steps     []previewStep
 	conflicts []conflict
 	calls     []record.EngineCall
-	made      []hosting.EngineCall // the same, for a page
 }
 
 func newOrderPreview(told order.Preview, calls []hosting.EngineCall) *orderPreview {
-	p := &orderPreview{Preview: told, calls: record.EngineCalls(calls), made: calls}
+	p := &orderPreview{Preview: told, calls: record.EngineCalls(calls)}
 	for _, l := range told.Lines {
 		p.lines = append(p.lines, previewLine{l})
 	}
@@ -237,5 +236,5 @@ func addPreview(w web.Words, language string, p *orderPreview, data map[string]a
 	for i, step := range p.Steps {
 		steps[i] = wordOf(w, "part_", step.Name)
 	}
-	data["Told"], data["Conflicts"], data["Steps"], data["Calls"], data["Silent"] = true, conflicts, steps, p.made, p.Silent
+	data["Told"], data["Conflicts"], data["Steps"], data["Calls"], data["Silent"] = true, conflicts, steps, p.calls, p.Silent
 }

@@ -7,14 +7,14 @@ import (
 
 // An EngineCall is a call that would change a record outside.
 type EngineCall struct {
-	call, record string
-	changes      []engineChange
+	hosting.EngineCall
+	changes []engineChange
 }
 
 // EngineCalls are calls as answers show them.
 func EngineCalls(calls []hosting.EngineCall) (shown []EngineCall) {
 	for _, c := range calls {
-		one := EngineCall{call: c.Call, record: c.Record}
+		one := EngineCall{EngineCall: c}
 		for _, change := range c.Changes {
 			one.changes = append(one.changes, engineChange{change})
 		}
@@ -26,8 +26,8 @@ func EngineCalls(calls []hosting.EngineCall) (shown []EngineCall) {
 // Fields are the call.
 func (c *EngineCall) Fields() field.Set {
 	return field.Set{
-		field.Text("call", &c.call).ReadOnly(),
-		field.Text("record", &c.record).ReadOnly(),
+		field.Text("call", &c.Call).ReadOnly(),
+		field.Text("record", &c.Record).ReadOnly(),
 		field.Objects("changes", &c.changes),
 	}
 }

@@ -112,8 +112,8 @@ func (p *preview) joined(ctx context.Context, job *ProvisionInput) error {
 	if err != nil {
 		return err
 	}
-	if !is || t.spec.Closed(t.row.DisabledBy...) {
-		p.told.Conflict("tenant", order.TenantInactive, "The tenant is suspended, or has ended.")
+	if !is || !t.spec.Takes(p.would.ResourceType, t.row.RequestedFor, t.row.DisabledBy...) {
+		p.told.Conflict("tenant", order.TenantClosed, "The tenant is suspended, has ended, or is a sub-tenant that cannot have sub-tenants.")
 	}
 	if is && t.row.EngineID == nil && p.would.ResourceType == storefront.HostingPlan {
 		p.owner = clientWith(job, &t.spec)

@@ -138,21 +138,34 @@ func write(w http.ResponseWriter, a reply) {
 	_, _ = w.Write(text)
 }
 
-// page is where the customer agrees to pay, or does not: POST with action
-// "approve" or "cancel". The answer leads back to the shop.
+// page is where the customer agrees to pay, or does not.
 func (p *PayPal) page(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("token")
 	o, found := p.Order(id)
-	switch {
-	case !found:
+	if !found {
 		http.NotFound(w, r)
+		return
+	}
+	agreement{o.CancelURL, with(o.ReturnURL, "token="+id), func() { p.Approve(id) }}.ask(w, r)
+}
+
+// An agreement is what the customer is asked for on a page, and where both answers lead.
+type agreement struct {
+	cancelled, agreed string
+	agree             func()
+}
+
+// ask shows the page: POST with action "approve" or "cancel". The answer leads back to the
+// shop.
+func (a agreement) ask(w http.ResponseWriter, r *http.Request) {
+	switch {
 	case r.Method != http.MethodPost:
 		showButtons(w)
 	case r.FormValue("action") == "cancel":
-		http.Redirect(w, r, o.CancelURL, http.StatusSeeOther)
+		http.Redirect(w, r, a.cancelled, http.StatusSeeOther)
 	default:
-		p.Approve(id)
-		http.Redirect(w, r, with(o.ReturnURL, "token="+id), http.StatusSeeOther)
+		a.agree()
+		http.Redirect(w, r, a.agreed, http.StatusSeeOther)
 	}
 }
 

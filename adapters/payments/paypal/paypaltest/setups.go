@@ -209,21 +209,15 @@ func (p *PayPal) Unkept(issue string) {
 	p.unkept = issue
 }
 
-// setupPage is where the customer agrees that an account is kept: POST with action "approve"
-// or "cancel". The answer leads back to the shop.
+// setupPage is where the customer agrees that an account is kept, or does not.
 func (p *PayPal) setupPage(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	s, found := p.setups[r.URL.Query().Get("approval_session_id")]
 	p.mu.Unlock()
-	switch {
-	case !found:
+	if !found {
 		http.NotFound(w, r)
-	case r.Method != http.MethodPost:
-		showButtons(w)
-	case r.FormValue("action") == "cancel":
-		http.Redirect(w, r, s.CancelURL, http.StatusSeeOther)
-	default:
-		p.Agree(s.ID)
-		http.Redirect(w, r, with(s.ReturnURL, "approval_token_id="+s.ID+"&approval_session_id="+s.ID), http.StatusSeeOther)
+		return
 	}
+	back := with(s.ReturnURL, "approval_token_id="+s.ID+"&approval_session_id="+s.ID)
+	agreement{s.CancelURL, back, func() { p.Agree(s.ID) }}.ask(w, r)
 }
