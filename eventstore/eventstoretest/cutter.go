@@ -30,7 +30,6 @@ type Cutter struct {
 
 	mu    sync.Mutex
 	links map[net.Conn]bool
-	over  bool // there are no links any more
 }
 
 // A cut is what is still to be cut.
@@ -138,22 +137,18 @@ func (c *Cutter) link(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	if !c.keep(client, server) {
-		c.close(client, server)
-		return
-	}
+	c.keep(client, server)
 	var unanswered atomic.Bool // the last question stays so
 	go c.ask(client, server, &unanswered)
 	c.answer(server, client, &unanswered)
 }
 
-func (c *Cutter) keep(ends ...net.Conn) bool {
+func (c *Cutter) keep(ends ...net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, end := range ends {
 		c.links[end] = true
 	}
-	return !c.over
 }
 
 // ask hands on questions, until one end is closed or one is to be cut.
@@ -196,14 +191,6 @@ func (c *Cutter) close(ends ...net.Conn) {
 		delete(c.links, end)
 		_ = end.Close()
 	}
-}
-
-// Kill cuts all connections, for good. A server sees the same of a process that is killed.
-func (c *Cutter) Kill() {
-	c.mu.Lock()
-	c.over = true
-	c.mu.Unlock()
-	c.Cut()
 }
 
 // Cut cuts all connections at once.
