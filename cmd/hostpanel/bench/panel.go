@@ -137,6 +137,9 @@ func (p *panel) work(ctx context.Context) (stop func()) {
 
 var operator = domain.Metadata{Actor: "system:bench"}
 
+// paidAt is the payment method of the orders.
+var paidAt = order.Method{Name: "test", Test: true, Currencies: money.Currencies()}
+
 // place puts in an order of the usual sort. Customers come back now and then.
 func (p *panel) place(n int) order.Place {
 	return order.Place{
@@ -147,7 +150,7 @@ func (p *panel) place(n int) order.Place {
 			Quotas: map[string]int64{"quota_sites": 1, "quota_databases": 1, "quota_domains": 1, "quota_ftp_users": 1, "quota_storage_gb": 10, "quota_mailboxes": 10},
 		},
 		Period: order.Monthly, Price: decimal.RequireFromString("9.99"), TaxRate: decimal.RequireFromString("21.00"), Currency: "EUR",
-		Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Language: "es", APIKey: "bench000", At: clock.Now().UTC(),
+		Method: paidAt, Language: "es", APIKey: "bench000", At: clock.Now().UTC(),
 	}
 }
 
