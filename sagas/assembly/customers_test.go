@@ -70,8 +70,7 @@ func (c *customers) process() *instance {
 		o.Engine = sandbox.New(o.Store.Pool())
 		o.Limits = map[string]int{"local": 4, "engine:sandbox": 6}
 		o.Times.Lease = 700 * time.Millisecond
-		o.Times.EngineBudget, o.Times.ReadyBudget = 5*time.Minute, 5*time.Minute // which a busy machine may need
-		o.Times.Quarantine = time.Second                                         // longer than anything may stay out of sight, on a machine that is busy too
+		o.Times.Quarantine = time.Second // longer than anything may stay out of sight, on a machine that is busy too
 		o.Log = slog.New(slog.NewTextHandler(c.logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	s.fault.to(func(sagas.Point, sagas.Run) error {

@@ -25,7 +25,8 @@ import (
 	"hostpanel/sagas/payments"
 )
 
-// quick are times that let a test see in a second what takes days.
+// quick are times that let a test see in a second what takes days. The patience with an
+// engine is a day all the same: how long one takes under load is not what most stories tell.
 var quick = assembly.Times{
 	Times: sagas.Times{
 		Lease: 2 * time.Second, Poll: 50 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
@@ -41,8 +42,8 @@ var quick = assembly.Times{
 		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
 	},
 	ReconcileTimes: assembly.ReconcileTimes{
-		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SecretLife: time.Hour,
-		ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
+		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: day, SecretLife: time.Hour,
+		ReadyBudget: day, VMBudget: day, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	},
 	NotifyTimes: assembly.NotifyTimes{
 		MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
