@@ -58,6 +58,7 @@ func TestServicesLiveForYears(t *testing.T) {
 			y.lives(id)
 		}
 		if n%20 == 19 {
+			y.t.Logf("%.0f days are left", end.Sub(y.Now()).Hours()/24)
 			y.did("a process was killed")
 			kill()
 			kill = others.joins()

@@ -52,7 +52,7 @@ func (h ordersPreview) Run(ctx context.Context, s config.Settings, c console.Con
 			return err
 		}
 		line := orderPreviewLine{
-			Plan: told.Plan.Name, Total: told.Cost.Total.StringFixed(2), Currency: told.Currency, Conflicts: told.Conflicts, Calls: asCalls(calls), Unanswered: told.Silent,
+			Plan: told.Plan.Name, Total: told.Cost.Total.StringFixed(2), Currency: told.Currency, Conflicts: append([]order.Conflict{}, told.Conflicts...), Calls: asCalls(calls), Unanswered: told.Silent,
 		}
 		for _, one := range told.Lines {
 			line.Lines = append(line.Lines, billed{one.Text, one.Total.StringFixed(2)})
