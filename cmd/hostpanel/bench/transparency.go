@@ -67,13 +67,13 @@ func (r *run) logOf(ctx context.Context, name string) (l sealedLog, err error) {
 
 func (l sealedLog) close() { l.pool.Close(); l.owner.Close() }
 
-// sealing compares appends without and with a sealer beside them, in turn, because the
-// log grows meanwhile.
+// sealing compares appends without and with a sealer beside them. The log grows meanwhile, so
+// those without are measured before and after.
 func (r *run) sealing(ctx context.Context, l sealedLog) error {
 	rates := map[float64]float64{} // with the sealer, by their ratio to those without
 	var worst time.Duration
 	ratio, err := r.median(func() (float64, error) {
-		alone, err := r.appendsTo(ctx, l)
+		before, err := r.appendsTo(ctx, l)
 		if err == nil {
 			err = l.seal(ctx)
 		}
@@ -81,9 +81,16 @@ func (r *run) sealing(ctx context.Context, l sealedLog) error {
 			return 0, err
 		}
 		sealed, lag, err := r.appendsSealed(ctx, l)
-		worst = max(worst, lag)
-		rates[sealed/alone] = sealed
-		return sealed / alone, err
+		if err != nil {
+			return 0, err
+		}
+		after, err := r.appendsTo(ctx, l)
+		if err == nil {
+			err = l.seal(ctx)
+		}
+		ratio := 2 * sealed / (before + after)
+		worst, rates[ratio] = max(worst, lag), sealed
+		return ratio, err
 	})
 	if err != nil {
 		return err
