@@ -80,9 +80,16 @@ func (c *stateCache) put(stream domain.Stream, f folded, until time.Time) {
 	}
 	bytes := cacheEntry + len(stream.ID) + cap(f.ids)*markSize + stateform.Size(f.state)
 	c.known[stream] = c.used.PushFront(&cachedState{f, stream, until, bytes})
-	for c.bytes += bytes; c.bytes > c.most; {
+	c.bytes += bytes
+	for now := clock.Now(); c.bytes > c.most || c.overAt(now); {
 		c.drop(c.used.Back())
 	}
+}
+
+// overAt tells whether the state that was used the longest ago is too old to be used again.
+func (c *stateCache) overAt(now time.Time) bool {
+	last := c.used.Back()
+	return last != nil && !now.Before(last.Value.(*cachedState).until)
 }
 
 func (c *stateCache) drop(at *list.Element) {
