@@ -52,7 +52,7 @@ func (r *run) renewals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.nights(ctx, p, bank, due); err != nil {
+	if err := nights(ctx, r, p, bank, due); err != nil {
 		return err
 	}
 	return invoiceLists(ctx, r, p, ids[0], int64(due), sizes)
@@ -70,7 +70,7 @@ func (p *panel) receive(w http.ResponseWriter, r *http.Request) {
 }
 
 // nights lets workers issue invoices, and charge cards for them when these are due.
-func (r *run) nights(ctx context.Context, p *panel, bank *test.Provider, due int) error {
+func nights(ctx context.Context, r *run, p *panel, bank *test.Provider, due int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := p.work(ctx)
