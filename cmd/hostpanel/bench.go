@@ -13,7 +13,7 @@ import (
 )
 
 type benchCommand struct {
-	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, cliffs, counts."`
+	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, renewals, streams, cliffs, counts."`
 	Program string   `placeholder:"FILE" help:"Count the statements of this program instead: another version."`
 	Size    int      `placeholder:"ROWS" default:"1000000" help:"Let cliffs grow to so many events and rows: 100000, 1000000 or 10000000."`
 	River   string   `placeholder:"FILE" help:"Compare with River by this program, which make peers builds."`

@@ -70,7 +70,7 @@ func (w *others) joins() (kill func()) {
 }
 
 // outside answers calls to what is outside: the path names whom and what, the body has the
-// arguments, and the answer has the failure and then the results.
+// arguments, and the answer has the failure or the results.
 func (w *others) outside() http.Handler {
 	all := map[string]reflect.Value{"engine": reflect.ValueOf(w.engine), "mail": reflect.ValueOf(w.mail), "provider": reflect.ValueOf(w.pay)}
 	routes := http.NewServeMux()
@@ -92,7 +92,9 @@ func (w *others) outside() http.Handler {
 		answer := gob.NewEncoder(rw)
 		_ = answer.Encode(tellFailure(failed))
 		for _, v := range results[:last] {
-			_ = answer.EncodeValue(v)
+			if failed == nil {
+				_ = answer.EncodeValue(v)
+			}
 		}
 	})
 	return routes
@@ -155,8 +157,11 @@ func (a asking) ask(ctx context.Context, call string, arguments []any, results .
 		if err := answer.Decode(into); err != nil {
 			return fmt.Errorf("read the answer to %s: %w", call, err)
 		}
+		if err := failed.err(); err != nil {
+			return err
+		}
 	}
-	return failed.err()
+	return nil
 }
 
 type askedEngine struct{ asking }
@@ -239,8 +244,10 @@ func (p askedProvider) OpenSetup(ctx context.Context, c order.Checkout) (s order
 	return s, err
 }
 
-func (p askedProvider) FinishSetup(context.Context, order.SetupCall) (*order.SavedMethod, error) {
-	return nil, errors.New("no setup is finished in another process")
+func (p askedProvider) FinishSetup(ctx context.Context, c order.SetupCall) (*order.SavedMethod, error) {
+	var saved order.SavedMethod
+	err := p.ask(ctx, "FinishSetup", []any{c}, &saved)
+	return &saved, err
 }
 
 // beside works as another process until it is killed, if this program is one.

@@ -35,6 +35,7 @@ func TestACustomerIsToldOfEachStep(t *testing.T) {
 	told("it is paid", "Your payment has arrived")
 	w.until(id, "billing.subscription_suspended", 1)
 	told("it is suspended", "Your plan is suspended")
+	w.eventually("it was reminded of again", func() bool { return strings.Count(w.titles(user), "A reminder of your invoice") > 1 })
 	w.must(w.Billing.Waive(t.Context(), caused(), w.subscription(id).Open, "an outage"))
 	told("it is waived", "Your plan is renewed")
 	w.must(w.Billing.Cancel(t.Context(), caused(), id))
