@@ -22,7 +22,7 @@ type window struct {
 }
 
 const (
-	windowSize = 2000 // events
+	windowSize = 1000 // events
 	fewRows    = 20   // below which a COPY is not worth its round trips
 )
 

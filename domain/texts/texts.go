@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
@@ -27,8 +28,9 @@ type voice struct {
 	texts     map[string]string // as they are written, by id
 }
 
-// voices are all languages of the panel.
-var voices = loaded()
+// voices are all languages of the panel. They are read once they are needed: most
+// commands say nothing of it.
+var voices = sync.OnceValue(loaded)
 
 // loaded reads all files. A text that is missing in a language fails a test.
 func loaded() map[string]voice {
@@ -63,14 +65,14 @@ func loaded() map[string]voice {
 // "es". English serves all others.
 func Spoken(wanted string) string {
 	primary, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(wanted)), "-")
-	if _, known := voices[primary]; known {
+	if _, known := voices()[primary]; known {
 		return primary
 	}
 	return English
 }
 
 // Languages are all languages of the panel, in order.
-func Languages() []string { return slices.Sorted(maps.Keys(voices)) }
+func Languages() []string { return slices.Sorted(maps.Keys(voices())) }
 
 // Say is a text in a language, with its gaps filled: names and values take turns. An
 // unknown text is empty.
@@ -89,7 +91,7 @@ func Count(wanted, id string, n int) string {
 }
 
 func localized(wanted string, what *i18n.LocalizeConfig) string {
-	v := voices[Spoken(wanted)]
+	v := voices()[Spoken(wanted)]
 	if _, has := v.texts[what.MessageID]; !has {
 		return ""
 	}
@@ -104,7 +106,7 @@ func localized(wanted string, what *i18n.LocalizeConfig) string {
 // ids. They have no gaps.
 func Part(wanted, part string) map[string]string {
 	all := map[string]string{}
-	for id, text := range voices[Spoken(wanted)].texts {
+	for id, text := range voices()[Spoken(wanted)].texts {
 		if name, is := strings.CutPrefix(id, part+"."); is {
 			all[name] = text
 		}

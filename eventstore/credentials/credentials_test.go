@@ -33,7 +33,7 @@ func open(t *testing.T, url, keys string) vault {
 		t.Fatal(err)
 	}
 	pool := eventstoretest.Pool(t, url)
-	return vault{eventstore.Open(pool, domain.NewCatalogue(), ring, eventstoretest.Caused()), credentials.Open(pool, ring)}
+	return vault{eventstore.Open(pool, domain.NewCatalogue(), ring, eventstoretest.Caused()), credentials.Open(pool, ring).Hashing(eventstoretest.Hashing)}
 }
 
 func TestTheSweepTakesWhatHasExpiredAndNothingElse(t *testing.T) {

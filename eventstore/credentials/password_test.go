@@ -65,6 +65,7 @@ func TestAHashAtOldCostsIsReplacedWhenThePasswordIsKnown(t *testing.T) {
 		}
 		return phc
 	}
+	s.Vault = s.Hashing(credentials.Cost{})
 	old := cheap("correct horse")
 	setPassword(t, s, 12, old)
 	if is, err := s.CheckPassword(t.Context(), 12, "battery staple"); err != nil || is || kept() != old {

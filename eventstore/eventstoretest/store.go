@@ -88,8 +88,8 @@ func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string,
 // and plans every statement for itself. That costs more than the statements of a test do,
 // so a test has few.
 const (
-	conns   = 5
-	reading = 2
+	conns   = 4
+	reading = 1
 )
 
 // Pool connects to a database as the program does, with fewer connections.

@@ -152,7 +152,7 @@ func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
 	t.Parallel()
 	h := newHesitantHousehold(t)
 	s := h.asksForASite()
-	writer, err := h.pool.Begin(t.Context())
+	writer, err := eventstoretest.Owner(t, h.url()).Begin(t.Context())
 	h.must(err)
 	_, err = writer.Exec(t.Context(), `select pg_advisory_xact_lock(4801223014)`) // the writers' lock
 	h.must(err)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A rule is one complaint of the engine: its key, and when it is made.
@@ -20,8 +21,8 @@ func empty(column string) func(*Engine, lookup) bool {
 }
 
 func not(column, pattern string) func(*Engine, lookup) bool {
-	re := regexp.MustCompile(pattern)
-	return func(_ *Engine, v lookup) bool { return !re.MatchString(v(column)) }
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }) // long to make, and the program may never need it
+	return func(_ *Engine, v lookup) bool { return !re().MatchString(v(column)) }
 }
 
 func below(column string, least int) func(*Engine, lookup) bool {
