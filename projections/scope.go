@@ -119,6 +119,9 @@ func (s Scope) ActingFor(tenant int64) Scope {
 	return scopeOver(r)
 }
 
+// OfProgram is what the program itself sees, at the same moment and by the same connection.
+func (s Scope) OfProgram() Scope { return scopeOver(reader{pool: s.reader.pool, caller: System}) }
+
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
 
 // SeesAll tells whether nothing is kept from the caller: the program itself, and

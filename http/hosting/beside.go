@@ -67,7 +67,7 @@ func (k *collection) beside(ctx context.Context, scope projections.Scope, all ..
 			return err
 		}
 	}
-	return k.link(ctx, all)
+	return k.link(ctx, scope.OfProgram(), all)
 }
 
 // name reads what the records are called to which the others refer.
@@ -122,7 +122,7 @@ func idsOf(all []*resource, id func(*resource) int64) (ids []int64) {
 }
 
 // link tells which records lead to another one ([hosting.LinkOf]).
-func (k *collection) link(ctx context.Context, all []*resource) error {
+func (k *collection) link(ctx context.Context, scope projections.Scope, all []*resource) error {
 	leading := map[string][]*resource{}
 	var link hosting.Link
 	for _, w := range all {
@@ -134,7 +134,7 @@ func (k *collection) link(ctx context.Context, all []*resource) error {
 		return nil
 	}
 	to, _ := hosting.KindNamed(link.Kind)
-	found, err := k.System().OfKind(ctx, to, projections.Listing{
+	found, err := scope.OfKind(ctx, to, projections.Listing{
 		Filters: []projections.Filter{{Field: link.Field, Op: "in", Value: slices.Collect(maps.Keys(leading))}}, Limit: int64(len(leading)),
 	})
 	for _, row := range found.Rows {
