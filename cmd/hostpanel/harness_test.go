@@ -171,6 +171,7 @@ func (h home) prepare(args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}
+	cmd.Env = append(cmd.Env, "HOSTPANEL_DATABASE_CONNECTIONS=12") // each one is a process, and dear on a busy machine
 	cmd.Env = append(append(cmd.Env, h.at...), h.env...)
 	return cmd
 }

@@ -28,6 +28,7 @@ import (
 type Config struct {
 	Demo           bool
 	DatabaseURL    string       // empty: Postgres of our own
+	Connections    int          // to the database, of a process that serves or works, at most
 	Begins         func(string) // is told what of a start takes a moment; nil: nothing is
 	PostgresMirror string       // of its programs, where the machine has none; empty: Maven Central
 	DataDir        string
@@ -80,23 +81,13 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
+		c.place, c.database, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
-}
-
-// mirror checks where programs of Postgres are fetched from.
-func (c *Config) mirror(s Settings) error {
-	c.PostgresMirror = s.PostgresMirror
-	u, err := url.Parse(s.PostgresMirror)
-	if s.PostgresMirror != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
-		return console.Misused("HOSTPANEL_POSTGRES_MIRROR is not a URL such as https://maven.example.com/maven2")
-	}
-	return nil
 }
 
 // address checks where we listen and how we are reached.
@@ -242,10 +233,9 @@ func (c *Config) policy(s Settings) (err error) {
 	if s.RefundGrace == "" {
 		return nil
 	}
-	const most = 90
-	days, err := strconv.Atoi(s.RefundGrace)
-	if err != nil || days < 0 || days > most {
-		return console.Misused("HOSTPANEL_REFUND_GRACE: %q is not a number of days from 0 to 90", s.RefundGrace)
+	days, err := number("HOSTPANEL_REFUND_GRACE", "days", s.RefundGrace, 0, 0, 90)
+	if err != nil {
+		return err
 	}
 	grace := time.Duration(days) * 24 * time.Hour
 	c.Policy.RefundGrace = &grace
@@ -254,14 +244,19 @@ func (c *Config) policy(s Settings) (err error) {
 
 // yearsKept is for how long buyers' data on invoices is kept.
 func yearsKept(setting string) (int, error) {
+	return number("HOSTPANEL_FISCAL_YEARS", "years", setting, billing.UsualYearsKept, billing.LeastYearsKept, billing.MostYearsKept)
+}
+
+// number is a whole number of something; usual if none is set.
+func number(name, of, setting string, usual, least, most int) (int, error) {
 	if setting == "" {
-		return billing.UsualYearsKept, nil
+		return usual, nil
 	}
-	years, err := strconv.Atoi(setting)
-	if err != nil || years < billing.LeastYearsKept || years > billing.MostYearsKept {
-		return 0, console.Misused("HOSTPANEL_FISCAL_YEARS: %q is not a number of years from %d to %d", setting, billing.LeastYearsKept, billing.MostYearsKept)
+	n, err := strconv.Atoi(setting)
+	if err != nil || n < least || n > most {
+		return 0, console.Misused("%s: %q is not a number of %s from %d to %d", name, setting, of, least, most)
 	}
-	return years, nil
+	return n, nil
 }
 
 // oneOf tells whether a setting has its other value instead of the default.

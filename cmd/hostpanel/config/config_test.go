@@ -115,6 +115,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Seller: strings.Replace(aSeller, "Calle Mayor 1", "", 1)}, "HOSTPANEL_SELLER: address"},
 		{Settings{Seller: strings.Replace(aSeller, "Madrid", "", 1)}, "HOSTPANEL_SELLER: city"},
 		{Settings{Seller: strings.Replace(aSeller, `"ES"`, `"Spain"`, 1)}, "HOSTPANEL_SELLER: country"},
+		{Settings{Connections: "7"}, "HOSTPANEL_DATABASE_CONNECTIONS"},
+		{Settings{Connections: "many"}, "HOSTPANEL_DATABASE_CONNECTIONS"},
 		{Settings{Language: "fr"}, "HOSTPANEL_LANGUAGE"},
 		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
 		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},

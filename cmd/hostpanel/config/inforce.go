@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hostpanel/cmd/hostpanel/redact"
@@ -12,6 +13,7 @@ import (
 // inForce are the values of settings that the program has completed, by variable. Of the
 // others the value is what was given.
 var inForce = map[string]func(*Config) string{
+	"HOSTPANEL_DATABASE_CONNECTIONS":  func(c *Config) string { return strconv.Itoa(c.Connections) },
 	"HOSTPANEL_DATA_DIR":              func(c *Config) string { return c.DataDir },
 	"HOSTPANEL_LISTEN":                func(c *Config) string { return c.Listen },
 	"HOSTPANEL_ADMIN_EMAIL":           func(c *Config) string { return c.AdminEmail },

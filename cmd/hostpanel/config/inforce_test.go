@@ -55,7 +55,7 @@ func given(t *testing.T, variable, text string) *Config {
 // What is in force is what was given, or else the default that the documentation names.
 func TestTheSettingsInForceAreCompleted(t *testing.T) {
 	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	s := Settings{DataDir: "/srv/panel", TaxRate: "7", SecretKey: key, DatabaseURL: "postgres://u:secret@db/panel", Currency: "CHF", Seller: `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES"}`, TrustedProxies: "10.0.0.0/8"}
+	s := Settings{DataDir: "/srv/panel", Connections: "12", TaxRate: "7", SecretKey: key, DatabaseURL: "postgres://u:secret@db/panel", Currency: "CHF", Seller: `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES"}`, TrustedProxies: "10.0.0.0/8"}
 	for _, demo := range []bool{false, true} {
 		c, err := New(s, demo)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestTheSettingsInForceAreCompleted(t *testing.T) {
 			t.Errorf("%d of %d settings", len(values), len(All()))
 		}
 		for name, want := range map[string]string{
-			"HOSTPANEL_DATA_DIR": "/srv/panel", "HOSTPANEL_TAX_RATE": "7.00", "HOSTPANEL_CURRENCY": "CHF", "HOSTPANEL_LISTEN": "127.0.0.1:8080",
+			"HOSTPANEL_DATA_DIR": "/srv/panel", "HOSTPANEL_DATABASE_CONNECTIONS": "12", "HOSTPANEL_TAX_RATE": "7.00", "HOSTPANEL_CURRENCY": "CHF", "HOSTPANEL_LISTEN": "127.0.0.1:8080",
 			"HOSTPANEL_PUBLIC_URL": "https://panel.example", "MAIL_FROM": "panel@example.com", "HOSTPANEL_ENGINE": "sandbox", "HOSTPANEL_ENGINE_COMPARE": "24h", "HOSTPANEL_LOG_WITNESS_EVERY": "1m",
 			"HOSTPANEL_TRUSTED_PROXIES": "10.0.0.0/8", "HOSTPANEL_CORS_ORIGINS": "", "HOSTPANEL_LOG_LEVEL": "info", "HOSTPANEL_REFUND_GRACE": "7", "HOSTPANEL_LOOKS_KEPT": "365",
 			"HOSTPANEL_COMPUTE": "sandbox", "HOSTPANEL_ENGINE_WAIT": "3s", "HOSTPANEL_DISPUTES": "suspend", "HOSTPANEL_LATE_PAYMENTS": "reopen",

@@ -15,6 +15,7 @@ type Settings struct {
 	AsOf time.Time `kong:"-"` // the moment that a command looks back at; zero: the present
 
 	DatabaseURL    string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
+	Connections    string `name:"database-connections" group:"settings" env:"HOSTPANEL_DATABASE_CONNECTIONS" placeholder:"NUMBER" help:"Of each process that serves or works, 8 to 500; none: 16 and 8 for each processor, at most 64."`
 	DataDir        string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
 	ErasuresCopy   string `group:"settings" env:"HOSTPANEL_ERASURES_COPY" placeholder:"FILE" help:"Second place for the list of erasures, on another disk or machine; none: the data directory alone."`
 	PostgresMirror string `group:"settings" env:"HOSTPANEL_POSTGRES_MIRROR" placeholder:"URL" help:"Maven repository to fetch Postgres from, where the machine has none; none: Maven Central."`

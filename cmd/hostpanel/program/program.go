@@ -3,12 +3,12 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -141,7 +141,7 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 	if !p.Config.AsOf.IsZero() {
 		return p.lookBack(ctx, as)
 	}
-	all := connections(as)
+	all := p.connections(as)
 	if p.Pool, err = eventstore.Connect(ctx, p.URL, all-all/4); err != nil {
 		return err
 	}
@@ -154,16 +154,16 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 	return err
 }
 
-// connections bounds what one process takes of the database, whose own
-// default is a hundred.
-func connections(as Part) int32 {
+// connections bounds what the process takes of the database, whose own default is a
+// hundred.
+func (p *Program) connections(as Part) int32 {
 	if as.isShort() {
 		return 4
 	}
 	if as == Viewing { // for a few operators, beside the panel
 		return 16
 	}
-	return int32(min(16+8*runtime.NumCPU(), 64))
+	return int32(cmp.Or(p.Config.Connections, config.UsualConnections())) //nolint:gosec // at most 500
 }
 
 // isMigrated refuses a database that this program has not brought up to date.
