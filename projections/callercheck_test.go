@@ -95,10 +95,11 @@ func TestAnAnswerThatCannotBeReadHidesNoStanding(t *testing.T) {
 
 // A call that takes long keeps no other call of the same user waiting.
 func TestACallIsCountedWhenItsQuestionIsAnswered(t *testing.T) {
-	p := openPanel(t)
+	url := database(t)
+	p, other := openPanelAt(t, url), openPanelAt(t, url)
 	p.do(t, open(1, "a@example.com"))
-	asks := func(question string) (holds bool) {
-		s := p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: Limit{Key: "user:1", Calls: 9, Window: time.Minute}})
+	asks := func(of *panel, question string) (holds bool) {
+		s := of.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: Limit{Key: "user:1", Calls: 9, Window: time.Minute}})
 		if _, err := value[int](t.Context(), s, question, &where{conditions: []string{"true"}}, ""); err != nil {
 			t.Error(err)
 		}
@@ -113,9 +114,9 @@ func TestACallIsCountedWhenItsQuestionIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := make(chan bool)
-	go func() { slow <- asks(`select 1 from (select pg_advisory_xact_lock_shared(4711)) waited`) }()
+	go func() { slow <- asks(other, `select 1 from (select pg_advisory_xact_lock_shared(4711)) waited`) }()
 	for range 3 {
-		if !asks(`select 1`) {
+		if !asks(p, `select 1`) {
 			t.Error("a quick call was not confirmed")
 		}
 	}

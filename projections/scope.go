@@ -120,7 +120,7 @@ func (s Scope) ActingFor(tenant int64) Scope {
 }
 
 // OfProgram is what the program itself sees, at the same moment and by the same connection.
-func (s Scope) OfProgram() Scope { return scopeOver(reader{pool: s.reader.pool, caller: System}) }
+func (s Scope) OfProgram() Scope { return scopeOver(reader{pool: s.pool, caller: System}) }
 
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
 
