@@ -63,7 +63,7 @@ func (p *Program) lookBack(ctx context.Context, as Part) (err error) {
 	}
 	v.log = eventstore.Open(v.present, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()), eventstore.WithLog(p.Log))
 	assembly.Serve(v.log)
-	all := p.connections(as)
+	all := connections(p.Config, as)
 	if p.Pool, err = eventstore.ConnectPast(ctx, p.URL, v.Schema, all-all/4); err != nil {
 		return err
 	}

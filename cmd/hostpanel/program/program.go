@@ -141,7 +141,7 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 	if !p.Config.AsOf.IsZero() {
 		return p.lookBack(ctx, as)
 	}
-	all := p.connections(as)
+	all := connections(p.Config, as)
 	if p.Pool, err = eventstore.Connect(ctx, p.URL, all-all/4); err != nil {
 		return err
 	}
@@ -156,14 +156,14 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 
 // connections bounds what the process takes of the database, whose own default is a
 // hundred.
-func (p *Program) connections(as Part) int32 {
+func connections(c *config.Config, as Part) int32 {
 	if as.isShort() {
 		return 4
 	}
 	if as == Viewing { // for a few operators, beside the panel
 		return 16
 	}
-	return int32(cmp.Or(p.Config.Connections, config.UsualConnections())) //nolint:gosec // at most 500
+	return int32(cmp.Or(c.Connections, config.UsualConnections())) //nolint:gosec // at most 500
 }
 
 // isMigrated refuses a database that this program has not brought up to date.
