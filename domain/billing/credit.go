@@ -130,7 +130,10 @@ const (
 var (
 	// ErrCreditUsed refuses to take more than the balance has.
 	ErrCreditUsed = &domain.Error{Code: domain.Conflict, Reason: "credit_used", Message: "The credit balance is lower than this amount."}
-	errReversed   = &domain.Error{Code: domain.Conflict, Reason: "payment_reversed", Message: "A booking with this reference and amount was reversed. Give another reference."}
+	// ErrReceived refuses a payment that has not arrived yet.
+	ErrReceived = domain.RefuseField("received_on", "Enter a day that is not after today, such as 2026-11-21.")
+
+	errReversed = &domain.Error{Code: domain.Conflict, Reason: "payment_reversed", Message: "A booking with this reference and amount was reversed. Give another reference."}
 )
 
 // Reference is a reference without needless spaces, so that a statement that is read in
@@ -159,6 +162,9 @@ func (c BookPayment) decide(b Balance) ([]CreditEvent, error) {
 	}
 	if c.Reference == "" {
 		return nil, domain.RefuseField("reference", "This field is required.")
+	}
+	if c.Received.After(c.At) {
+		return nil, ErrReceived
 	}
 	known, isKnown := b.Known[PaymentKey(c.Reference, c.Amount)]
 	switch {

@@ -167,8 +167,8 @@ func (p *receipt) of(a billing.CreditAccount, now time.Time) (billing.BookPaymen
 	day := now.UTC().Truncate(24 * time.Hour)
 	if p.Received != "" {
 		var err error
-		if day, err = time.Parse(time.DateOnly, p.Received); err != nil || day.After(now) {
-			return billing.BookPayment{}, domain.RefuseField("received_on", "Enter a day that is not after today, such as 2026-11-21.")
+		if day, err = time.Parse(time.DateOnly, p.Received); err != nil {
+			return billing.BookPayment{}, billing.ErrReceived
 		}
 	}
 	return billing.BookPayment{CreditAccount: a, Amount: p.Amount, Method: p.Method, Reference: p.Reference, Received: day}, nil
@@ -201,16 +201,11 @@ func (s cashier) account(ctx context.Context, c route.Call, p *bookingRequest) (
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
-		return accountOf(i), err
+		return i.Account(), err
 	case p.Tenant == nil:
 		return billing.CreditAccount{}, domain.RefuseField("tenant", "Give a tenant or an invoice.")
 	}
 	return billing.CreditAccount{Tenant: *p.Tenant, Currency: p.Currency, Test: p.Test}, nil
-}
-
-// accountOf is the balance that pays an invoice.
-func accountOf(i projections.Invoice) billing.CreditAccount {
-	return billing.CreditAccount{Tenant: i.Tenant, Currency: i.Currency, Test: billing.IsTest(i.Number)}
 }
 
 func (s cashier) book(ctx context.Context, c route.Call, p *bookingRequest) (*creditMovement, error) {
@@ -236,7 +231,7 @@ func (s cashier) bookFor(ctx context.Context, c route.Call, a billing.CreditAcco
 
 // bookOnInvoice books a payment on the page of an invoice.
 func (s cashier) bookOnInvoice(ctx context.Context, c route.Call, i *invoice, p *receipt) error {
-	_, err := s.bookFor(ctx, c, accountOf(i.Invoice), p)
+	_, err := s.bookFor(ctx, c, i.Account(), p)
 	return err
 }
 

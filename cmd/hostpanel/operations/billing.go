@@ -19,6 +19,7 @@ type Invoices struct {
 	List   invoicesList   `cmd:"" help:"List invoices, newest first."`
 	Totals invoicesTotals `cmd:"" help:"Add up what was billed, month by month."`
 	Paid   invoicesPaid   `cmd:"" help:"Record that an open invoice was paid by other means than a payment provider."`
+	Book   invoicesBook   `cmd:"" help:"Book a payment of a tenant that has arrived without a provider. What is over stays as credit."`
 	Waive  invoicesWaive  `cmd:"" help:"Withdraw an open invoice. The period that it bills is free."`
 }
 
