@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -63,10 +64,11 @@ func pasted(t *testing.T, script string) string {
 	must(t, os.Mkdir(h.dir, 0o711)) //nolint:gosec // Postgres may run as another user
 	r := h.start()
 	defer r.stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	out := &terminal{silence: time.AfterFunc(patience, cancel)}
 	shell := exec.CommandContext(ctx, "bash")
-	shell.Stdin, shell.WaitDelay = strings.NewReader(script), time.Second
+	shell.Stdin, shell.Stdout, shell.Stderr, shell.WaitDelay = strings.NewReader(script), out, out, time.Second
 	for _, setting := range h.prepare().Env {
 		if !strings.HasPrefix(setting, "XDG_DATA_HOME=") {
 			shell.Env = append(shell.Env, setting)
@@ -75,11 +77,22 @@ func pasted(t *testing.T, script string) string {
 	program, err := binary()
 	must(t, err)
 	shell.Env = append(shell.Env, "BASE="+r.base, "PROGRAM="+program, "XDG_DATA_HOME="+data)
-	out, err := shell.CombinedOutput()
-	if err != nil {
-		t.Fatalf("the shell ended with %v:\n%s", err, out)
+	if err := shell.Run(); err != nil {
+		t.Fatalf("the shell ended with %v:\n%s", err, out.String())
 	}
-	return string(out)
+	return out.String()
+}
+
+// A terminal keeps what a shell shows. Patience is for each wait, not for all together.
+type terminal struct {
+	bytes.Buffer
+	silence *time.Timer
+}
+
+// Write begins the wait anew.
+func (s *terminal) Write(shown []byte) (int, error) {
+	s.silence.Reset(patience)
+	return s.Buffer.Write(shown)
 }
 
 // unfolded joins the lines of quoted-printable mails, which break where they are long.
