@@ -189,7 +189,7 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 func TestManyRunsStartInOneAppend(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t)
-	const many = 500
+	const many = 200
 	var ask, halt []domain.Command
 	for i := range many {
 		s := h.ask(int64(1000+i), site(fmt.Sprintf("s%d.example.com", i)))
