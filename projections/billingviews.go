@@ -321,3 +321,8 @@ func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) 
 			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end, case when kind = 'paid_out' then -amount else 0 end
 				from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
 }
+
+// Account is the balance that pays the invoice.
+func (i Invoice) Account() billing.CreditAccount {
+	return billing.CreditAccount{Tenant: i.Tenant, Currency: i.Currency, Test: billing.IsTest(i.Number)}
+}

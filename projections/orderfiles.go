@@ -122,11 +122,6 @@ func (b CreditBalance) Account() billing.CreditAccount {
 	return billing.CreditAccount{Tenant: b.Tenant, Currency: b.Currency, Test: b.Test}
 }
 
-// Account is the balance that pays the invoice.
-func (i Invoice) Account() billing.CreditAccount {
-	return billing.CreditAccount{Tenant: i.Tenant, Currency: i.Currency, Test: billing.IsTest(i.Number)}
-}
-
 // A CreditMovement is a change of a balance.
 type CreditMovement struct {
 	ID        uuid.UUID
