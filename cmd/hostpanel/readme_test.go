@@ -67,6 +67,7 @@ func pasted(t *testing.T, script string) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &terminal{silence: time.AfterFunc(patience, cancel)}
+	defer out.silence.Stop()
 	shell := exec.CommandContext(ctx, "bash")
 	shell.Stdin, shell.Stdout, shell.Stderr, shell.WaitDelay = strings.NewReader(script), out, out, time.Second
 	for _, setting := range h.prepare().Env {
@@ -78,21 +79,22 @@ func pasted(t *testing.T, script string) string {
 	must(t, err)
 	shell.Env = append(shell.Env, "BASE="+r.base, "PROGRAM="+program, "XDG_DATA_HOME="+data)
 	if err := shell.Run(); err != nil {
-		t.Fatalf("the shell ended with %v:\n%s", err, out.String())
+		t.Fatalf("the shell ended with %v:\n%s", err, out.shown.String())
 	}
-	return out.String()
+	return out.shown.String()
 }
 
 // A terminal keeps what a shell shows. Patience is for each wait, not for all together.
+// The buffer is a field: what it could read by itself would begin no wait anew.
 type terminal struct {
-	bytes.Buffer
+	shown   bytes.Buffer
 	silence *time.Timer
 }
 
 // Write begins the wait anew.
-func (s *terminal) Write(shown []byte) (int, error) {
+func (s *terminal) Write(more []byte) (int, error) {
 	s.silence.Reset(patience)
-	return s.Buffer.Write(shown)
+	return s.shown.Write(more)
 }
 
 // unfolded joins the lines of quoted-printable mails, which break where they are long.

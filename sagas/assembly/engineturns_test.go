@@ -189,7 +189,7 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 func TestManyRunsStartInOneAppend(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t)
-	const many = 200
+	const many = 500
 	var ask, halt []domain.Command
 	for i := range many {
 		s := h.ask(int64(1000+i), site(fmt.Sprintf("s%d.example.com", i)))
@@ -202,9 +202,11 @@ func TestManyRunsStartInOneAppend(t *testing.T) {
 	h.equal("runs", h.count(`select count(*) from saga_run where about like 'site-%'`), 2*many)
 	begun = time.Now()
 	h.goes()
-	h.eventually("all are off", func() bool {
-		return h.count(`select count(*) from resources where kind = 'site' and sync_status = 'synced' and disabled_by <> '{}'`) == many
-	})
+	for off := many / 10; off <= many; off += many / 10 { // each wait is for a part of them
+		h.eventually(fmt.Sprintf("%d are off", off), func() bool {
+			return h.count(`select count(*) from resources where kind = 'site' and sync_status = 'synced' and disabled_by <> '{}'`) >= off
+		})
+	}
 	t.Logf("and were done in %s", time.Since(begun))
 	h.equal("made active", cmp.Or(value(h.has("site", "s7.example.com"), "is_active"), "?"), "false")
 }

@@ -233,13 +233,8 @@ func (c *Config) policy(s Settings) (err error) {
 	if s.RefundGrace == "" {
 		return nil
 	}
-	days, err := number("HOSTPANEL_REFUND_GRACE", "days", s.RefundGrace, 0, 0, 90)
-	if err != nil {
-		return err
-	}
-	grace := time.Duration(days) * 24 * time.Hour
-	c.Policy.RefundGrace = &grace
-	return nil
+	c.Policy.RefundGrace = new(time.Duration)
+	return setDays(c.Policy.RefundGrace, "HOSTPANEL_REFUND_GRACE", s.RefundGrace, 0, 90)
 }
 
 // yearsKept is for how long buyers' data on invoices is kept.
@@ -257,6 +252,18 @@ func number(name, of, setting string, usual, least, most int) (int, error) {
 		return 0, console.Misused("%s: %q is not a number of %s from %d to %d", name, setting, of, least, most)
 	}
 	return n, nil
+}
+
+// setDays sets a time that is given in days, if it is given.
+func setDays(into *time.Duration, name, setting string, least, most int) error {
+	if setting == "" {
+		return nil
+	}
+	days, err := number(name, "days", setting, 0, least, most)
+	if err == nil {
+		*into = time.Duration(days) * day
+	}
+	return err
 }
 
 // oneOf tells whether a setting has its other value instead of the default.

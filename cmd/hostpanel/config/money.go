@@ -48,14 +48,9 @@ func (c *Config) terms(s Settings) error {
 		{"HOSTPANEL_SUSPEND_DAYS", s.SuspendDays, 1, 365, &terms.Grace},
 		{"HOSTPANEL_END_DAYS", s.EndDays, 1, 365, &terms.Keep},
 	} {
-		if d.given == "" {
-			continue
+		if err := setDays(d.into, d.name, d.given, d.least, d.most); err != nil {
+			return err
 		}
-		days, err := strconv.Atoi(d.given)
-		if err != nil || days < d.least || days > d.most {
-			return console.Misused("%s: %q is not a number of days from %d to %d", d.name, d.given, d.least, d.most)
-		}
-		*d.into = time.Duration(days) * day
 	}
 	for _, list := range []struct {
 		days        *[]time.Duration

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"hostpanel/cmd/hostpanel/console"
@@ -31,14 +30,9 @@ func (c *Config) retention(s Settings) error {
 		{"HOSTPANEL_LOOKS_KEPT", s.LooksKept, 3650, &c.Retention.Looks},
 		{"HOSTPANEL_KEEP_LINKS", s.KeepLinks, 365, &links},
 	} {
-		if kept.days == "" {
-			continue
+		if err := setDays(kept.into, kept.setting, kept.days, 1, kept.most); err != nil {
+			return err
 		}
-		days, err := strconv.Atoi(kept.days)
-		if err != nil || days < 1 || days > kept.most {
-			return console.Misused("%s: %q is not a number of days from 1 to %d", kept.setting, kept.days, kept.most)
-		}
-		*kept.into = time.Duration(days) * day
 	}
 	return c.sessions(s, links)
 }
