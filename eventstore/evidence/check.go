@@ -92,10 +92,10 @@ func (e Event) check(r *Report, policy *tlog.Policy) (p Proven, err error) {
 		return p, err
 	}
 	sum := sha256.Sum256(e.Bytes)
-	var leaf tlog.Leaf
-	if copy(leaf[:], proof.Extra) != tlog.LeafSize || !bytes.Equal(leaf[8:], sum[:]) {
+	if len(proof.Extra) != tlog.LeafSize || !bytes.Equal(proof.Extra[8:], sum[:]) {
 		return p, errors.New("the leaf is not that of the bytes")
 	}
+	leaf := tlog.Leaf(proof.Extra)
 	p.RecordedAt = leaf.RecordedAt()
 	if proof.Index != e.Position-1 {
 		return p, fmt.Errorf("the proof is that of position %d", proof.Index+1)

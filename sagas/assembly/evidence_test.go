@@ -104,7 +104,9 @@ func TestAChangedPackIsFound(t *testing.T) {
 			proof, checkpoint, _ := strings.Cut(e.Proof, "\n\n")
 			e.Proof = string(flipped([]byte(proof))) + "\n\n" + checkpoint
 		},
-		"position": func(e *evidence.Event) { e.Position += 100_000 },
+		"position":          func(e *evidence.Event) { e.Position += 100_000 },
+		"end of the leaf":   func(e *evidence.Event) { e.Proof = strings.Replace(e.Proof, "==\nindex", "A=\nindex", 1) }, // a byte more
+		"line of the proof": func(e *evidence.Event) { e.Proof = strings.Replace(e.Proof, "==\nindex", "==\r\nindex", 1) },
 	} {
 		for range 50 {
 			p := pack
