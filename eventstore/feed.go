@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 const (
@@ -134,7 +135,7 @@ func (t *Feed) follow(ctx context.Context, run int) {
 		if err != nil && !failed && ctx.Err() == nil {
 			t.store.log.WarnContext(ctx, "those who listen to the log hear nothing for now", "err", err.Error())
 		}
-		sleep(ctx, tailGather) // the next query finds the events of this pause
+		clock.Pausing(ctx, tailGather, nil) // the next query finds the events of this pause
 		if failed = err != nil; !more {
 			t.await(ctx, changed, failed)
 		}
@@ -147,7 +148,7 @@ func (t *Feed) await(ctx context.Context, changed <-chan struct{}, failed bool) 
 	if failed {
 		changed = nil
 	}
-	awaitChange(ctx, changed, tailPoll)
+	clock.Pausing(ctx, tailPoll, changed)
 }
 
 // look sends the new events, at most one window of positions.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
+
+	"hostpanel/eventstore/clock"
 )
 
 // Lanes hand chosen events of the log to a function, for a named reader, from its stored
@@ -49,10 +51,10 @@ func (s *Store) RunLanes(ctx context.Context, l Lanes) error {
 		failed = err != nil
 		switch {
 		case failed:
-			sleep(ctx, lanePause)
+			clock.Pausing(ctx, lanePause, nil)
 		case !more:
-			awaitChange(ctx, changed, l.Poll)
-			sleep(ctx, gather)
+			clock.Pausing(ctx, l.Poll, changed)
+			clock.Pausing(ctx, gather, nil)
 		}
 	}
 	return nil

@@ -10,13 +10,13 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"reflect"
-	"sync"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/hints"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/stateform"
 )
@@ -25,6 +25,7 @@ import (
 type Store struct {
 	*Reader
 	*waker
+	*hints.Hints   // of all channels; Follow tells and hears
 	pool           *pgxpool.Pool
 	clock          *clock.Business
 	projector      Projector
@@ -104,10 +105,12 @@ func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
 		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
-		waker:  newWaker(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
+		waker:  newWaker(), Hints: hints.New(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
 	}
 	s.committer, s.states, s.blind = &committer{store: s}, newStateCache(), s.Closed()
 	s.snapshots.store, s.snapshots.every = s, snapshotEvery
+	s.Hear(channel, s.grown)
+	s.Hear(clock.Channel, s.clock.Advanced)
 	for _, o := range options {
 		o(s)
 	}
@@ -126,16 +129,6 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Clock is the business clock, in which events are dated.
 func (s *Store) Clock() *clock.Business { return s.clock }
-
-// Follow notifies other processes of appends, and wakes this one for theirs, until
-// ctx ends. Without it, processes find new events by polling. It also follows the
-// offset of the business clock.
-func (s *Store) Follow(ctx context.Context) {
-	var wg sync.WaitGroup
-	wg.Go(func() { s.follow(ctx) })
-	wg.Go(func() { s.clock.Follow(ctx) })
-	wg.Wait()
-}
 
 // Keys are the secret keys of the installation.
 func (s *Store) Keys() *sealing.Keyring { return s.subjects.keys }

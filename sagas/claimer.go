@@ -1,6 +1,10 @@
 package sagas
 
-import "context"
+import (
+	"context"
+
+	"hostpanel/eventstore/clock"
+)
 
 // serve claims the runs of one queue and works on them, a bounded number at a
 // time, until ctx ends. The work itself goes on in its own context. A run that ends
@@ -24,7 +28,7 @@ func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
 		if s.slots.claimed(q, more, ended) && err == nil {
 			continue // there is room again
 		}
-		Pausing(ctx, Jittered(s.times.Poll), woken)
+		clock.Pausing(ctx, Jittered(s.times.Poll), woken)
 	}
 }
 

@@ -3,6 +3,8 @@ package sagas
 import (
 	"context"
 	"fmt"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A chore is done in each round of the janitor.
@@ -20,7 +22,7 @@ func (s *Runner) EachRound(failed string, do func(context.Context) error) {
 // janitor does the chores, round after round, until ctx ends.
 func (s *Runner) janitor(ctx context.Context) {
 	for ctx.Err() == nil {
-		Pausing(ctx, Jittered(s.times.Sweep), s.Advanced())
+		clock.Pausing(ctx, Jittered(s.times.Sweep), s.Advanced())
 		for _, chore := range s.chores {
 			if ctx.Err() != nil {
 				return

@@ -109,7 +109,7 @@ func (l *leases) all() (ids []uuid.UUID, holds []*hold) {
 // stopped at once.
 func (s *executor) renewLeases(ctx context.Context) {
 	for ctx.Err() == nil {
-		Pausing(ctx, s.times.Lease/3, nil)
+		clock.Pausing(ctx, s.times.Lease/3, nil)
 		if s.FaultAt(RenewingLeases, Run{}) != nil { // tests stop a process this way
 			continue
 		}

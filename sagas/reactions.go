@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 )
 
 // Reactions to the log do database work only, because the reader's transaction stays
@@ -55,7 +56,7 @@ func (s *Runner) reactToEvents(ctx context.Context) {
 			return
 		}
 		s.Alarm(ctx, "no event is reacted to; it is tried again", "error", err)
-		Pausing(ctx, Jittered(s.times.Poll), nil)
+		clock.Pausing(ctx, Jittered(s.times.Poll), nil)
 	}
 }
 
@@ -85,7 +86,7 @@ func (s *Runner) handle(ctx context.Context, r eventstore.RecordedEvent) error {
 	react := func() error { return s.React(ctx, r) }
 	err := Guarded(react)
 	for n := 0; err != nil && n < reactionRetries && ctx.Err() == nil; n++ {
-		Pausing(ctx, reactionPause<<n, nil)
+		clock.Pausing(ctx, reactionPause<<n, nil)
 		err = Guarded(react)
 	}
 	if err == nil || ctx.Err() != nil || !poisonous(err) {

@@ -100,6 +100,7 @@ func New(o Options) *Runner {
 		core: c, Operators: Operators{c}, limits: o.Limits,
 		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}}},
 	}
+	c.store.Hear(channel, s.heard)
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
 	s.registerDrills()
@@ -211,7 +212,7 @@ func (s *Runner) Run(ctx context.Context) error {
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
 	}
-	for _, do := range []func(context.Context){s.notify, s.listen, s.wakeOnAdvance, s.janitor, s.reactToEvents} {
+	for _, do := range []func(context.Context){s.wakeOnAdvance, s.janitor, s.reactToEvents} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)

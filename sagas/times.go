@@ -1,7 +1,6 @@
 package sagas
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -62,15 +61,4 @@ func BackOff(least, base, limit time.Duration, n int) time.Duration {
 // Jittered is d, give or take a fifth.
 func Jittered(d time.Duration) time.Duration {
 	return d*4/5 + rand.N(max(d*2/5, 1))
-}
-
-// Pausing waits for d, for a wake-up, or for the end of ctx.
-func Pausing(ctx context.Context, d time.Duration, woken <-chan struct{}) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-woken:
-	case <-ctx.Done():
-	}
 }

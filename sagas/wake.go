@@ -2,35 +2,26 @@ package sagas
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"hostpanel/domain"
-	"hostpanel/eventstore"
 )
 
 // Workers poll their queues once a second. Wake-ups shorten that delay: directly in
-// this process, and by a NOTIFY after the commit in others. A lost wake-up costs
-// time only.
+// this process, and by a hint after the commit in others. A lost wake-up costs time
+// only.
 
-// channel is the Postgres channel of wake-ups.
+// channel carries the hint that a queue has work.
 const channel = "saga_due"
 
-// wakes holds the wake-up channels of the queues, and the queues whose NOTIFY is
-// pending.
+// wakes holds the wake-up channels of the queues.
 type wakes struct {
 	mu     sync.Mutex
 	queues map[string]chan struct{}
-	untold map[string]bool
-	tell   chan struct{}
 }
 
-func newWakes() *wakes {
-	return &wakes{queues: map[string]chan struct{}{}, untold: map[string]bool{}, tell: make(chan struct{}, 1)}
-}
+func newWakes() *wakes { return &wakes{queues: map[string]chan struct{}{}} }
 
 // of is the wake-up channel of one queue.
 func (w *wakes) of(queue string) chan struct{} {
@@ -63,10 +54,9 @@ func nudge(c chan struct{}) {
 // Wake wakes the workers of a queue in all processes.
 func (s *core) Wake(queue string) {
 	nudge(s.wakes.of(queue))
-	s.wakes.mu.Lock()
-	s.wakes.untold[queue] = true
-	s.wakes.mu.Unlock()
-	nudge(s.wakes.tell)
+	if s.FaultAt(Notifying, Run{}) == nil {
+		s.store.Tell(channel, queue)
+	}
 }
 
 // WakeHere wakes the workers of a queue in this process only.
@@ -113,80 +103,14 @@ func (s *core) WakeLater(queue string, d time.Duration) {
 	}
 }
 
-// tellOthers commits without waiting for the disk, because a NOTIFY does not survive
-// a crash.
-const tellOthers = `select pg_notify($1, $2) from (select set_config('synchronous_commit', 'off', true)) relaxed`
-
-// A NOTIFY names all its queues. One that would be too long for Postgres names
-// none, which means every queue.
-const (
-	queueSeparator = "\n"
-	mostNotified   = 7900
-)
-
-func notificationOf(queues []string) string {
-	if all := strings.Join(queues, queueSeparator); len(all) <= mostNotified {
-		return all
+// heard wakes the queue that another process names; without a name, every queue.
+func (s *core) heard(_ context.Context, queue string) error {
+	switch {
+	case s.FaultAt(Notifying, Run{}) != nil:
+	case queue == "":
+		s.wakes.all()
+	default:
+		nudge(s.wakes.of(queue))
 	}
-	return ""
-}
-
-// notified wakes the queues that another process names.
-func (w *wakes) notified(queues string) {
-	if queues == "" {
-		w.all()
-		return
-	}
-	for queue := range strings.SplitSeq(queues, queueSeparator) {
-		nudge(w.of(queue))
-	}
-}
-
-// notify sends wake-ups to other processes.
-func (s *Runner) notify(ctx context.Context) {
-	for ctx.Err() == nil {
-		Pausing(ctx, time.Minute, s.wakes.tell)
-		s.wakes.mu.Lock()
-		queues := make([]string, 0, len(s.wakes.untold))
-		for q := range s.wakes.untold {
-			queues = append(queues, q)
-		}
-		clear(s.wakes.untold)
-		s.wakes.mu.Unlock()
-		if len(queues) == 0 || s.FaultAt(Notifying, Run{}) != nil {
-			continue
-		}
-		if _, err := s.pool.Exec(ctx, tellOthers, channel, notificationOf(queues)); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "other processes were not woken", "error", err)
-		}
-		Pausing(ctx, eventstore.NotifyPause, nil)
-	}
-}
-
-// listen receives the wake-ups of other processes.
-func (s *Runner) listen(ctx context.Context) {
-	for ctx.Err() == nil && s.FaultAt(Notifying, Run{}) == nil {
-		if err := s.forwardNotifications(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "wake-ups are not heard; polling goes on", "error", err)
-		}
-		Pausing(ctx, Jittered(s.times.Poll), nil)
-	}
-}
-
-func (s *Runner) forwardNotifications(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "listen "+channel); err != nil {
-		return err
-	}
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		s.wakes.notified(n.Payload)
-	}
+	return nil
 }

@@ -299,7 +299,7 @@ func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata,
 			if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); !errors.Is(err, eventstore.ErrUnavailable) {
 				return err
 			}
-			Pausing(ctx, s.times.LocalBase, nil)
+			clock.Pausing(ctx, s.times.LocalBase, nil)
 		}
 		return err
 	})

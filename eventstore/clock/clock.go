@@ -46,7 +46,7 @@ type Business struct {
 }
 
 // New returns the business clock of the database behind pool. Its offset is 0
-// until [Business.Load], [Business.Follow] or [Business.Advance] finds another.
+// until [Business.Load], [Business.Advanced] or [Business.Advance] finds another.
 func New(pool *pgxpool.Pool) *Business {
 	return &Business{pool: pool, moved: make(chan struct{})}
 }
@@ -90,4 +90,15 @@ func (b *Business) Load(ctx context.Context) error {
 		b.Learn(ahead)
 	}
 	return err
+}
+
+// Pausing waits for d, for a wake-up, or for the end of ctx.
+func Pausing(ctx context.Context, d time.Duration, woken <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-woken:
+	case <-ctx.Done():
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/hints"
 )
 
 const month = 30 * 24 * time.Hour
@@ -38,7 +39,7 @@ func TestTheClockOfProductionIsThatOfTheDatabase(t *testing.T) {
 	if err := b.Advance(t.Context(), month); !errors.Is(err, clock.ErrFixed) {
 		t.Errorf("the clock of production was advanced: %v", err)
 	}
-	b.Follow(t.Context()) // returns: there is nothing to follow
+	must(t, b.Advanced(t.Context(), "")) // there is nothing to take over
 	if b.Ahead() != 0 {
 		t.Errorf("the clock is %s ahead", b.Ahead())
 	}
@@ -46,11 +47,14 @@ func TestTheClockOfProductionIsThatOfTheDatabase(t *testing.T) {
 
 func TestAnAdvanceReachesEveryProcessAndWakesItsSleepers(t *testing.T) {
 	url := demo(t)
-	here, there := clock.New(eventstoretest.Pool(t, url)), clock.New(eventstoretest.Pool(t, url))
+	poolThere := eventstoretest.Pool(t, url)
+	here, there := clock.New(eventstoretest.Pool(t, url)), clock.New(poolThere)
 	late := clock.New(eventstoretest.Pool(t, url))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { there.Follow(ctx); close(ended) }()
+	hear := hints.New(poolThere)
+	hear.Hear(clock.Channel, there.Advanced)
+	go func() { hear.Follow(ctx); close(ended) }()
 	defer func() { stop(); <-ended }()
 
 	asleep := there.Moved()

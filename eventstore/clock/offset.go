@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,8 +21,8 @@ var (
 	ErrFixed = errors.New("the business clock of this database cannot be advanced")
 )
 
-// channel is where processes tell each other of a new offset, in microseconds.
-const channel = "hostpanel_clock"
+// Channel carries the hint that the clock has been advanced.
+const Channel = "hostpanel_clock"
 
 // install replaces the functions of the business clock by the form that has an
 // offset.
@@ -120,72 +118,17 @@ func (b *Business) Advance(ctx context.Context, d time.Duration) error {
 	case !installed:
 		return ErrFixed
 	}
-	var micros int64
+	var ahead time.Duration
 	err := b.pool.QueryRow(ctx, `
-		with ahead as (update business_clock_ahead set ahead = ahead + $1 returning (extract(epoch from ahead) * 1e6)::bigint micros)
-		select micros from ahead, pg_notify($2, micros::text)`, d, channel).Scan(&micros)
+		with moved as (update business_clock_ahead set ahead = ahead + $1 returning ahead)
+		select ahead from moved, pg_notify($2, '')`, d, Channel).Scan(&ahead)
 	if err != nil {
 		return fmt.Errorf("advance the business clock: %w", err)
 	}
-	b.Learn(time.Duration(micros) * time.Microsecond)
+	b.Learn(ahead)
 	return nil
 }
 
-// retry is the pause before a process listens again.
-const retry = time.Second
-
-// Follow takes over each new offset until ctx ends. It returns at once if the
+// Advanced takes over the offset that another process has set. It does nothing if the
 // clock has none, as in production.
-func (b *Business) Follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		_, installed, err := offset(ctx, b.pool)
-		switch {
-		case err == nil && !installed:
-			return
-		case err == nil:
-			err = b.listen(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "the business clock is not followed", "err", err)
-			pause(ctx, retry)
-		}
-	}
-}
-
-// listen takes over what other processes tell. The offset is read once the
-// process listens, so none is missed.
-func (b *Business) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "listen "+channel); err != nil {
-		return err
-	}
-	ahead, _, err := offset(ctx, conn)
-	for err == nil {
-		b.Learn(ahead)
-		ahead, err = told(ctx, conn)
-	}
-	return err
-}
-
-// told waits for the next offset.
-func told(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
-	n, err := conn.WaitForNotification(ctx)
-	if err != nil {
-		return 0, err
-	}
-	micros, err := strconv.ParseInt(n.Payload, 10, 64)
-	return time.Duration(micros) * time.Microsecond, err
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
+func (b *Business) Advanced(ctx context.Context, _ string) error { return b.Load(ctx) }

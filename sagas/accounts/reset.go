@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -68,7 +69,7 @@ func (s *Service) answerResets(ctx context.Context) {
 			s.runner.Log().WarnContext(ctx, "a request for a new password was not answered", "error", sagas.Scrub(err))
 		}
 		if !more {
-			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
 		}
 	}
 }

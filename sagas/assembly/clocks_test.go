@@ -1,7 +1,6 @@
 package assembly_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,17 +17,10 @@ import (
 	"hostpanel/sagas/assembly"
 )
 
-// follow gives the world's database a clock with an offset, which a process
-// follows until the test ends.
-func (w *world) follow(i *instance) (stop func()) {
+// moves gives the world's database a clock that can be advanced.
+func (w *world) moves() {
 	w.t.Helper()
 	w.must(clock.Install(w.t.Context(), eventstoretest.Owner(w.t, w.url())))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { i.store.Clock().Follow(ctx); close(ended) }()
-	stop = func() { cancel(); <-ended }
-	w.t.Cleanup(stop)
-	return stop
 }
 
 func (w *world) url() string { return w.store.Pool().Config().ConnString() }
@@ -41,7 +33,7 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	patient.Poll, patient.BinLook = 20*time.Second, day
 	h := newHousehold(t, func(o *assembly.Options) { o.Times = patient })
 	other := h.node(h.url(), func(o *assembly.Options) { o.Times = patient })
-	h.follow(other)
+	h.moves()
 	h.start(other)
 	s := h.ask(h.draw("site"), site("example.com"))
 	_, err := other.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
@@ -184,7 +176,7 @@ func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 		}
 	}
 	due("production")
-	w.must(clock.Install(t.Context(), owner))
+	w.moves()
 	due("demo")
 }
 

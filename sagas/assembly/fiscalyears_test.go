@@ -24,7 +24,7 @@ import (
 func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainly)
-	w.follow(w.instance)
+	w.moves()
 	ctx, ana, first := t.Context(), uuid.New(), w.Now().UTC().Year()
 	until := func(year int) {
 		w.must(w.store.Clock().Advance(ctx, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Sub(w.Now())+time.Second))

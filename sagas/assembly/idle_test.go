@@ -143,11 +143,6 @@ func TestABusyProcessNotifiesAHundredTimesASecondAtMost(t *testing.T) {
 			}
 		}
 	}()
-	following, stop := context.WithCancel(t.Context())
-	var told sync.WaitGroup
-	told.Go(func() { w.store.Follow(following) })
-	defer told.Wait()
-	defer stop()
 	w.goes()
 	begun := time.Now()
 	for n := range 200 {

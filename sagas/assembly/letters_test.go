@@ -14,8 +14,6 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/clock"
-	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
@@ -208,7 +206,7 @@ func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.must(clock.Install(t.Context(), eventstoretest.Owner(t, w.url())))
+	w.moves()
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", errLie) }, nil)
 	w.goes()
 	id := w.buy(ordering{email: "late@example.com"})

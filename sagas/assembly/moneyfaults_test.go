@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
@@ -170,7 +171,7 @@ func (*market) troubles(b bank, chance *rand.Rand, done <-chan struct{}) {
 }
 
 func (m *market) moment(most time.Duration) {
-	sagas.Pausing(m.t.Context(), rand.N(most), nil)
+	clock.Pausing(m.t.Context(), rand.N(most), nil)
 }
 
 func (m *market) born() *life {

@@ -262,7 +262,7 @@ func (w *world) beside(change ...func(*assembly.Options)) (is bool) {
 		o.Engine, o.Mail, o.Payments = askedEngine{asked}, askedMail{asked}, map[string]order.Provider{"test": askedProvider{w.pay, asked}}
 		o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	})...)
-	w.follow(w.instance)
+	w.moves()
 	w.start(w.instance)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return true

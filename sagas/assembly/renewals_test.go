@@ -35,7 +35,7 @@ func newRenewing(t *testing.T) *renewing {
 
 func renewingOn(w *world) *renewing {
 	w.t.Helper()
-	w.follow(w.instance)
+	w.moves()
 	w.goes()
 	return &renewing{w, provisioning.New(provisioning.Options{
 		Tables: w.tables, Commands: w.store, Subjects: w.store, Payments: w.Payments, Now: w.store.Clock().Now,
@@ -316,7 +316,6 @@ func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 	var processes []func()
 	for range 2 {
 		other := w.node(w.url())
-		w.follow(other)
 		processes = append(processes, w.passing(other))
 	}
 	w.until(id, "billing.subscription_suspended", 1)

@@ -11,7 +11,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	"hostpanel/sagas"
+	"hostpanel/eventstore/clock"
 )
 
 func (w *world) reasons(ref hosting.Ref) []string {
@@ -98,7 +98,7 @@ func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
 		if err != nil && ctx.Err() == nil && domain.CodeOf(err) != domain.Conflict {
 			w.t.Error(err)
 		}
-		sagas.Pausing(ctx, 10*time.Millisecond, nil)
+		clock.Pausing(ctx, 10*time.Millisecond, nil)
 	}
 }
 

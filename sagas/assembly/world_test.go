@@ -228,7 +228,13 @@ func (w *world) start(s *instance) (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	go func() {
+		var told sync.WaitGroup
+		told.Go(func() { s.store.Follow(ctx) })
+		err := s.Run(ctx)
+		told.Wait()
+		done <- err
+	}()
 	var once sync.Once
 	stop = func() {
 		once.Do(func() {

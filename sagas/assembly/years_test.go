@@ -146,12 +146,22 @@ func (y *years) outageEnds() {
 // clock that jumps by days would end the patience of such a run.
 func (y *years) keepsUp() {
 	y.t.Helper()
-	y.eventually("no subscription is due, and nothing is being removed", func() bool {
+	y.falls("subscriptions that are due, and removals", func() int {
 		return y.count(`select (select count(*) from subscriptions where next_at <= business_now())
 			+ (select count(*) from saga_run where key like 'deprovision:%' and status not in ('done', 'parked')
 				and (steps -> step ->> 'name' <> 'grace' or run_at <= business_now()))
-			+ (select count(*) from orders where kept_method is not null and status in ('pending', 'payment_processing'))`) == 0
+			+ (select count(*) from orders where kept_method is not null and status in ('pending', 'payment_processing'))`)
 	})
+}
+
+// falls waits until a count is 0, and has patience as long as it falls: a night of many
+// services takes longer than one state.
+func (y *years) falls(what string, count func() int) {
+	y.t.Helper()
+	for left := count(); left > 0; {
+		before := left
+		y.eventually(fmt.Sprintf("there are fewer %s than %d", what, before), func() bool { left = count(); return left < before })
+	}
 }
 
 func (y *years) did(what string) { y.happened[what]++ }

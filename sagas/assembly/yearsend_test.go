@@ -16,21 +16,21 @@ import (
 // settles lets every payment come to its end.
 func (y *years) settles() {
 	y.t.Helper()
-	y.eventually("every payment has come to its end", func() bool {
+	y.falls("payments that have not come to their end", func() int {
 		y.operatorsMend()
 		waiting := y.count(`select count(*) from orders where invoice is not null and status not in ('active', 'refunded', 'cancelled')`)
 		if waiting > 0 {
 			y.must(y.store.Clock().Advance(y.t.Context(), time.Hour))
 		}
-		return waiting == 0
+		return waiting
 	})
 	y.keepsUp()
-	y.eventually("every invoice of what has ended is closed", func() bool {
-		return y.count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id where i.status = 'open' and s.status in ('ended', 'cancelling')`) == 0
+	y.falls("open invoices of what has ended", func() int {
+		return y.count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id where i.status = 'open' and s.status in ('ended', 'cancelling')`)
 	})
-	y.eventually("no run is on its way", func() bool {
+	y.falls("runs on their way", func() int {
 		y.operatorsMend()
-		return y.count(`select count(*) from saga_run where status in ('ready', 'running') and not (key like 'deprovision:%')`) == 0
+		return y.count(`select count(*) from saga_run where status in ('ready', 'running') and not (key like 'deprovision:%')`)
 	})
 	y.equal("runs that are stuck", y.text(`select coalesce(string_agg(key || ' at ' || step, ', '), '') from saga_run where status = 'parked'`), "")
 	y.equal("reactions that failed", y.warned("a reaction failed for good"), false)

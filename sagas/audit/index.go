@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) follow(ctx context.Context) {
 		if added == indexBatch {
 			continue
 		}
-		sagas.Pausing(ctx, indexPause, nil)
-		sagas.Pausing(ctx, s.runner.Times().Sweep, changed)
+		clock.Pausing(ctx, indexPause, nil)
+		clock.Pausing(ctx, s.runner.Times().Sweep, changed)
 	}
 }

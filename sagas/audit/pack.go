@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/offline"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/tlog"
 	"hostpanel/eventstore/tlog/tree"
@@ -120,7 +121,7 @@ func (s *Service) proofs(ctx context.Context, positions []int64) ([]tlog.Proof, 
 		if !errors.Is(err, tree.ErrNone) {
 			return proofs, origin, eventstore.Unavailable(err)
 		}
-		sagas.Pausing(ctx, look, nil)
+		clock.Pausing(ctx, look, nil)
 	}
 	return nil, tree.Origin{}, errNotSealed
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -38,7 +39,7 @@ func (b backlog[D]) keeping(s *Service) func(ctx, work context.Context) {
 				s.Runner.Alarm(ctx, b.undone, "error", sagas.Scrub(err))
 			}
 			if done == 0 || err != nil {
-				sagas.Pausing(ctx, sagas.Jittered(s.Look), b.wakes())
+				clock.Pausing(ctx, sagas.Jittered(s.Look), b.wakes())
 			}
 		}
 	}

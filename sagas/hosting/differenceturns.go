@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -34,7 +35,7 @@ func (f *Differences) compareInTurn(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			f.Runner.Log().WarnContext(ctx, "a tenant was not compared with the engine", "error", sagas.Scrub(err))
 		}
-		sagas.Pausing(ctx, sagas.Jittered(min(wait, f.Times.ComparePoll)), f.Runner.Advanced())
+		clock.Pausing(ctx, sagas.Jittered(min(wait, f.Times.ComparePoll)), f.Runner.Advanced())
 	}
 }
 

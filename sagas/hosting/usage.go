@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -34,7 +35,7 @@ func (m *Maintenance) measure(ctx context.Context) {
 			m.Runner.Log().WarnContext(ctx, "the usage of a tenant was not measured", "error", sagas.Scrub(err))
 		}
 		if !more || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(m.Times.MeasurePoll), m.Runner.Advanced())
+			clock.Pausing(ctx, sagas.Jittered(m.Times.MeasurePoll), m.Runner.Advanced())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -27,7 +28,7 @@ func (s *Service) verify(ctx context.Context) {
 		if worked {
 			wait = s.times.VerifyPause
 		}
-		sagas.Pausing(ctx, sagas.Jittered(wait), nil)
+		clock.Pausing(ctx, sagas.Jittered(wait), nil)
 	}
 }
 

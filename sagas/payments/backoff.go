@@ -85,5 +85,5 @@ func (p *providerBackoff) wait(ctx context.Context, provider string, apart time.
 	}
 	p.next[provider] = at.Add(apart)
 	p.mu.Unlock()
-	sagas.Pausing(ctx, clock.Until(at), nil)
+	clock.Pausing(ctx, clock.Until(at), nil)
 }

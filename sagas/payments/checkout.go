@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -146,7 +147,7 @@ func (s sessions) askForSession(ctx context.Context, open func(context.Context, 
 	defer cancel()
 	for try := range sessionTries {
 		if try > 0 {
-			sagas.Pausing(ctx, s.times.SessionPause, nil)
+			clock.Pausing(ctx, s.times.SessionPause, nil)
 		}
 		call, done := context.WithTimeout(ctx, s.times.SessionCall)
 		session, err = open(call, c)

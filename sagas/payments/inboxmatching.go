@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -52,7 +53,7 @@ func (s *Inbox) process(ctx context.Context) {
 			s.runner.Log().WarnContext(ctx, "the inbox was not read", "error", err)
 		}
 		if !more || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (s *Service) poll(ctx, work context.Context) {
 			<-room
 		}
 		if len(group) == 0 {
-			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
 			continue
 		}
 		checks.Go(func() { s.checkOrders(work, group, func() { <-room }) })
