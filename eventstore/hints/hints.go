@@ -1,6 +1,6 @@
 // Package hints lets the processes that share a database tell each other that there
 // is something new, by NOTIFY and LISTEN of Postgres (docs/log.md, "Hints"). A hint may
-// get lost, so whoever waits for one also looks from time to time.
+// get lost, so a process that waits for one also looks from time to time.
 package hints
 
 import (
