@@ -245,7 +245,7 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b := newBought(t, "hosting")
 	b.quiet()
 	before := b.snapshot()
-	b.pauses("compute")
+	b.pauses(b.Reconciler.ComputeQueue())
 	id := b.buy(ordering{kind: "vps", email: "joins@example.com", joins: order.Joining{Tenant: b.tenant, User: b.provision(b.id).Job.User}})
 	b.standsAt(id, "vm")
 	b.must(b.Cancel(t.Context(), operator, id, "a mistake"))
