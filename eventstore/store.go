@@ -27,6 +27,7 @@ type Store struct {
 	*waker
 	*hints.Hints   // of all channels; Follow tells and hears
 	pool           *pgxpool.Pool
+	log            *slog.Logger
 	clock          *clock.Business
 	projector      Projector
 	starter        Starter
@@ -105,15 +106,16 @@ func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
 		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
-		waker:  newWaker(), Hints: hints.New(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
+		waker:  newWaker(), log: slog.Default(), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
 	}
 	s.committer, s.states, s.blind = &committer{store: s}, newStateCache(), s.Closed()
 	s.snapshots.store, s.snapshots.every = s, snapshotEvery
-	s.Hear(channel, s.grown)
-	s.Hear(clock.Channel, s.clock.Advanced)
 	for _, o := range options {
 		o(s)
 	}
+	s.Hints = hints.New(pool, s.log)
+	s.Hear(channel, s.grown)
+	s.Hear(clock.Channel, s.clock.Advanced)
 	return s
 }
 

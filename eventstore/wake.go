@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 )
 
@@ -11,13 +10,11 @@ const channel = "hostpanel_log"
 
 // A waker wakes those in this process who wait for the log to grow.
 type waker struct {
-	log *slog.Logger
-
 	mu      sync.Mutex
 	closing chan struct{}
 }
 
-func newWaker() *waker { return &waker{log: slog.Default(), closing: make(chan struct{})} }
+func newWaker() *waker { return &waker{closing: make(chan struct{})} }
 
 // Changed returns a channel that is closed when the log grows next. It is a
 // hint: those who wait for it also look once a second.

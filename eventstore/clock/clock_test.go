@@ -3,6 +3,7 @@ package clock_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestAnAdvanceReachesEveryProcessAndWakesItsSleepers(t *testing.T) {
 	late := clock.New(eventstoretest.Pool(t, url))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	hear := hints.New(poolThere)
+	hear := hints.New(poolThere, slog.Default())
 	hear.Hear(clock.Channel, there.Advanced)
 	go func() { hear.Follow(ctx); close(ended) }()
 	defer func() { stop(); <-ended }()

@@ -41,6 +41,7 @@ type Hearer func(ctx context.Context, text string) error
 // Hints are the hints that one process tells and hears, on one connection.
 type Hints struct {
 	pool    *pgxpool.Pool
+	log     *slog.Logger
 	sender  string // tells the hints of this process from others
 	hearers map[string][]Hearer
 
@@ -50,8 +51,8 @@ type Hints struct {
 }
 
 // New returns the hints of a process that uses pool.
-func New(pool *pgxpool.Pool) *Hints {
-	return &Hints{pool: pool, sender: uuid.NewString(), hearers: map[string][]Hearer{}, untold: map[string]map[string]bool{}, raised: make(chan struct{}, 1)}
+func New(pool *pgxpool.Pool, log *slog.Logger) *Hints {
+	return &Hints{pool: pool, log: log, sender: uuid.NewString(), hearers: map[string][]Hearer{}, untold: map[string]map[string]bool{}, raised: make(chan struct{}, 1)}
 }
 
 // Hear registers who takes the hints on a channel. It precedes [Hints.Follow].
@@ -95,7 +96,7 @@ func (h *Hints) tell(ctx context.Context) {
 		}
 		channels, payloads := h.payloads()
 		if _, err := h.pool.Exec(ctx, tellAll, channels, payloads); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "other processes were not told; they poll", "err", err)
+			h.log.WarnContext(ctx, "other processes were not told; they poll", "err", err)
 		}
 		clock.Pausing(ctx, Pause, nil)
 	}
@@ -119,7 +120,7 @@ func (h *Hints) payloads() (channels, payloads []string) {
 func (h *Hints) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := h.listenOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "other processes are not heard; polling goes on", "err", err)
+			h.log.WarnContext(ctx, "other processes are not heard; polling goes on", "err", err)
 			clock.Pausing(ctx, retry, nil)
 		}
 	}

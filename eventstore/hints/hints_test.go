@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ type process struct {
 
 func begin(t *testing.T, url string) *process {
 	t.Helper()
-	p := &process{hints.New(eventstoretest.Pool(t, url)), make(chan string, 1000), make(chan error, 1)}
+	p := &process{hints.New(eventstoretest.Pool(t, url), slog.Default()), make(chan string, 1000), make(chan error, 1)}
 	for _, channel := range []string{"till", "Shop window"} {
 		p.Hear(channel, func(_ context.Context, text string) error {
 			p.said <- channel + ":" + text
@@ -89,7 +90,7 @@ func TestOtherProcessesHearWhatOneTells(t *testing.T) {
 func TestWhoIsToldTooMuchLooksAtEverything(t *testing.T) {
 	t.Parallel()
 	url := eventstoretest.URL(t)
-	here := hints.New(eventstoretest.Pool(t, url))
+	here := hints.New(eventstoretest.Pool(t, url), slog.Default())
 	there := begin(t, url)
 	for n := range 100 { // nothing is sent yet
 		here.Tell("till", strings.Repeat(fmt.Sprint(n%10), 80)+fmt.Sprint(n))

@@ -286,7 +286,7 @@ func (w *world) eventually(what string, so func() bool) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("waited in vain until %s; %s", what, w.text(`select coalesce(string_agg(concat_ws(' ', key, status, steps -> step ->> 'name', 'until', run_at), '; '), 'no run goes on') from saga_run where status not in ('done', 'undone')`))
+			w.t.Fatalf("waited in vain until %s; %s", what, w.text(`select coalesce(string_agg(concat_ws(' ', key, status, steps -> step ->> 'name', 'until', run_at), '; '), 'no run goes on') from (select * from saga_run where status not in ('done', 'undone') limit 20) live`))
 		}
 		select {
 		case <-w.store.Changed():

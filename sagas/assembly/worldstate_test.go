@@ -79,9 +79,12 @@ func (w *world) often(stream domain.Stream, name string) (n int) {
 	return n
 }
 
-// pauses keeps everybody from the work of a queue.
+// pauses keeps everybody from the work of a queue. A world that goes has to have it.
 func (w *world) pauses(queue string) {
 	w.t.Helper()
+	if w.end != nil {
+		w.eventually("there is a queue "+queue, func() bool { return w.count(`select count(*) from saga_queue where queue = $1`, queue) == 1 })
+	}
 	_, err := w.pool.Exec(w.t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true) on conflict (queue) do update set paused = true`, queue)
 	w.must(err)
 }
