@@ -37,14 +37,20 @@ const (
 	lanePause    = 100 * time.Millisecond // before an event comes again
 )
 
-// RunLanes hands over events until ctx ends, or the reader's row cannot be created.
-func (s *Store) RunLanes(ctx context.Context, l Lanes) error {
-	if _, err := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader); err != nil {
-		return fmt.Errorf("begin to read as %s: %w", l.Reader, Unavailable(err))
-	}
-	for failed := false; ctx.Err() == nil; {
+// RunLanes hands over events until ctx ends. A database that is away at the start, or
+// later, delays them.
+func (s *Store) RunLanes(ctx context.Context, l Lanes) {
+	for entered, failed := false, false; ctx.Err() == nil; {
 		changed := s.Changed()
-		more, err := s.handOver(ctx, l)
+		var more bool
+		var err error
+		if !entered {
+			_, err = s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader)
+			entered, err = err == nil, Unavailable(err)
+		}
+		if entered {
+			more, err = s.handOver(ctx, l)
+		}
 		if err != nil && !failed && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "events are not handled yet", "reader", l.Reader, "err", err.Error())
 		}
@@ -57,7 +63,6 @@ func (s *Store) RunLanes(ctx context.Context, l Lanes) error {
 			clock.Pausing(ctx, gather, nil)
 		}
 	}
-	return nil
 }
 
 // handOver hands over the next events, unless the position passes all that there are.

@@ -21,37 +21,37 @@ import (
 func inLanes(t *testing.T, s *eventstore.Store, reader string, names []string, handle func(context.Context, eventstore.RecordedEvent) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		done <- s.RunLanes(ctx, eventstore.Lanes{Reader: reader, Names: names, Poll: 50 * time.Millisecond, Handle: handle})
+		defer close(done)
+		s.RunLanes(ctx, eventstore.Lanes{Reader: reader, Names: names, Poll: 50 * time.Millisecond, Handle: handle})
 	}()
-	stop = sync.OnceFunc(func() {
+	stop = func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+		<-done
+	}
 	t.Cleanup(stop)
 	return stop
 }
 
-// passes waits until a reader has passed a position.
+// passes waits until a reader has passed a position. A connection that was lost does not
+// end the wait.
 func passes(t *testing.T, s *eventstore.Store, reader string, position int64) {
 	t.Helper()
+	var err error
 	for deadline := time.Now().Add(aMinute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if readerAt(t, s, reader) >= position {
+		var at int64
+		if at, err = readerAt(t, s, reader); err == nil && at >= position {
 			return
 		}
 	}
-	t.Fatalf("%s stands before %d", reader, position)
+	t.Fatalf("%s stands before %d (%v)", reader, position, err)
 }
 
-func readerAt(t *testing.T, s *eventstore.Store, reader string) (position int64) {
+func readerAt(t *testing.T, s *eventstore.Store, reader string) (position int64, err error) {
 	t.Helper()
-	if err := s.Pool().QueryRow(t.Context(), `select coalesce((select position from readers where name = $1), 0)`, reader).Scan(&position); err != nil {
-		t.Fatal(err)
-	}
-	return position
+	err = s.Pool().QueryRow(t.Context(), `select coalesce((select position from readers where name = $1), 0)`, reader).Scan(&position)
+	return position, err
 }
 
 // A handled notes what was handled, by stream.
@@ -133,8 +133,8 @@ func TestAStreamThatFailsDelaysItsOwnEventsAlone(t *testing.T) {
 		return nil
 	})
 	<-failures
-	if at := readerAt(t, s, "lanes"); at != 0 {
-		t.Errorf("the reader has passed what was not handled: it is at %d", at)
+	if at, err := readerAt(t, s, "lanes"); err != nil || at != 0 {
+		t.Errorf("the reader has passed what was not handled: it is at %d (%v)", at, err)
 	}
 	close(repaired)
 	passes(t, s, "lanes", 3)
@@ -195,6 +195,20 @@ func TestWhatFollowsFromAnEventHappensOnceThoughItsReaderDies(t *testing.T) { //
 			t.Errorf("event %d was followed %d times (%v)", i, len(history), err)
 		}
 	}
+}
+
+func TestAConnectionThatIsLostAtTheStartDelaysTheEvents(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	do(t, s, putIn{"a", 1})
+	owner := eventstoretest.Owner(t, s.Pool().Config().ConnString())
+	var lost int
+	if err := owner.QueryRow(t.Context(), `select count(pg_terminate_backend(pid, 30000)) from pg_stat_activity
+		where datname = current_database() and pid <> pg_backend_pid()`).Scan(&lost); err != nil || lost == 0 {
+		t.Fatalf("%d connections were lost (%v)", lost, err)
+	}
+	inLanes(t, s, "lanes", nil, func(context.Context, eventstore.RecordedEvent) error { return nil })
+	passes(t, s, "lanes", 1)
 }
 
 func TestOneProcessAtATimeHandsEventsOver(t *testing.T) { // W-6

@@ -47,22 +47,9 @@ func (s *Runner) reactionNames() (names []string) {
 	return names
 }
 
-// reactToEvents reacts to events until ctx ends. A database that is away at the
-// start, or later, delays the reactions and does not end them.
+// reactToEvents reacts to events until ctx ends.
 func (s *Runner) reactToEvents(ctx context.Context) {
-	for {
-		err := s.reactWhile(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		s.Alarm(ctx, "no event is reacted to; it is tried again", "error", err)
-		clock.Pausing(ctx, Jittered(s.times.Poll), nil)
-	}
-}
-
-// reactWhile reacts to events until ctx ends, or until the log cannot be read.
-func (s *Runner) reactWhile(ctx context.Context) error {
-	return s.store.RunLanes(ctx, eventstore.Lanes{
+	s.store.RunLanes(ctx, eventstore.Lanes{
 		Reader: ReactionsReader, Names: s.reactionNames(), Poll: s.times.Poll, Handle: s.handle, SetAside: s.poison,
 	})
 }
