@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -120,6 +121,11 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
 	last(web.ServicesPath + invoice.String() + "/")
+
+	for _, template := range []string{notice.PaymentReceived, notice.PaymentReversed, notice.CreditReturned, notice.CreditPaidOut} {
+		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.CreditNews(template, decimal.NewFromInt(5), decimal.NewFromInt(2), "EUR", "en"), InApp: true, Mail: true, At: time.Now()})
+		last(web.InvoicesPath)
+	}
 
 	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
 	last(web.PaymentMethodsPath)

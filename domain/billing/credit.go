@@ -173,7 +173,7 @@ func (c BookPayment) decide(b Balance) ([]CreditEvent, error) {
 	case isKnown && c.Marks == uuid.Nil, b.Bookings[c.ID.String()].Amount.IsPositive():
 		return nil, nil
 	}
-	return []CreditEvent{PaymentBooked{CreditAccount: c.CreditAccount, ID: c.ID, Amount: c.Amount, Left: b.Left.Add(c.Amount), Method: c.Method, Reference: c.Reference, Received: c.Received, At: c.At}}, nil
+	return []CreditEvent{PaymentBooked{CreditAccount: c.CreditAccount, ID: c.ID, Amount: c.Amount, Left: b.Left.Add(c.Amount), Method: c.Method, Reference: c.Reference, Received: c.Received, Marks: c.Marks, At: c.At}}, nil
 }
 
 func (c ApplyCredit) decide(b Balance) ([]CreditEvent, error) {

@@ -56,7 +56,7 @@ func TestAPaymentThatMarksAnInvoiceHasAnIdentityOfItsOwn(t *testing.T) {
 	marking := transfer
 	marking.ID, marking.Marks = ana, ana
 	second := booked
-	second.ID, second.Left = ana, amount("40")
+	second.ID, second.Marks, second.Left = ana, ana, amount("40")
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked}).When(marking).Then(second)
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, second}).When(marking).Then()
 }

@@ -19,6 +19,7 @@ type (
 		Method    string          `json:"method"`
 		Reference string          `json:"reference"`
 		Received  time.Time       `json:"received"`
+		Marks     uuid.UUID       `json:"marks,omitzero"` // the invoice that it pays in the same append; zero: whichever is open
 		At        time.Time       `json:"at"`
 	}
 	// CreditApplied: a part of the balance has paid an invoice, or a part of it.

@@ -61,6 +61,20 @@ func ChangeDroppedOf(order uuid.UUID, number, plan, over, language string) Text 
 	return say("change_dropped_order", language, "number", number, "plan", plan, "over", over).At(OrderPage(order))
 }
 
+// CreditNews is what the administrators of a tenant are told of its credit balance, of which
+// rest is left. It leads to the invoices, which show the balance.
+func CreditNews(template string, amount, rest decimal.Decimal, currency, language string) Text {
+	return say(template, language, "amount", texts.Money(language, amount, currency), "rest", texts.Money(language, rest, currency)).At(InvoicesPath)
+}
+
+// The templates of news about credit balances.
+const (
+	PaymentReceived = "payment_received" // without a provider, and not for one invoice
+	PaymentReversed = "payment_reversed" // it was booked by mistake
+	CreditReturned  = "credit_returned"  // by an invoice
+	CreditPaidOut   = "credit_paid_out"
+)
+
 // The templates of news about renewals.
 const (
 	InvoiceDue      = "invoice_due"
@@ -107,6 +121,10 @@ var toPayers = map[string]Type{
 	ChangePlanned:   Billing,
 	ChangeLapsed:    Billing,
 	PlanChanged:     Billing,
+	PaymentReceived: Billing,
+	PaymentReversed: Billing,
+	CreditReturned:  Billing,
+	CreditPaidOut:   Billing,
 
 	"change_dropped": Billing,
 }

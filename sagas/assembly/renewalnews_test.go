@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/billing"
 )
 
 // titles are those of the notifications of a user, the oldest first. Those of different
@@ -42,6 +46,38 @@ func TestACustomerIsToldOfEachStep(t *testing.T) {
 	w.until(id, "billing.subscription_ended", 1)
 	told("it is cancelled", "Your plan is cancelled")
 	told("it has ended", "Your plan has ended")
+}
+
+// What only becomes credit, or is credit no more, is told too. Money that an operator books
+// for one invoice is told with that invoice.
+func TestACustomerIsToldOfCredit(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	id := w.serves(ordering{kind: "saas", email: "payer@example.com", language: "en"})
+	user := w.provision(id).Job.User
+	told := func(what string, times int) {
+		t.Helper()
+		w.eventually(what, func() bool { return strings.Count(w.titles(user), what) == times })
+	}
+	mistake := w.books(id, "5.00", "ST-1")
+	told("A payment was received", 1)
+	w.must(w.Billing.ReverseBooking(t.Context(), caused(), w.account(id), mistake, "of another customer"))
+	told("A payment was taken back", 1)
+	w.books(id, "7.00", "ST-2")
+	told("A payment was received", 2)
+	w.must(w.Billing.PayCreditOut(t.Context(), caused(), billing.PayOut{CreditAccount: w.account(id), Amount: decimal.RequireFromString("3.00"), Reference: "OUT-1", Reason: "asked for"}))
+	told("Credit was paid out", 1)
+	w.equal("messages", w.text(`select string_agg(message, ' ' order by message) from notifications where user_id = $1 and title = 'Credit was paid out'`, user), "€3.00 of your credit was paid out to you. €4.00 is left.")
+
+	w.until(id, "billing.period_invoiced", 1) // 4.00 of it are paid by what is left
+	told("A part of your invoice is paid", 1)
+	w.must(w.Billing.Waive(t.Context(), caused(), w.subscription(id).Open, "an outage"))
+	told("You have credit again", 1)
+
+	w.until(id, "billing.period_invoiced", 2)
+	w.must(w.Billing.MarkPaid(t.Context(), caused(), w.subscription(id).Open, "cash", "till"))
+	told("Your payment has arrived", 1)
+	told("A payment was received", 2)
 }
 
 func TestTenantsHearOfTheirRenewals(t *testing.T) {

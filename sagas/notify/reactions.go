@@ -23,6 +23,10 @@ import (
 var toldOf = []domain.Event{
 	billing.InvoiceIssued{},
 	billing.InvoicePartPaid{},
+	billing.PaymentBooked{},
+	billing.CreditReturned{},
+	billing.CreditPaidOut{},
+	billing.BookingReversed{},
 	billing.PeriodInvoiced{},
 	billing.PaymentReminded{},
 	billing.PaymentOverdue{},
@@ -69,6 +73,9 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 		return err
 	}
 	if err := (payers{n}).hearOfChange(ctx, r); err != nil {
+		return err
+	}
+	if err := (payers{n}).hearOfCredit(ctx, r); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {
