@@ -85,10 +85,12 @@ type (
 		At          time.Time
 	}
 	// GrantMembership lets a user into a tenant, or changes what they may do
-	// there. The first tenant becomes the active one.
+	// there. The first tenant becomes the active one. It is refused if the user has other
+	// tenants than the caller has looked at.
 	GrantMembership struct {
 		User, Tenant int64
 		Role         Role
+		Seen         []int64 // as [User.Tenants] has them; nil: it does not matter
 		At           time.Time
 	}
 	// RevokeMembership takes a user out of a tenant. A user who acted for it acts
@@ -137,6 +139,8 @@ func (c GrantMembership) decide(u User) ([]Event, error) {
 		return nil, domain.RefuseField("role", field.NotAChoice(string(c.Role)))
 	case u.Memberships[c.Tenant] == c.Role:
 		return nil, nil
+	case c.Seen != nil && !slices.Equal(c.Seen, u.Tenants()):
+		return nil, domain.Refuse(domain.Conflict, "The user's tenants have changed in the meantime.")
 	}
 	facts := []Event{MembershipGranted{Tenant: c.Tenant, Role: c.Role, At: c.At}}
 	if u.Through == c.Tenant { // no administrator of it any more
@@ -162,9 +166,16 @@ func (c RevokeMembership) decide(u User) ([]Event, error) {
 	return facts, nil
 }
 
+// Tenants are those that a user belongs to, in the order of their numbers; not nil.
+func (u User) Tenants() []int64 {
+	all := slices.AppendSeq(make([]int64, 0, len(u.Memberships)), maps.Keys(u.Memberships))
+	slices.Sort(all)
+	return all
+}
+
 // another is the tenant that becomes active when a user leaves one.
 func (u User) another(left int64) int64 {
-	for _, tenant := range slices.Sorted(maps.Keys(u.Memberships)) {
+	for _, tenant := range u.Tenants() {
 		if tenant != left {
 			return tenant
 		}

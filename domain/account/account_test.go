@@ -44,6 +44,12 @@ func TestTheFirstTenantBecomesTheActiveOne(t *testing.T) {
 	given(t, opened).When(grant).Then(granted, activated)
 	given(t, opened, granted, activated).When(grant).Then()
 	given(t, opened, granted, activated).When(account.GrantMembership{User: 12, Tenant: 18, Role: account.Member, At: noon}).Then(second)
+	given(t, opened, granted, activated, second).When(account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: []int64{17, 18}, At: noon}).
+		Then(account.MembershipGranted{Tenant: 19, Role: account.Member, At: noon})
+	for _, seen := range [][]int64{{}, {17}, {17, 19}} { // others have come since
+		given(t, opened, granted, activated, second).When(account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: seen, At: noon}).
+			ThenRefused(domain.Conflict, "The user's tenants have changed in the meantime.")
+	}
 	grant.Role = account.Member
 	given(t, opened, granted, activated).When(grant).Then(account.MembershipGranted{Tenant: 17, Role: account.Member, At: noon})
 	grant.Role = "owner"

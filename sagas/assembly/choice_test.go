@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
+	"hostpanel/sagas"
 	"hostpanel/sagas/provisioning"
 )
 
@@ -122,6 +123,35 @@ func TestAnOrderThatIsPaidBeforeItsLinkIsFollowedMakesATenant(t *testing.T) {
 		t.Error(err)
 	}
 	r.equal("choices", r.often(order.Stream(id), "order.tenant_chosen"), 0)
+}
+
+// Two first orders that are paid at once cannot see each other's tenant. One of them looks
+// again.
+func TestTenantsOfOrdersThatArePaidAtOnceCanBeToldApart(t *testing.T) {
+	t.Parallel()
+	r := regular{household: &household{newWorld(t), 0}}
+	r.opens(90, again, "en") // two that open the account would meet at its address
+	first, second := r.buy(ordering{email: again, company: "Again SL"}), r.buy(ordering{email: again, company: "Again SL"})
+	var named sync.WaitGroup // both names are chosen before one of them is written
+	named.Add(2)
+	chose := map[uuid.UUID]func(){first: sync.OnceFunc(named.Done), second: sync.OnceFunc(named.Done)}
+	r.fault.to(func(p sagas.Point, c sagas.Run) error {
+		if p == sagas.BeforeComplete && c.At().Name == "tenant" {
+			chose[c.Order]()
+			named.Wait()
+		}
+		return nil
+	})
+	r.goes()
+	r.becomes(first, order.StatusActive)
+	r.becomes(second, order.StatusActive)
+	for _, id := range []uuid.UUID{first, second} {
+		if other := map[uuid.UUID]uuid.UUID{first: second, second: first}[id]; r.nameOf(id) == "Again SL" {
+			r.equal("the other's name", r.nameOf(other), "Again SL ("+r.order(other).Number+")")
+			return
+		}
+	}
+	t.Errorf("%s, %s", r.nameOf(first), r.nameOf(second))
 }
 
 func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {

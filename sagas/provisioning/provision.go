@@ -263,6 +263,10 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 		return sagas.Work{}, err
 	}
 	if !job.Joins {
+		user, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(job.User))
+		if err != nil {
+			return sagas.Work{}, err
+		}
 		if job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o); err != nil {
 			return sagas.Work{}, err
 		}
@@ -271,7 +275,7 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 			return sagas.Work{}, err
 		}
 		commands = append(instead, ask("tenant", job.Tenant, tenant),
-			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()})
+			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, Seen: user.Tenants(), At: p.deps.Runner.Now()})
 	}
 	if job.Site != 0 {
 		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
