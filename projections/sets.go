@@ -133,6 +133,7 @@ var (
 	uniqueIndex = regexp.MustCompile(`(?s)^create unique index \w+ on (\w+) (.*)$`)
 	formula     = regexp.MustCompile(`generated always as`)
 	oneOfATable = regexp.MustCompile(`^(constraint \w+ )?unique \(`)
+	words       = regexp.MustCompile(`\w+`)
 )
 
 // ruledColumns are the columns of each table whose values may be there once. Those of
@@ -158,8 +159,8 @@ func ruledColumns(rules []string, tables map[string]table) map[string][]string {
 	}
 	ruled := map[string][]string{}
 	for name, text := range held {
-		for column := range tables[name].types {
-			if regexp.MustCompile(`\b` + column + `\b`).MatchString(text + formulas[name]) {
+		for _, column := range words.FindAllString(text+formulas[name], -1) {
+			if tables[name].types[column] != "" && !slices.Contains(ruled[name], column) {
 				ruled[name] = append(ruled[name], column)
 			}
 		}

@@ -44,7 +44,7 @@ func TestABenchThatEndsEarlyLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.env = []string{"TMPDIR=" + folder}
-			cmd := h.prepare(c.args...)
+			cmd := h.prepare(binary, c.args...)
 			out, its, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)

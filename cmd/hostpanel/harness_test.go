@@ -32,18 +32,25 @@ import (
 const patience = 90 * time.Second
 
 // binary is the real program, built once, by the first test that needs it.
-var binary = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "hostpanel")
-	args := []string{"build", "-o", path}
+var binary = sync.OnceValues(func() (string, error) { return build("hostpanel") })
+
+// server is the program that goes on in the background. With the race detector it has that as
+// well. Commands would begin and end a second later each, and their packages have it.
+var server = sync.OnceValues(func() (string, error) {
 	if raceDetector {
-		args = append(args, "-race")
+		return build("hostpanel-race", "-race")
 	}
-	out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+	return binary()
+})
+
+func build(name string, args ...string) (path string, err error) {
+	path = filepath.Join(binaries, name)
+	out, err := exec.Command("go", append(append([]string{"build", "-o", path}, args...), ".")...).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	return path, err
-})
+}
 
 var binaries string // folder
 
@@ -143,7 +150,7 @@ func (h home) serving(args ...string) *running {
 func (h home) launch(args ...string) *running {
 	h.t.Helper()
 	r := &running{t: h.t, ready: make(chan string, 1), ended: make(chan struct{})}
-	r.cmd = h.prepare(args...)
+	r.cmd = h.prepare(server, args...)
 	r.cmd.Stderr = &r.log
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
@@ -157,9 +164,9 @@ func (h home) launch(args ...string) *running {
 	return r
 }
 
-func (h home) prepare(args ...string) *exec.Cmd {
+func (h home) prepare(program func() (string, error), args ...string) *exec.Cmd {
 	h.t.Helper()
-	path, err := binary()
+	path, err := program()
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -186,7 +193,7 @@ func (h home) command(args ...string) (out, complaint string, code int) {
 // answering is command for one that reads something from standard input.
 func (h home) answering(input string, args ...string) (out, complaint string, code int) {
 	h.t.Helper()
-	cmd := h.prepare(args...)
+	cmd := h.prepare(binary, args...)
 	cmd.Stdin = strings.NewReader(input)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

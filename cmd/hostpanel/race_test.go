@@ -2,5 +2,5 @@
 
 package main
 
-// raceDetector: the program under test is built with it too.
+// raceDetector: the program that serves is built with it too.
 const raceDetector = true

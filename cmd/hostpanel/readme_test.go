@@ -70,7 +70,7 @@ func pasted(t *testing.T, script string) string {
 	defer out.silence.Stop()
 	shell := exec.CommandContext(ctx, "bash")
 	shell.Stdin, shell.Stdout, shell.Stderr, shell.WaitDelay = strings.NewReader(script), out, out, time.Second
-	for _, setting := range h.prepare().Env {
+	for _, setting := range h.prepare(binary).Env {
 		if !strings.HasPrefix(setting, "XDG_DATA_HOME=") {
 			shell.Env = append(shell.Env, setting)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/eventstore/eventstoretest"
@@ -88,7 +89,7 @@ func TestTheCommandsOfTheBackupPageRun(t *testing.T) {
 	}
 	script = strings.NewReplacer("/backup/", dir+"/backup/", "/elsewhere/", dir+"/elsewhere/", "2026-11-22", "$(date +%F)", "/var/lib/hostpanel/", h.dir+"/",
 		"postgres://hostpanel@/hostpanel", "'"+eventstoretest.Database(t, "empty", nil)+"'", "postgres:///rehearsal", "'"+eventstoretest.Database(t, "empty", nil)+"'").Replace(script)
-	cmd := h.prepare()
+	cmd := h.prepare(binary)
 	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c", script}
 	if out, err := cmd.CombinedOutput(); err != nil || len(blocks) < 5 || strings.Count(string(out), "restored: ") != 2 {
 		t.Errorf("%v:\n%s\n%s", err, script, out)
@@ -143,6 +144,46 @@ func TestARestoreErasesAgainWhoWasErased(t *testing.T) {
 		t.Errorf("erased texts are in %v", in)
 	}
 	if told := other.must("verify"); !strings.Contains(told, "intact: ") {
+		t.Error(told)
+	}
+}
+
+// The legal period of a year ends after the backup. A process on the restored database
+// destroys the keys of that year again, though nothing else goes on in recovery mode.
+func TestARestoreForgetsTheBuyersOfAYearThatIsOver(t *testing.T) {
+	t.Parallel()
+	h, from := newHome(t), filepath.Join(t.TempDir(), "backup")
+	r, d := h.start(), h.demo()
+	placed := r.ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(ordered, d.Plans.Hosting, "eva@customer.example", "eva.example"), "X-API-Key", d.APIKey, "Content-Type", asJSON)
+	r.ask(303, "POST", pathOf(t, placed.field(t, "payment_url")), "action=pay", "Content-Type", asForm)
+	r.awaitActive(placed.field(t, "order_id"), d.APIKey, patience)
+	h.must("backup", "--out", from)
+	r.stop()
+
+	other, url := ownHome(t), eventstoretest.Database(t, "empty", nil)
+	other.at, other.env = databaseAt(url), []string{"HOSTPANEL_FISCAL_YEARS=1"}
+	demo, err := os.ReadFile(filepath.Join(h.dir, "demo.json"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(other.dir, "demo.json"), demo, 0o600))
+	other.must("restore", "--from", from, "--without-erasures")
+	owner := eventstoretest.Owner(t, url)
+	count := func(sql string) (n int) {
+		t.Helper()
+		must(t, owner.QueryRow(t.Context(), sql).Scan(&n))
+		return n
+	}
+	const keys, named = `select count(*) from subject_keys where year is not null and wrapped <> ''`, `select count(*) from invoices where customer_name <> ''`
+	if count(keys) == 0 || count(named) == 0 {
+		t.Fatal("the backup has no invoice with a buyer")
+	}
+	now := time.Now().UTC()
+	other.must("sandbox", "clock", fmt.Sprintf("%dd", 2+int(time.Date(now.Year()+2, 1, 1, 0, 0, 0, 0, time.UTC).Sub(now).Hours()/24)))
+	other.start()
+	eventually(t, "the keys of the year are destroyed", patience, func() bool { return count(keys) == 0 })
+	if n := count(named); n != 0 {
+		t.Errorf("%d invoices show their buyer", n)
+	}
+	if told := other.must("recovery", "status", "--json"); !strings.Contains(told, `"on": true`) {
 		t.Error(told)
 	}
 }

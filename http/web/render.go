@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"hostpanel/http/caller"
@@ -37,7 +38,10 @@ var Live []byte
 
 const noticeCookie = "notice" // what a page says after a form was carried out
 
-var pages = template.Must(template.New("pages").ParseFS(pageFiles, "*.html"))
+// pages are read when the first of them is shown: commands show none.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("pages").ParseFS(pageFiles, "*.html"))
+})
 
 // A Renderer shows pages to people, in their language.
 type Renderer struct {
@@ -53,7 +57,7 @@ func Page(status int, name, language string, data map[string]any) (*route.Docume
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, shown); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, shown); err != nil {
 		return nil, fmt.Errorf("show the page %s: %w", name, err)
 	}
 	return &route.Document{Status: status, Type: "text/html; charset=utf-8", Body: b.Bytes(), Header: http.Header{}}, nil
