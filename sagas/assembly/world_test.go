@@ -192,10 +192,11 @@ func (w *world) node(url string, change ...func(*assembly.Options)) *instance {
 	w.t.Helper()
 	i := &instance{readers: eventstoretest.Readers(w.t, url)}
 	pool := eventstoretest.Pool(w.t, url)
-	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
+	log := slog.New(slog.NewTextHandler(w.logged, nil))
+	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstore.WithLog(log), eventstoretest.Caused())
 	assembly.Serve(store)
 	o := assembly.Options{
-		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
+		Store: store, Fault: i.faultAt, Log: log, Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Offers: testOffers, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick, Hashing: eventstoretest.Hashing, UnsubscribeKeys: [][]byte{unsubscribeKey},
 	}
