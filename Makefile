@@ -54,6 +54,11 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
+# A program with the race detector takes a second to start. So of the stories that start it,
+# those are told in which most of it works at once.
+whole-race: ## tell seven stories of the whole program with the race detector
+	$(GO) test -race -count=1 -timeout 30m -run 'TestAnOrderFromThePlanToTheMail|TestAWorkerWorksBesideServe|TestAnOrderPaidAtStripe|TestAnOrderIsSetUpOnISPConfig|TestReadTablesAreBuiltAnewWhileThePanelServes|TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled|TestEveryKindLivesThroughTheAPIOnEveryEngine' ./cmd/hostpanel
+
 years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); 40 in three years take three minutes
 	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./sagas/assembly
 
@@ -114,4 +119,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench peers counts faults linear robustness years variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench peers counts faults linear robustness whole-race years variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

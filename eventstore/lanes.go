@@ -40,17 +40,10 @@ const (
 // RunLanes hands over events until ctx ends. A database that is away at the start, or
 // later, delays them.
 func (s *Store) RunLanes(ctx context.Context, l Lanes) {
-	for entered, failed := false, false; ctx.Err() == nil; {
+	s.enterReader(ctx, l)
+	for failed := false; ctx.Err() == nil; {
 		changed := s.Changed()
-		var more bool
-		var err error
-		if !entered {
-			_, err = s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader)
-			entered, err = err == nil, Unavailable(err)
-		}
-		if entered {
-			more, err = s.handOver(ctx, l)
-		}
+		more, err := s.handOver(ctx, l)
 		if err != nil && !failed && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "events are not handled yet", "reader", l.Reader, "err", err.Error())
 		}
@@ -62,6 +55,21 @@ func (s *Store) RunLanes(ctx context.Context, l Lanes) {
 			clock.Pausing(ctx, l.Poll, changed)
 			clock.Pausing(ctx, gather, nil)
 		}
+	}
+}
+
+// enterReader makes the reader's row. Each failure is an alarm: a reader without a row is
+// not among those that are watched.
+func (s *Store) enterReader(ctx context.Context, l Lanes) {
+	for ctx.Err() == nil {
+		_, err := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "no event is handled; it is tried again", "alarm", true, "reader", l.Reader, "err", Unavailable(err).Error())
+		}
+		clock.Pausing(ctx, l.Poll, nil)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
 	}
 	run(`alter table readers rename to readers_elsewhere`)
 	w.goes()
-	w.eventually("the reactions could not begin", func() bool { return strings.Contains(w.logged.String(), "events are not handled yet") })
+	w.eventually("the reactions could not begin", func() bool { return strings.Contains(w.logged.String(), "no event is handled; it is tried again") })
 	run(`alter table readers_elsewhere rename to readers`)
 	id := w.place(ordering{})
 	w.paid(id)
