@@ -21,8 +21,8 @@ func (s *Runner) EachRound(failed string, do func(context.Context) error) {
 
 // janitor does the chores, round after round, until ctx ends.
 func (s *Runner) janitor(ctx context.Context) {
-	for ctx.Err() == nil {
-		clock.Pausing(ctx, Jittered(s.times.Sweep), s.Advanced())
+	for woken := s.Woken("chores"); ctx.Err() == nil; {
+		clock.Pausing(ctx, Jittered(s.times.Sweep), woken)
 		for _, chore := range s.chores {
 			if ctx.Err() != nil {
 				return

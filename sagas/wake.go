@@ -74,23 +74,20 @@ func (s *core) wakeFor(queue string, done Work) {
 	}
 }
 
-// Woken is the channel of a queue's wake-ups. Each value goes to one receiver.
+// Woken is the channel of a queue's wake-ups, which come with each advance of the business
+// clock too. One that comes while its receiver works is kept. Each goes to one receiver.
 func (s *core) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
-
-// Advanced returns a channel that is closed when the business clock is advanced
-// next.
-func (s *core) Advanced() <-chan struct{} { return s.store.Clock().Moved() }
 
 // wakeOnAdvance wakes all queues of this process when the business clock is
 // advanced: more may be due.
 func (s *Runner) wakeOnAdvance(ctx context.Context) {
-	for advanced := s.Advanced(); ; {
+	for advanced := s.store.Clock().Moved(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-advanced:
 		}
-		advanced = s.Advanced()
+		advanced = s.store.Clock().Moved()
 		s.wakes.all()
 	}
 }

@@ -20,7 +20,7 @@ import (
 func clocked(o *assembly.Options) *handClock {
 	c := &handClock{}
 	c.set(time.Now())
-	o.Now = c.now
+	byHand(c.now)(o)
 	return c
 }
 

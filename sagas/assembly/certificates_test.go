@@ -12,7 +12,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 )
 
 // A handClock is set by hand.
@@ -30,7 +29,7 @@ func certified(t *testing.T, change func(*hosting.Certificate)) (*world, *handCl
 	t.Helper()
 	c := &handClock{}
 	c.set(noon)
-	w := newWorld(t, func(o *assembly.Options) { o.Now = c.now })
+	w := newWorld(t, byHand(c.now))
 	w.pauses("engine:one") // the stories tell what it answers
 	site := hosting.Site{Domain: "example.com", IPAddress: "*", IsActive: true}
 	w.asks(hosting.Request{Ref: theSite, Tenant: 17, Spec: site.Fields().Values()}, certificateOf(theCertificate, change))

@@ -8,13 +8,12 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 )
 
 func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	clock := &virtual{at: time.Now()}
-	h := newHousehold(t, func(o *assembly.Options) { o.Now = clock.now })
+	h := newHousehold(t, byHand(clock.now))
 	s, kept := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("site"), site("kept.example.com"))
 	f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "ana", Directory: "/", QuotaMB: -1, IsActive: true})
 	d := h.ask(h.draw("database"), &hosting.Database{Name: "shop", User: "shop", EngineName: "c1_shop", EngineUser: "c1_shop", Site: &s.ID, IsActive: true})
@@ -44,7 +43,7 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	t.Parallel()
 	clock := &virtual{at: time.Now()}
-	h := newHousehold(t, func(o *assembly.Options) { o.Now = clock.now })
+	h := newHousehold(t, byHand(clock.now))
 	s, z := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true})
 	var commands []domain.Command
 	for i := range 200 + 1 {

@@ -16,7 +16,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 )
 
 // warns lets something happen that the user is told of.
@@ -258,7 +257,7 @@ func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 func TestOldNewsIsNotMailed(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
-	w := newWorld(t, func(o *assembly.Options) { o.Now = func() time.Time { return at } })
+	w := newWorld(t, byHand(func() time.Time { return at }))
 	w.opens(1, "ana@example.com", "en")
 	w.warns(1)
 	at = at.Add(4 * day) // older than what is mailed

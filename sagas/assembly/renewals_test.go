@@ -1,6 +1,7 @@
 package assembly_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -355,4 +356,24 @@ func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	w.equal("refunds that were asked for", w.count(`select count(*) from saga_run where key like 'refund:%'`), 1)
 	w.equal("kept of the first payment", money.Major(w.pay.kept(id), "EUR").StringFixed(2), "12.10")
 	w.equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), caused(), id)), domain.Conflict)
+}
+
+// A cancellation that comes while the next invoice is being written leaves none open.
+func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	id := w.serves(ordering{kind: "saas"})
+	held, err := w.owner().Begin(t.Context())
+	w.must(err)
+	defer func() { _ = held.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = held.Exec(t.Context(), `lock table invoices`)
+	w.must(err)
+	w.must(w.store.Clock().Advance(t.Context(), w.subscription(id).NextAt.Sub(w.Now())))
+	w.eventually("the last invoice is read for the next", func() bool {
+		return w.count(`select count(*) from pg_locks where relation = 'invoices'::regclass and not granted`) > 0
+	})
+	w.must(w.Billing.Cancel(t.Context(), caused(), id))
+	w.must(held.Rollback(t.Context()))
+	w.until(id, "billing.subscription_ended", 1)
+	w.equal("invoices", w.told(id), []string{"paid 12.10"})
 }

@@ -67,7 +67,7 @@ type bought struct {
 func newBought(t *testing.T, kind string, change ...func(*assembly.Options)) bought {
 	t.Helper()
 	clock := &virtual{at: time.Now()}
-	h := &household{newWorld(t, append(change, func(o *assembly.Options) { o.Now = clock.now })...).goes(), 0}
+	h := &household{newWorld(t, append(change, byHand(clock.now))...).goes(), 0}
 	o := ordering{kind: kind}
 	if kind == "hosting" {
 		o.domain = "bought.example.com"

@@ -29,7 +29,7 @@ import (
 // engine is a day all the same: how long one takes under load is not what most stories tell.
 var quick = assembly.Times{
 	Times: sagas.Times{
-		Lease: 2 * time.Second, Poll: 50 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
+		Lease: 2 * time.Second, Poll: 250 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
 		Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
 		LocalBase: 5 * time.Millisecond, LocalCap: 50 * time.Millisecond,
 		UndoBase: 5 * time.Millisecond, UndoCap: 50 * time.Millisecond, UndoBudget: 20 * time.Second,
@@ -37,9 +37,9 @@ var quick = assembly.Times{
 	},
 	ProvisioningTimes: assembly.ProvisioningTimes{RefundGrace: 7 * day},
 	AuditTimes:        assembly.Defaults.AuditTimes,
-	BillingTimes:      assembly.BillingTimes{BillingLook: 20 * time.Millisecond},
+	BillingTimes:      assembly.BillingTimes{BillingLook: time.Minute},
 	HostingTimes: assembly.HostingTimes{
-		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
+		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 6 * time.Hour, CertificateLook: day,
 	},
 	ReconcileTimes: assembly.ReconcileTimes{
 		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: day, SecretLife: time.Hour,
@@ -279,10 +279,14 @@ func (w *world) must(err error) {
 // patience is how long a test waits for something that will come.
 const patience = time.Minute
 
-// eventually waits until so answers true, looking whenever the log has grown.
+// eventually waits until so answers true. It looks whenever the log has grown, and more and
+// more seldom while it does not.
 func (w *world) eventually(what string, so func() bool) {
 	w.t.Helper()
+	const often, seldom = 5 * time.Millisecond, 100 * time.Millisecond
+	pause := often
 	for deadline := time.Now().Add(patience); ; {
+		changed := w.store.Changed()
 		if so() {
 			return
 		}
@@ -290,8 +294,10 @@ func (w *world) eventually(what string, so func() bool) {
 			w.t.Fatalf("waited in vain until %s; %s", what, w.text(`select coalesce(string_agg(concat_ws(' ', key, status, steps -> step ->> 'name', 'until', run_at), '; '), 'no run goes on') from (select * from saga_run where status not in ('done', 'undone') limit 20) live`))
 		}
 		select {
-		case <-w.store.Changed():
-		case <-time.After(10 * time.Millisecond):
+		case <-changed:
+			pause = often
+		case <-time.After(pause):
+			pause = min(2*pause, seldom)
 		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 // A backlog is what each process works on by itself, as long as something in it is due.
 // Several processes may do so at once: what is done has happened once.
 type backlog[D any] struct {
+	queue      string // whose wake-ups begin a look at once
 	undone     string // what is said if it fails: "subscriptions were not renewed"
 	atOnce     int    // how many one process works on at a time
 	inRecovery bool   // also while a restored panel is in recovery mode
 	shuffled   bool   // in any order, so that several processes seldom work on the same
 	read       func(ctx context.Context, after D) ([]D, error)
 	do         func(ctx context.Context, d D) (done bool, err error)
-	wakes      func() <-chan struct{}
 }
 
 // mostDue is how many are read at once.
@@ -29,6 +29,7 @@ const mostDue = 500
 // keeping works on what is due until ctx ends. What has begun goes on in the context work.
 func (b backlog[D]) keeping(s *Service) func(ctx, work context.Context) {
 	return func(ctx, work context.Context) {
+		woken := s.Runner.Woken(b.queue)
 		for ctx.Err() == nil {
 			done, err := b.all(ctx, work, s.Runner)
 			switch {
@@ -39,7 +40,7 @@ func (b backlog[D]) keeping(s *Service) func(ctx, work context.Context) {
 				s.Runner.Alarm(ctx, b.undone, "error", sagas.Scrub(err))
 			}
 			if done == 0 || err != nil {
-				clock.Pausing(ctx, sagas.Jittered(s.Look), b.wakes())
+				clock.Pausing(ctx, sagas.Jittered(s.Look), woken)
 			}
 		}
 	}

@@ -57,12 +57,11 @@ type Places interface {
 // A Service bills subscriptions.
 type Service struct {
 	Deps
-	issued chan struct{} // a document is to be made
 }
 
 // New registers what billing does by itself with the runner.
 func New(d Deps) *Service {
-	s := &Service{d, make(chan struct{}, 1)}
+	s := &Service{d}
 	d.Runner.Background(s.renewals().keeping(s))
 	d.Runner.Background(s.fiscalYears().keeping(s))
 	if d.Writers.PDF != nil {
@@ -72,7 +71,7 @@ func New(d Deps) *Service {
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
 		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
 		account.MembershipRevoked{}, account.SubjectErased{},
-		billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{}, billing.InvoicePaid{}, billing.PaymentBooked{},
+		billing.CancellationRevoked{}, billing.PlanChanged{}, billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{}, billing.InvoicePaid{}, billing.PaymentBooked{},
 	)...)
 	return s
 }
@@ -81,10 +80,10 @@ func New(d Deps) *Service {
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.InvoiceIssued:
-		s.soon()
+		s.Runner.WakeHere(documentQueue)
 		return s.applyCredit(ctx, billing.CreditAccount{Tenant: e.Tenant, Currency: e.Currency, Test: billing.IsTest(e.Ledger)})
 	case billing.CreditNoteIssued:
-		s.soon()
+		s.Runner.WakeHere(documentQueue)
 		if e.Closes {
 			return s.giveBack(ctx, r, decimal.Zero, e.Refund)
 		}
@@ -114,7 +113,10 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		return s.leftTenant(ctx, r, e.Tenant)
 	case account.SubjectErased:
 		return s.removeMethodsOf(ctx, r, billing.OwnerErased, 0, e.Subject)
+	case billing.CancellationRevoked, billing.PlanChanged: // its next invoice may be due
+		s.Runner.Wake(renewalQueue)
 	case billing.ChangeWithdrawn:
+		s.Runner.Wake(renewalQueue)
 		return s.withdraw(ctx, r, e.Invoice, e.Reason)
 	}
 	return nil

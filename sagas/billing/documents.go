@@ -34,18 +34,13 @@ type Writers struct {
 // costs the processor, and a night of renewals goes first.
 const documentsAtOnce = 1
 
-// soon lets this process look for documents that are to be made.
-func (s *Service) soon() {
-	select {
-	case s.issued <- struct{}{}:
-	default: // it is going to look
-	}
-}
+// documentQueue is woken when a document is to be made.
+const documentQueue = "documents"
 
 // documents are those that are not stored yet, the oldest first.
 func (s *Service) documents() backlog[projections.DueDocument] {
 	return backlog[projections.DueDocument]{
-		undone: "documents were not made", atOnce: documentsAtOnce, shuffled: true, wakes: func() <-chan struct{} { return s.issued },
+		queue: documentQueue, undone: "documents were not made", atOnce: documentsAtOnce, shuffled: true,
 		read: func(ctx context.Context, after projections.DueDocument) ([]projections.DueDocument, error) {
 			return s.Tables.For(projections.System).DueDocuments(ctx, after, mostDue)
 		},

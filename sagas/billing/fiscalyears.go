@@ -13,7 +13,7 @@ import (
 // database that was restored. They are due in recovery mode too: nothing outside is touched.
 func (s *Service) fiscalYears() backlog[eventstore.FiscalYear] {
 	return backlog[eventstore.FiscalYear]{
-		undone: "fiscal keys were not destroyed", atOnce: 1, inRecovery: true, wakes: s.Runner.Advanced,
+		queue: "fiscal-years", undone: "fiscal keys were not destroyed", atOnce: 1, inRecovery: true,
 		read: func(ctx context.Context, after eventstore.FiscalYear) ([]eventstore.FiscalYear, error) {
 			if after.Year > 0 { // all were read at once
 				return nil, nil

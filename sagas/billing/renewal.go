@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,10 +24,13 @@ import (
 // stepsAtOnce is how many subscriptions one process advances at a time.
 const stepsAtOnce = 16
 
+// renewalQueue is woken when a deadline may have been set that is over.
+const renewalQueue = "renewals"
+
 // renewals are the subscriptions whose step is due, the earliest first.
 func (s *Service) renewals() backlog[projections.DueSubscription] {
 	return backlog[projections.DueSubscription]{
-		undone: "subscriptions were not renewed", atOnce: stepsAtOnce, wakes: s.Runner.Advanced,
+		queue: renewalQueue, undone: "subscriptions were not renewed", atOnce: stepsAtOnce,
 		read: func(ctx context.Context, after projections.DueSubscription) ([]projections.DueSubscription, error) {
 			return s.Tables.For(projections.System).DueSubscriptions(ctx, s.Runner.Now(), after, mostDue)
 		},
@@ -57,7 +61,7 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 		}
 	}
 	commands := []domain.Command{advance}
-	var seen domain.Versions
+	seen := domain.Versions{advance.Stream(): version} // what is issued and withdrawn follows from that state
 	if lapsing := sub.Lapsing(now); lapsing != uuid.Nil {
 		commands = append(commands, billing.Withdraw{Invoice: lapsing, Reason: billing.Lapsed, At: now})
 	}
@@ -66,14 +70,15 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 		if err != nil {
 			return false, err
 		}
-		commands, seen = append(commands, more...), balance
+		commands = append(commands, more...)
+		maps.Copy(seen, balance)
 	}
 	done, err := s.Store.Execute(ctx, domain.Metadata{
 		ID: uuid.NewSHA1(id, fmt.Appendf(nil, "advance/%d", version)), Actor: "system:billing",
 		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)), // of all that comes of one renewal
 		ExpectedVersions: seen,
 	}, commands...)
-	if domain.CodeOf(err) == domain.Stale { // the balance has changed: look again
+	if domain.CodeOf(err) == domain.Stale { // it has changed, or the balance has: look again
 		return true, nil
 	}
 	return err == nil && done.Position > 0, err

@@ -29,13 +29,13 @@ const mostFails = 6
 
 // compareInTurn compares tenants until ctx ends.
 func (f *Differences) compareInTurn(ctx context.Context) {
-	for f.Times.Compare > 0 && ctx.Err() == nil {
+	for woken := f.Runner.Woken("differences"); f.Times.Compare > 0 && ctx.Err() == nil; {
 		wait := f.Times.ComparePoll
 		err := sagas.Guarded(func() (err error) { wait, err = f.compareNext(ctx); return err })
 		if err != nil && ctx.Err() == nil {
 			f.Runner.Log().WarnContext(ctx, "a tenant was not compared with the engine", "error", sagas.Scrub(err))
 		}
-		clock.Pausing(ctx, sagas.Jittered(min(wait, f.Times.ComparePoll)), f.Runner.Advanced())
+		clock.Pausing(ctx, sagas.Jittered(min(wait, f.Times.ComparePoll)), woken)
 	}
 }
 

@@ -28,14 +28,14 @@ type measuring struct {
 
 // measure asks the engine what tenants use until ctx ends.
 func (m *Maintenance) measure(ctx context.Context) {
-	for m.Times.Measure > 0 && ctx.Err() == nil {
+	for woken := m.Runner.Woken("usage"); m.Times.Measure > 0 && ctx.Err() == nil; {
 		var more bool
 		err := sagas.Guarded(func() (err error) { more, err = m.measureNext(ctx); return err })
 		if err != nil && ctx.Err() == nil {
 			m.Runner.Log().WarnContext(ctx, "the usage of a tenant was not measured", "error", sagas.Scrub(err))
 		}
 		if !more || err != nil {
-			clock.Pausing(ctx, sagas.Jittered(m.Times.MeasurePoll), m.Runner.Advanced())
+			clock.Pausing(ctx, sagas.Jittered(m.Times.MeasurePoll), woken)
 		}
 	}
 }
