@@ -37,7 +37,7 @@ var quick = assembly.Times{
 	},
 	ProvisioningTimes: assembly.ProvisioningTimes{RefundGrace: 7 * day},
 	AuditTimes:        assembly.Defaults.AuditTimes,
-	BillingTimes:      assembly.BillingTimes{BillingLook: time.Minute},
+	BillingTimes:      assembly.BillingTimes{BillingLook: time.Second},
 	HostingTimes: assembly.HostingTimes{
 		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 6 * time.Hour, CertificateLook: day,
 	},

@@ -154,15 +154,16 @@ func (y *years) keepsUp() {
 	})
 }
 
-// falls waits until a count is 0, and has patience as long as it falls or events are
-// recorded: a night of many services takes longer than one state.
+// falls waits until a count is 0, and has patience as long as events are recorded: a night
+// of many services takes longer than one state. It counts seldom, for a count costs what
+// some of the work does.
 func (y *years) falls(what string, count func() int) {
 	y.t.Helper()
-	for left := count(); left > 0; {
-		before, head := left, y.head()
-		y.eventually(fmt.Sprintf("there are fewer %s than %d", what, before), func() bool {
-			left = count()
-			return left < before || y.head() > head
+	for left := count(); left > 0; left = count() {
+		head := y.head()
+		y.eventually(fmt.Sprintf("there are no %s any more, of which %d are left", what, left), func() bool {
+			time.Sleep(20 * time.Millisecond)
+			return y.head() > head || count() == 0
 		})
 	}
 }
