@@ -21,8 +21,9 @@ func (s *Runner) EachRound(failed string, do func(context.Context) error) {
 
 // janitor does the chores, round after round, until ctx ends.
 func (s *Runner) janitor(ctx context.Context) {
-	for woken := s.Woken("chores"); ctx.Err() == nil; {
-		clock.Pausing(ctx, Jittered(s.times.Sweep), woken)
+	for advanced := s.store.Clock().Moved(); ctx.Err() == nil; {
+		clock.Pausing(ctx, Jittered(s.times.Sweep), advanced)
+		advanced = s.store.Clock().Moved() // before the chores: an advance during them counts
 		for _, chore := range s.chores {
 			if ctx.Err() != nil {
 				return
