@@ -1,7 +1,6 @@
 package assembly_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
@@ -19,7 +17,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/provisioning"
 )
 
@@ -260,22 +257,6 @@ func TestAnInvoiceIsWaivedWithAReason(t *testing.T) {
 	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, withdrawn 12.10")
 }
 
-func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
-	t.Parallel()
-	w := newRenewing(t)
-	id := w.serves(ordering{kind: "saas"})
-	w.until(id, "billing.period_invoiced", 1)
-	w.must(w.Billing.Cancel(t.Context(), caused(), id))
-	w.eventually("its invoice is withdrawn", func() bool { return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10"}) })
-	w.must(w.Billing.KeepOn(t.Context(), caused(), id))
-	w.until(id, "billing.period_invoiced", 2)
-	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, withdrawn 12.10, open 12.10")
-	w.must(w.Billing.Cancel(t.Context(), caused(), id))
-	w.until(id, "billing.subscription_ended", 1)
-	w.becomes(id, order.StatusCancelled)
-	w.equal("it ended", !w.Now().Before(w.subscription(id).PeriodEnd), true)
-}
-
 func TestASubscriptionThatCannotGoOnStopsNoOther(t *testing.T) {
 	t.Parallel()
 	w := newRenewing(t)
@@ -327,53 +308,4 @@ func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 		"billing.payment_reminded billing.payment_overdue billing.payment_reminded billing.payment_reminded billing.subscription_suspended")
 	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, open 12.10")
 	w.equal("runs that are stuck", w.count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
-}
-
-// What is cancelled at once ends at once, and its unused time is refunded and credited.
-func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
-	t.Parallel()
-	w := renewingOn(newWorld(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
-	id := w.serves(ordering{kind: "saas"})
-	w.until(id, "billing.period_invoiced", 1)
-	renewal := w.pays(id)
-	w.becomes(renewal, order.StatusActive)
-	s := w.subscription(id)
-	w.must(w.store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/4).Sub(w.Now())))
-	w.must(w.Billing.CancelNow(t.Context(), caused(), id))
-	w.becomes(id, order.StatusCancelled)
-	history, err := w.store.Read(t.Context(), billing.Advance{Order: id}.Stream())
-	w.must(err)
-	ended := history[len(history)-1].Event.(billing.SubscriptionEnded)
-	unused := decimal.RequireFromString("9.08")
-	if ended.Refund.Sub(unused).Abs().GreaterThan(decimal.RequireFromString("0.01")) {
-		t.Errorf("Three quarters of the period are worth %s.", ended.Refund)
-	}
-	w.eventually("the refund is credited on the invoice of the renewal", func() bool {
-		return w.invoice(w.invoices(id)[1].ID).Credited.Total.Equal(ended.Refund)
-	})
-	w.again(id, "billing.subscription_ended")
-	w.equal("kept after it happens again", money.Major(w.pay.kept(renewal), "EUR").Add(ended.Refund).StringFixed(2), "12.10")
-	w.equal("refunds that were asked for", w.count(`select count(*) from saga_run where key like 'refund:%'`), 1)
-	w.equal("kept of the first payment", money.Major(w.pay.kept(id), "EUR").StringFixed(2), "12.10")
-	w.equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), caused(), id)), domain.Conflict)
-}
-
-// A cancellation that comes while the next invoice is being written leaves none open.
-func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
-	t.Parallel()
-	w := newRenewing(t)
-	id := w.serves(ordering{kind: "saas"})
-	held, err := w.owner().Begin(t.Context())
-	w.must(err)
-	defer func() { _ = held.Rollback(context.WithoutCancel(t.Context())) }()
-	_, err = held.Exec(t.Context(), `lock table invoices`)
-	w.must(err)
-	w.must(w.store.Clock().Advance(t.Context(), w.subscription(id).NextAt.Sub(w.Now())))
-	w.eventually("the last invoice is read for the next", func() bool {
-		return w.count(`select count(*) from pg_locks where relation = 'invoices'::regclass and not granted`) > 0
-	})
-	w.must(w.Billing.Cancel(t.Context(), caused(), id))
-	w.must(held.Rollback(t.Context()))
-	w.until(id, "billing.subscription_ended", 1)
-	w.equal("invoices", w.told(id), []string{"paid 12.10"})
 }
