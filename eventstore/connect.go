@@ -33,27 +33,30 @@ const (
 // Everybody is the setting of the program's own transactions, which span tenants.
 const Everybody = "system"
 
+// A Change changes how the connections of a pool are made.
+type Change = func(*pgconn.Config)
+
 // Connect opens a pool of at most conns connections, with the role [AppRole] and
 // the settings [Everybody]. The role exists once [Migrate] has run.
-func Connect(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, Everybody, asApp)
+func Connect(ctx context.Context, url string, conns int32, change ...Change) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, Everybody, asApp, change)
 }
 
 // ConnectReaders opens a pool like [Connect], but with blank settings. Its
 // connections see no rows until a transaction sets its tenant, user or owner.
-func ConnectReaders(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, "", asReader)
+func ConnectReaders(ctx context.Context, url string, conns int32, change ...Change) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, "", asReader, change)
 }
 
 // ConnectPast opens a pool like [Connect] for a view of the past: what stands in the
 // schema hides what has the same name in the schema public. Nothing can be written.
 func ConnectPast(ctx context.Context, url, schema string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, Everybody, inPast(asApp, schema))
+	return connect(ctx, url, conns, Everybody, inPast(asApp, schema), nil)
 }
 
 // ConnectPastReaders opens a pool like [ConnectReaders] for a view of the past.
 func ConnectPastReaders(ctx context.Context, url, schema string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, "", inPast(asReader, schema))
+	return connect(ctx, url, conns, "", inPast(asReader, schema), nil)
 }
 
 func inPast(params map[string]string, schema string) map[string]string {
@@ -62,8 +65,8 @@ func inPast(params map[string]string, schema string) map[string]string {
 
 // ConnectOwner opens a small pool with the role of the URL and the settings
 // [Everybody], for migrations and rebuilds.
-func ConnectOwner(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	return connect(ctx, url, 4, Everybody, nil)
+func ConnectOwner(ctx context.Context, url string, change ...Change) (*pgxpool.Pool, error) {
+	return connect(ctx, url, 4, Everybody, nil, change)
 }
 
 // asApp are the settings of the pool that writes. Its statements address rows by their
@@ -86,7 +89,7 @@ func with(params map[string]string, name, value string) map[string]string {
 	return more
 }
 
-func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string) (*pgxpool.Pool, error) {
+func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string, changes []Change) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // the text of the error may hold a password
@@ -103,6 +106,9 @@ func connect(ctx context.Context, url string, conns int32, behalf string, params
 	}
 	for name, value := range params {
 		cfg.ConnConfig.RuntimeParams[name] = value
+	}
+	for _, change := range changes {
+		change(&cfg.ConnConfig.Config)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

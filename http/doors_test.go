@@ -1,18 +1,13 @@
 package http_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
@@ -141,55 +136,11 @@ func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
 	}
 }
 
-// A witness records every statement that its pools send.
-type witness struct {
-	mu   sync.Mutex
-	seen []string
-}
-
-func (w *witness) note(sql string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen = append(w.seen, strings.Join(strings.Fields(sql), " "))
-}
-
-func (w *witness) taken() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { w.seen = nil }()
-	return w.seen
-}
-
-func (w *witness) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	w.note(q.SQL)
-	return ctx
-}
-func (*witness) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-func (*witness) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return ctx
-}
-
-func (w *witness) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
-	w.note(q.SQL)
-}
-func (*witness) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
-
 // watched records every statement that the server sends to the database.
-func (s *shop) watched(t *testing.T) *witness {
+func (s *shop) watched(t *testing.T) *eventstoretest.Witness {
 	t.Helper()
-	seen := &witness{}
-	again := func(pool *pgxpool.Pool) *pgxpool.Pool {
-		config := pool.Config()
-		config.ConnConfig.Tracer = seen
-		config.MaxConns, config.MinConns = 1, 1
-		traced, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(traced.Close)
-		return traced
-	}
-	pool := again(s.Pool())
+	seen := &eventstoretest.Witness{}
+	pool := eventstoretest.Traced(t, s.Pool(), 1, &eventstoretest.Tracer{Statement: seen.Note})
 	other := &shop{Store: eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused())}
 	assembly.Serve(other.Store)
 	s.server.Commands, s.server.Limits, s.server.Credentials, s.server.Tokens = other.Store, ratelimit.Open(pool), other.vault(), other.vault()
@@ -215,11 +166,11 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 		var work []string
 		for n := range 3 { // keys are cached for a moment: the fewest statements are those with a cached key
 			hashes, events := credentials.PasswordHashes(), s.count(t, `select count(*) from events`)
-			seen.taken()
+			seen.Taken()
 			if w := s.try(fmt.Sprintf("198.18.%d.1:1", 3*i+n), try.email, try.password); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
 			}
-			if done := seen.taken(); work == nil || len(done) < len(work) {
+			if done := seen.Taken(); work == nil || len(done) < len(work) {
 				work = done
 			}
 			if hashed, added := credentials.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-events; hashed != 1 || added != 1 {

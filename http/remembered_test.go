@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/eventstore/eventstoretest"
 	panel "hostpanel/http"
 	"hostpanel/projections"
 )
@@ -188,33 +186,11 @@ func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
 	}
 }
 
-// A ledger counts the statements sent to the database.
-type ledger struct {
-	witness
-	trips atomic.Int64
-}
-
-func (l *ledger) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	l.trips.Add(1)
-	return ctx
-}
-
-func (l *ledger) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	l.trips.Add(1)
-	return ctx
-}
-
 func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, guarded).people(t)
-	asked := &ledger{}
-	config := s.readers.Config()
-	config.ConnConfig.Tracer = asked
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	var trips atomic.Int64
+	pool := eventstoretest.Traced(t, s.readers, s.readers.Config().MaxConns, &eventstoretest.Tracer{Trip: func() { trips.Add(1) }})
 	s.Tables = projections.Open(pool)
 	process := s.process()
 	for _, c := range []struct {
@@ -229,24 +205,24 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // sends no further statement
 	} {
 		for _, want := range []int64{c.first, c.second} {
-			asked.trips.Store(0)
-			if w := reads(process, c.path, s.known["ana"]); asked.trips.Load() != want || w.Header().Get("X-RateLimit-Remaining") == "" {
-				t.Errorf("%s: %d round trips, %d %v", c.path, asked.trips.Load(), w.Code, w.Header())
+			trips.Store(0)
+			if w := reads(process, c.path, s.known["ana"]); trips.Load() != want || w.Header().Get("X-RateLimit-Remaining") == "" {
+				t.Errorf("%s: %d round trips, %d %v", c.path, trips.Load(), w.Code, w.Header())
 			}
 		}
 	}
 	s.do(t, account.GrantMembership{User: ana, Tenant: 3, Role: account.Member, At: time.Now()})
-	asked.trips.Store(0)
-	if w := reads(process, itsTenant, s.known["ana"]); w.Code != http.StatusOK || asked.trips.Load() != 3 {
-		t.Errorf("%d after %d round trips", w.Code, asked.trips.Load())
+	trips.Store(0)
+	if w := reads(process, itsTenant, s.known["ana"]); w.Code != http.StatusOK || trips.Load() != 3 {
+		t.Errorf("%d after %d round trips", w.Code, trips.Load())
 	}
 	// Counting a change needs no second round trip.
 	r := httptest.NewRequest("POST", itsTenant, nil)
 	r.Header.Set("Authorization", "Bearer "+s.known["ana"])
 	w := httptest.NewRecorder()
-	asked.trips.Store(0)
-	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || asked.trips.Load() != 1 || w.Header().Get("X-RateLimit-Remaining") == "" {
-		t.Errorf("%d after %d round trips, %v", w.Code, asked.trips.Load(), w.Header())
+	trips.Store(0)
+	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || trips.Load() != 1 || w.Header().Get("X-RateLimit-Remaining") == "" {
+		t.Errorf("%d after %d round trips, %v", w.Code, trips.Load(), w.Header())
 	}
 }
 

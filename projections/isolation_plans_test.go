@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // aLot fills the tables with so many rows that reading one of them whole is
@@ -227,30 +227,16 @@ func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
 // An ear hears what the database is asked.
 type ear struct{ heard []*pgx.QueuedQuery }
 
-func (*ear) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	return ctx
-}
-func (*ear) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)     {}
-func (*ear) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
-func (*ear) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
-func (e *ear) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	for _, q := range data.Batch.QueuedQueries {
-		if q.SQL != onBehalf {
-			e.heard = append(e.heard, &pgx.QueuedQuery{SQL: q.SQL, Arguments: q.Arguments})
-		}
+func (e *ear) hear(sql string, args []any) {
+	if sql != onBehalf {
+		e.heard = append(e.heard, &pgx.QueuedQuery{SQL: sql, Arguments: args})
 	}
-	return ctx
 }
 
 func (p *panel) listening(t testing.TB) (*ear, *Tables) {
 	t.Helper()
-	e, config := &ear{}, p.readers.Config()
-	config.ConnConfig.Tracer = e
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	e := &ear{}
+	pool := eventstoretest.Traced(t, p.readers, 1, &eventstoretest.Tracer{Statement: e.hear})
 	return e, Open(pool)
 }
 

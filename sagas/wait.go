@@ -64,7 +64,7 @@ type earlierRun struct {
 func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number int) error {
 	rows, _ := s.pool.Query(ctx, `
 		select id, status, queue from saga_run
-		where about = $1 and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(), number)
+		where about = $1 and about <> '' and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(), number)
 	earlier, err := pgx.CollectRows(rows, pgx.RowToStructByName[earlierRun])
 	if err != nil {
 		return SQLError(err, "look for earlier runs of %s", stream)

@@ -23,11 +23,10 @@ import (
 // limit bounds everything that a test asks of the cluster.
 const limit = time.Minute
 
-// Database returns the URL of a private database for this test, a clone of a
-// template that prepare has filled once per test binary and key (prepare may be
-// nil). It takes milliseconds, and is dropped after the test. The database
-// stands on the server of TEST_DATABASE_URL, or else on the [Cluster] of this
-// test binary.
+// Database returns the URL of a private database for this test, with what prepare has put
+// into a template once per test binary and key (prepare may be nil). It takes milliseconds.
+// After the test the database is emptied for a later one, or dropped. It stands on the
+// server of TEST_DATABASE_URL, or else on the [Cluster] of this test binary.
 func Database(t testing.TB, key string, prepare func(ctx context.Context, url string) error) string {
 	t.Helper()
 	s, err := shared()
@@ -38,16 +37,16 @@ func Database(t testing.TB, key string, prepare func(ctx context.Context, url st
 	if err != nil {
 		t.Fatalf("prepare the template %q: %v", key, err)
 	}
-	name := s.newName()
-	if err := s.clone(name, template); err != nil {
+	d, err := s.take(template)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.exec("drop database if exists " + quote(name) + " with (force)"); err != nil {
+		if err := s.release(d, t.Failed()); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
-	return s.url(name)
+	return s.url(d.name)
 }
 
 // Cluster is the shared cluster of this test binary, which dies with it. Its
@@ -142,12 +141,6 @@ type server struct {
 	templates map[string]*template
 }
 
-type template struct {
-	once sync.Once
-	name string
-	err  error
-}
-
 var shared = sync.OnceValues(func() (*server, error) {
 	if given := os.Getenv("TEST_DATABASE_URL"); given != "" {
 		s, err := connect(given, "")
@@ -179,30 +172,6 @@ func connect(address, strategy string) (*server, error) {
 	}
 	run := "hostpanel_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
 	return &server{base: *base, admin: admin, run: run, strategy: strategy, templates: map[string]*template{}}, nil
-}
-
-func (s *server) template(key string, prepare func(context.Context, string) error) (string, error) {
-	s.mu.Lock()
-	if s.templates[key] == nil {
-		s.templates[key] = &template{name: fmt.Sprintf("%s_template_%d", s.run, len(s.templates))}
-	}
-	t := s.templates[key]
-	s.mu.Unlock()
-	t.once.Do(func() { t.err = s.prepare(t.name, prepare) })
-	return t.name, t.err
-}
-
-func (s *server) prepare(name string, prepare func(context.Context, string) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if err := s.clone(name, "template0"); err != nil || prepare == nil {
-		return err
-	}
-	return prepare(ctx, s.url(name))
-}
-
-func (s *server) clone(name, template string) error {
-	return s.exec("create database " + quote(name) + " template " + quote(template) + s.strategy)
 }
 
 func (s *server) exec(sql string) error {

@@ -36,9 +36,6 @@ func TestEveryTestHasADatabaseOfItsOwn(t *testing.T) {
 	if !ok || prepared.Load() != 1 {
 		t.Fatalf("the template was prepared %d times", prepared.Load())
 	}
-	if err := run(t.Context(), <-urls, "select 1"); err == nil {
-		t.Error("a database is still there after its test")
-	}
 }
 
 func TestATestWithoutPreparationGetsAnEmptyDatabase(t *testing.T) {
@@ -88,10 +85,10 @@ func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
 
 	connected(t, given)
 	const names = "select count(*) from pg_database where datname = '%s'"
-	if count(t, given, fmt.Sprintf(names, left)) != 0 {
+	if count(t, given, fmt.Sprintf(names, left.name)) != 0 {
 		t.Error("what a dead run left is still there")
 	}
-	if count(t, given, fmt.Sprintf(names, kept)) != 1 {
+	if count(t, given, fmt.Sprintf(names, kept.name)) != 1 {
 		t.Error("the template of a living run was dropped")
 	}
 }
@@ -116,7 +113,7 @@ func BenchmarkDatabase(b *testing.B) {
 			b.Fatal(err)
 		}
 		name := s.newName()
-		if err := s.clone(name, template); err != nil {
+		if err := s.clone(name, template.name); err != nil {
 			b.Fatal(err)
 		}
 		if err := s.exec("drop database " + name); err != nil {

@@ -95,35 +95,24 @@ const (
 // Pool connects to a database as the program does, with fewer connections.
 func Pool(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := eventstore.Connect(t.Context(), url, conns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
+	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) {
+		return eventstore.Connect(t.Context(), url, conns, c)
+	})
 }
 
 // Readers connects to a database as readers of the read tables do. Their
 // connections see no rows until they set a tenant, user or owner.
 func Readers(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := eventstore.ConnectReaders(t.Context(), url, reading)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
+	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) {
+		return eventstore.ConnectReaders(t.Context(), url, reading, c)
+	})
 }
 
 // Owner connects to a database as the owner of its tables.
 func Owner(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := eventstore.ConnectOwner(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
+	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) { return eventstore.ConnectOwner(t.Context(), url, c) })
 }
 
 // Store is a log in a private database. Deciders are added with

@@ -10,12 +10,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain/order"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
 )
 
@@ -25,23 +22,6 @@ type pollCount struct {
 	mu   sync.Mutex
 	seen map[string]int
 }
-
-func (p *pollCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	p.count(q.SQL, q.Args)
-	return ctx
-}
-
-func (*pollCount) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-func (p *pollCount) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return ctx
-}
-
-func (p *pollCount) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
-	p.count(q.SQL, q.Args)
-}
-
-func (*pollCount) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 func (p *pollCount) count(sql string, args []any) {
 	switch sql {
@@ -63,18 +43,7 @@ func (p *pollCount) sofar() map[string]int {
 // Its times are those of production.
 func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
 	seen := &pollCount{seen: map[string]int{}}
-	w := newWorld(t, func(o *assembly.Options) {
-		config := o.Store.Pool().Config()
-		config.ConnConfig.Tracer = seen
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(pool.Close)
-		o.Store = eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-		assembly.Serve(o.Store)
-		o.Times = assembly.Defaults
-	})
+	w := newWorld(t, heard(t, &eventstoretest.Tracer{Statement: seen.count}), func(o *assembly.Options) { o.Times = assembly.Defaults })
 	w.goes()
 	w.becomes(w.buy(ordering{}), order.StatusActive)
 	w.eventually("nothing is left to do", func() bool {

@@ -1,14 +1,9 @@
 package assembly_test
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -19,38 +14,11 @@ import (
 	"hostpanel/sagas/assembly"
 )
 
-// A witness notes every statement that a pool sends.
-type witness struct {
-	mu   sync.Mutex
-	seen []string
-}
-
-func (w *witness) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen = append(w.seen, strings.Join(strings.Fields(q.SQL), " "))
-	return ctx
-}
-
-func (*witness) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-// taken are the statements since the last time.
-func (w *witness) taken() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { w.seen = nil }()
-	return w.seen
-}
-
 // watched is a process that records its statements. It has no workers.
-func (w *world) watched() (*assembly.Panel, *witness) {
+func (w *world) watched() (*assembly.Panel, *eventstoretest.Witness) {
 	w.t.Helper()
-	config, seen := w.pool.Config(), &witness{}
-	config.ConnConfig.Tracer = seen
-	config.MaxConns, config.MinConns = 1, 1
-	pool, err := pgxpool.NewWithConfig(w.t.Context(), config)
-	w.must(err)
-	w.t.Cleanup(pool.Close)
+	seen := &eventstoretest.Witness{}
+	pool := eventstoretest.Traced(w.t, w.pool, 1, &eventstoretest.Tracer{Statement: seen.Note})
 	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
 	assembly.Serve(store)
 	return assembly.New(assembly.Options{
@@ -68,12 +36,12 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 	w.must(err)
 	s, seen := w.watched()
 	w.must(s.Accounts.AskReset(t.Context(), "first@example.com")) // the connection learns the statements
-	seen.taken()
+	seen.Taken()
 	hashes := credentials.PasswordHashes()
 	var before []string
 	for _, email := range []string{"ana@example.com", "nobody@example.com", " BOB@Example.COM", "gone@example.com", "no address at all"} {
 		w.must(s.Accounts.AskReset(t.Context(), email))
-		work := seen.taken()
+		work := seen.Taken()
 		if before != nil && !slices.Equal(work, before) || len(work) != 2 {
 			t.Errorf("%s: %q, others %q", email, work, before)
 		}

@@ -203,7 +203,7 @@ func (w *world) node(url string, change ...func(*assembly.Options)) *instance {
 	for _, c := range change {
 		c(&o)
 	}
-	i.Panel, i.store, i.pool, i.tables, i.times = assembly.New(o), o.Store, o.Store.Pool(), o.Tables, o.Times
+	i.Panel, i.store, i.pool, i.tables, i.times = assembly.New(o), o.Store, pool, o.Tables, o.Times
 	o.Store.Attach(eventstore.WithStarter(i))
 	return i
 }

@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 )
@@ -27,7 +28,7 @@ import (
 // take bank transfers, money is refunded, plans are changed there and back. Provider, engine
 // and mail server are away at times, workers die, and processes are killed. In the end each
 // period was billed once, limits are those of the plan, the books of panel and provider are
-// equal, and nothing is stuck. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
+// equal, nothing is stuck, and no statement has read a whole table. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
 func TestServicesLiveForYears(t *testing.T) {
 	short := func(o *assembly.Options) { o.Times.Lease, o.Times.DownCap = 700*time.Millisecond, time.Second }
 	if (&world{t: t}).beside(short) {
@@ -37,7 +38,8 @@ func TestServicesLiveForYears(t *testing.T) {
 	seed := fromEnvironment("HOSTPANEL_YEARS_SEED", time.Now().UnixNano())
 	services, days := fromEnvironment("HOSTPANEL_YEARS_SERVICES", 8), fromEnvironment("HOSTPANEL_YEARS_DAYS", 200)
 	t.Logf("HOSTPANEL_YEARS_SEED=%d HOSTPANEL_YEARS_SERVICES=%d HOSTPANEL_YEARS_DAYS=%d", seed, services, days)
-	y := &years{renewing: withPlans(t, short), chance: rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
+	asked := &eventstoretest.Statements{}
+	y := &years{renewing: withPlans(t, short, heard(t, &eventstoretest.Tracer{Statement: asked.Note})), chance: rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
 	for n := range services {
 		o := ordering{kind: []string{"saas", "hosting"}[n%2], language: "en"}
 		if n%3 == 0 {
@@ -76,6 +78,7 @@ func TestServicesLiveForYears(t *testing.T) {
 	y.booksAreEqual()
 	y.restsWhoHasNotPaid()
 	y.limitsAreThoseOfThePlan()
+	asked.ReadNoWholeTable(t, y.pool, small...)
 }
 
 type years struct {
@@ -129,7 +132,7 @@ func (y *years) operatorsMend() {
 
 func (y *years) ids(query string) []uuid.UUID {
 	y.t.Helper()
-	rows, err := y.store.Pool().Query(y.t.Context(), query)
+	rows, err := y.pool.Query(y.t.Context(), query)
 	y.must(err)
 	all, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	y.must(err)

@@ -52,7 +52,7 @@ var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 	refunds: `select o.id, o.order_number, o.status, min(r.created_at) as since,
 			case when bool_or(r.status = 'parked') or 'refund_failed' = any(o.holds) then 'refund' else 'recheck' end as action
 		from saga_run r join orders o on o.id = r.order_id
-		where r.key like 'refund:%' and (r.status not in ('done', 'undone', 'parked') or 'refund_failed' = any(o.holds))
+		where split_part(r.key, ':', 1) = 'refund' and (r.status not in ('done', 'undone', 'parked') or 'refund_failed' = any(o.holds))
 		group by o.id`,
 }
 

@@ -1,0 +1,281 @@
+package eventstoretest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
+)
+
+// A template is what the databases of one key begin as.
+type template struct {
+	once sync.Once
+	name string
+	err  error
+
+	content content
+	free    []*database // databases that are as the template is, guarded by the server
+}
+
+// The content of a database: its schema as a digest, its rows and its sequences.
+type content struct {
+	schema    string
+	rows      map[string][]byte // what COPY says, by table; nothing of an empty one
+	sequences string            // the statement that sets them
+}
+
+// A database is lent to one test after the other. Making one costs more than most tests
+// do in it, and so does what a new process of Postgres learns of it.
+type database struct {
+	name     string
+	template *template
+	lendings int
+	keeper   *pgx.Conn // empties it
+
+	mu       sync.Mutex
+	ending   bool // the test is over
+	sessions []*session
+}
+
+// lent are the databases that tests use, by their URLs.
+var lent sync.Map
+
+// mostLendings is how often a database is lent. Deleted rows stay in its files.
+const mostLendings = 30
+
+func (s *server) template(key string, prepare func(context.Context, string) error) (*template, error) {
+	s.mu.Lock()
+	if s.templates[key] == nil {
+		s.templates[key] = &template{name: fmt.Sprintf("%s_template_%d", s.run, len(s.templates))}
+	}
+	t := s.templates[key]
+	s.mu.Unlock()
+	t.once.Do(func() { t.err = s.prepare(t, prepare) })
+	return t, t.err
+}
+
+func (s *server) prepare(t *template, prepare func(context.Context, string) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := s.clone(t.name, "template0"); err != nil || prepare == nil {
+		return err
+	}
+	if err := prepare(ctx, s.url(t.name)); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, s.url(t.name))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // nothing was left open
+	t.content, err = contentOf(ctx, conn)
+	return err
+}
+
+func (s *server) clone(name, template string) error {
+	return s.exec("create database " + quote(name) + " template " + quote(template) + s.strategy)
+}
+
+// take takes a database that a test before has left, or a new one.
+func (s *server) take(t *template) (*database, error) {
+	s.mu.Lock()
+	var d *database
+	if last := len(t.free) - 1; last >= 0 {
+		d, t.free = t.free[last], t.free[:last]
+	}
+	s.mu.Unlock()
+	if d == nil {
+		d = &database{name: s.newName(), template: t}
+		if err := s.clone(d.name, t.name); err != nil {
+			return nil, err
+		}
+	}
+	d.lendings, d.ending = d.lendings+1, false
+	lent.Store(s.url(d.name), d)
+	return d, nil
+}
+
+// release hands a database on, or drops it: after a test that failed or changed its
+// schema, while a client is still connected, and once its files have grown.
+func (s *server) release(d *database, failed bool) error {
+	lent.Delete(s.url(d.name))
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if !failed && d.lendings < mostLendings && s.empty(ctx, d) == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		d.template.free = append(d.template.free, d)
+		return nil
+	}
+	for _, left := range d.sessions {
+		_ = left.Close()
+	}
+	if d.keeper != nil {
+		_ = d.keeper.Close(ctx)
+	}
+	return s.exec("drop database if exists " + quote(d.name) + " with (force)")
+}
+
+// take takes a session that was begun like this, if a test before has left one.
+func (d *database) take(began string) *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := slices.IndexFunc(d.sessions, func(s *session) bool { return s.began == began })
+	if at < 0 || d.ending {
+		return nil
+	}
+	s := d.sessions[at]
+	d.sessions = slices.Delete(d.sessions, at, at+1)
+	return s
+}
+
+// ends makes the sessions of clients that go from now on those of the next test. Before
+// the end of a test they end with their clients, as they do elsewhere.
+func (d *database) ends() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ending = true
+}
+
+// leave tells whether a session was left to the next test.
+func (d *database) leave(s *session) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ending {
+		d.sessions = append(d.sessions, s)
+	}
+	return d.ending
+}
+
+// empty makes the content of a database that of its template.
+func (s *server) empty(ctx context.Context, d *database) (err error) {
+	if d.keeper == nil {
+		if d.keeper, err = pgx.Connect(ctx, s.url(d.name)); err != nil {
+			return err
+		}
+	}
+	for _, left := range d.sessions {
+		if err := left.settle(); err != nil {
+			return err
+		}
+	}
+	return pgx.BeginFunc(ctx, d.keeper, func(tx pgx.Tx) error { return d.template.content.restore(ctx, tx, 1+len(d.sessions)) })
+}
+
+const (
+	// clients counts who is connected to the database, and tells its schema.
+	clients = `select (select count(*) from pg_stat_activity where datname = current_database()), (` + schema + `)`
+
+	// written lists the tables that were ever written to.
+	written = `
+		select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where c.relkind = 'r' and c.oid >= 16384 and pg_relation_size(c.oid) > 0
+		order by 1`
+
+	// schema tells what a database consists of, by the last change of each catalog and its
+	// number of entries. Those of temporary tables are the session's own.
+	schema = `
+		select concat_ws(' ',
+			(select (count(*), max(xmin::text::bigint)) from pg_namespace where nspname !~ '^pg_(toast_)?temp_'),
+			(select (count(*), max(xmin::text::bigint)) from pg_class), (select (count(*), max(xmin::text::bigint)) from pg_attribute),
+			(select (count(*), max(xmin::text::bigint)) from pg_attrdef), (select (count(*), max(xmin::text::bigint)) from pg_index),
+			(select (count(*), max(xmin::text::bigint)) from pg_constraint), (select (count(*), max(xmin::text::bigint)) from pg_trigger),
+			(select (count(*), max(xmin::text::bigint)) from pg_policy), (select (count(*), max(xmin::text::bigint)) from pg_proc),
+			(select (count(*), max(xmin::text::bigint)) from pg_type), (select (count(*), max(xmin::text::bigint)) from pg_rewrite),
+			(select (count(*), max(xmin::text::bigint)) from pg_statistic), (select (count(*), max(xmin::text::bigint)) from pg_extension),
+			(select count(*) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase where d.datname = current_database()))`
+
+	// sequences is the statement that sets all sequences to where they are.
+	sequences = `
+		select coalesce('select ' || string_agg(format('setval(%L, %s, %L)', format('%I.%I', schemaname, sequencename),
+			coalesce(last_value, start_value), last_value is not null), ', '), '')
+		from pg_sequences`
+)
+
+func contentOf(ctx context.Context, conn *pgx.Conn) (c content, err error) {
+	if err = conn.QueryRow(ctx, schema).Scan(&c.schema); err != nil {
+		return c, err
+	}
+	if err = conn.QueryRow(ctx, sequences).Scan(&c.sequences); err != nil {
+		return c, err
+	}
+	rows, _ := conn.Query(ctx, written)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return c, err
+	}
+	c.rows = map[string][]byte{}
+	for _, table := range tables {
+		var rows bytes.Buffer
+		if _, err := conn.PgConn().CopyTo(ctx, &rows, "copy "+table+" to stdout"); err != nil {
+			return c, err
+		}
+		if rows.Len() > 0 {
+			c.rows[table] = rows.Bytes()
+		}
+	}
+	return c, nil
+}
+
+// restore brings back the rows. It fails if the schema is another one, or a client
+// is connected of which we do not know.
+func (c content) restore(ctx context.Context, tx pgx.Tx, known int) error {
+	var now string
+	var others int
+	if err := tx.QueryRow(ctx, clients).Scan(&others, &now); err != nil {
+		return err
+	}
+	if others != known || now != c.schema {
+		return fmt.Errorf("%d clients are connected, and %d are known; the schema was %s and is %s", others, known, c.schema, now)
+	}
+	rows, _ := tx.Query(ctx, written)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	restore := []string{"set local session_replication_role = replica"} // no trigger, no foreign key
+	for _, table := range tables {
+		restore = append(restore, "delete from "+table)
+	}
+	restore = append(restore, c.sequences)
+	conn := tx.Conn().PgConn()
+	if _, err := conn.Exec(ctx, strings.Join(restore, "; ")).ReadAll(); err != nil {
+		return err
+	}
+	for table, rows := range c.rows {
+		if _, err := conn.CopyFrom(ctx, bytes.NewReader(rows), "copy "+table+" from stdin"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handedOn makes the connections of a pool those that tests before have left.
+func handedOn(t testing.TB, address string, connect func(eventstore.Change) (*pgxpool.Pool, error)) *pgxpool.Pool {
+	t.Helper()
+	d, ours := lent.Load(address)
+	pool, err := connect(func(config *pgconn.Config) {
+		if ours {
+			config.DialFunc = d.(*database).dial
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if ours {
+			d.(*database).ends()
+		}
+		pool.Close()
+	})
+	return pool
+}
