@@ -193,6 +193,7 @@ func TestAnErasureInTheMiddleOfAFloodLeavesNoNames(t *testing.T) {
 
 // All writers wait during this query.
 func TestWhoWasErasedIsFoundByTheIndexHoweverManyAreAskedFor(t *testing.T) {
+	eventstoretest.Measures(t)
 	s := newStore(t)
 	if _, err := s.Pool().Exec(t.Context(), `
 		insert into subject_keys select gen_random_uuid(), 'contact', 'id', 'key' from generate_series(1, 20000)`); err != nil {

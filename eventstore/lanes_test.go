@@ -247,6 +247,7 @@ func TestOneProcessAtATimeHandsEventsOver(t *testing.T) { // W-6
 // A look for new events does not read those that the reader has passed.
 func TestALookForNewEventsReadsTheNewOnesAlone(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	url := eventstoretest.URL(t)
 	owner := eventstoretest.Owner(t, url)
 	eventstoretest.Filler(t, owner, 4000)

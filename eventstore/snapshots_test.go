@@ -263,6 +263,7 @@ func TestSnapshotsOfTwoProcessesAgree(t *testing.T) {
 // events only.
 func TestOfALongStreamTheEventsBehindItsSnapshotAreRead(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	url := eventstoretest.URL(t)
 	s := branchOn(t, url, 200)
 	coins := make([]domain.Event, 10_000)

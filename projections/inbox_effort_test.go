@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // stuffed are inboxes of 20,000 each: 1 has read nothing, 2 all at once, 3 one
@@ -27,6 +29,7 @@ const stuffed = `
 // A page of notifications, and how many are unread, cost the same whatever the
 // user has, has read, and has not.
 func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
+	eventstoretest.Measures(t)
 	p := openPanel(t)
 	for _, sql := range []string{
 		`create function at(n int) returns timestamptz language sql immutable as $$ select timestamptz '2026-01-01 00:00Z' + n * interval '1s' $$`,
@@ -88,6 +91,7 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 // A page of the operators' list of orders costs the same however many there are, and
 // so does the count of all.
 func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
+	eventstoretest.Measures(t)
 	p := openPanel(t)
 	for _, sql := range []string{
 		strings.ReplaceAll(aLot, "4000", "20000"), `insert into order_days (day, currency, test, placed) select created_at::date, currency, test, count(*) from orders group by 1, 2, 3`, `vacuum analyze orders`,

@@ -135,6 +135,7 @@ func TestADatabaseWhoseClockIsAheadIsRefused(t *testing.T) {
 }
 
 func TestAnIndexServesTheBusinessClock(t *testing.T) {
+	eventstoretest.Measures(t)
 	for name, url := range map[string]string{"production": eventstoretest.URL(t), "demo": demo(t)} {
 		owner := eventstoretest.Owner(t, url)
 		_, err := owner.Exec(t.Context(), `

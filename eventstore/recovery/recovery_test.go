@@ -12,6 +12,7 @@ import (
 // Each claim of work asks whether the run was restored, for as long as the panel lives.
 func TestWhatWasRestoredIsToldByTheIndex(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	url := eventstoretest.URL(t)
 	eventstoretest.Filler(t, eventstoretest.Owner(t, url), 4000)
 	pool := eventstoretest.Pool(t, url)

@@ -161,6 +161,7 @@ func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
 
 func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	w := newWorld(t)
 	owner := eventstoretest.Owner(t, w.url())
 	_, err := owner.Exec(t.Context(), `

@@ -13,6 +13,7 @@ import (
 // Runs that have ended are not read for figures, nor at a start.
 func TestEndedRunsAreNotReadForTheLiveOnes(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	w := newWorld(t)
 	for _, sql := range []string{
 		`insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing`,
@@ -42,6 +43,7 @@ func TestEndedRunsAreNotReadForTheLiveOnes(t *testing.T) {
 // many wait for other streams.
 func TestRunsThatWaitAreFoundByTheirStream(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	w := newWorld(t)
 	_, err := w.pool.Exec(t.Context(), `
 		with q as (insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing)

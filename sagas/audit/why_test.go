@@ -11,6 +11,7 @@ import (
 // What followed from an event is found by its name, however long the log is.
 func TestWhatFollowedIsReadByTheIndex(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	url := eventstoretest.URL(t)
 	owner := eventstoretest.Owner(t, url)
 	eventstoretest.Filler(t, owner, 4000)
@@ -37,6 +38,7 @@ func TestWhatFollowedIsReadByTheIndex(t *testing.T) {
 // The index is filled from the new events alone.
 func TestTheIndexIsFilledWithoutALookAtTheLogBefore(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	url := eventstoretest.URL(t)
 	owner := eventstoretest.Owner(t, url)
 	eventstoretest.Filler(t, owner, 4000)

@@ -336,6 +336,7 @@ func TestTilesAndEntriesAreShownUpToTheCheckpoint(t *testing.T) {
 // How much is not sealed is asked several times a second.
 func TestTheLagIsReadByTheIndex(t *testing.T) {
 	t.Parallel()
+	eventstoretest.Measures(t)
 	l := newLogged(t, 4000)
 	sealAll(t, l.process())
 	l.add(5)
