@@ -42,7 +42,7 @@ type database struct {
 	keeper   *pgx.Conn // empties it
 
 	mu       sync.Mutex
-	ending   bool // the test is over
+	ending   bool // the test is at its end
 	sessions []*session
 }
 
@@ -110,7 +110,7 @@ func (s *server) take(t *template, unused bool) (*database, error) {
 			return nil, err
 		}
 	}
-	d.lendings, d.ending = d.lendings+1, false
+	d.lendings++
 	lent.Store(s.url(d.name), d)
 	return d, nil
 }
@@ -121,6 +121,7 @@ func (s *server) release(d *database, failed bool) error {
 	lent.Delete(s.url(d.name))
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	d.ends(false) // who goes later leaves nothing
 	if !failed && d.lendings < mostLendings && s.empty(ctx, d) == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -149,12 +150,12 @@ func (d *database) take(began string) *session {
 	return s
 }
 
-// ends makes the sessions of clients that go from now on those of the next test. Before
-// the end of a test they end with their clients, as they do elsewhere.
-func (d *database) ends() {
+// ends makes the sessions of clients that go from now on those of the next test, or not.
+// Before the end of a test they end with their clients, as they do elsewhere.
+func (d *database) ends(ending bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ending = true
+	d.ending = ending
 }
 
 // leave tells whether a session was left to the next test.
@@ -282,11 +283,17 @@ func handedOn(t testing.TB, address string, connect func(eventstore.Change) (*pg
 	if err != nil {
 		t.Fatal(err)
 	}
+	closes(t, address, pool)
+	return pool
+}
+
+// closes closes a pool after the test, and leaves its sessions to the next one.
+func closes(t testing.TB, address string, pool *pgxpool.Pool) {
+	t.Helper()
 	t.Cleanup(func() {
-		if ours {
-			d.(*database).ends()
+		if d, ours := lent.Load(address); ours {
+			d.(*database).ends(true)
 		}
 		pool.Close()
 	})
-	return pool
 }

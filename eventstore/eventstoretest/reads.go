@@ -13,6 +13,9 @@ import (
 // analyzed.
 func ReadsAtMost(t testing.TB, pool *pgxpool.Pool, table string, most int, do func(tx pgx.Tx) error) {
 	t.Helper()
+	if _, is := measuring.Load(t); !is {
+		t.Fatal("the test has not called Measures")
+	}
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		if err := do(tx); err != nil {
 			return err

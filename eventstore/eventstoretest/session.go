@@ -76,7 +76,7 @@ func (s *session) preparesLess(sent []byte) []byte {
 			message, _ = (&pgproto3.Parse{}).Encode(nil)
 		case message[0] == 'C' && len(name) > 0 && name[0] == 'S': // close: a statement
 			delete(s.prepared, string(name[1:]))
-		case message[0] == 'Q' && bytes.Contains(bytes.ToLower(body), []byte("deallocate")):
+		case message[0] == 'Q' && bytes.EqualFold(name, []byte("deallocate all")):
 			clear(s.prepared)
 		}
 		less = append(less, message...)
@@ -109,10 +109,15 @@ func (s *session) settle() error {
 		case *pgproto3.RowDescription:
 			names = string(m.Fields[0].Name) == "settled"
 		case *pgproto3.DataRow:
-			if name := string(m.Values[0]); names && strings.HasPrefix(name, "stmtcache_") {
-				s.prepared[name] = true
+			if !names {
+				continue
 			}
-			settled = settled || names
+			settled = true
+			if name := string(m.Values[0]); strings.HasPrefix(name, "stmtcache_") {
+				s.prepared[name] = true
+			} else if name != "" {
+				refused = fmt.Errorf("a statement is left whose name is not made of its text: %s", name)
+			}
 		case *pgproto3.ErrorResponse:
 			refused = fmt.Errorf("settle a session: %s", m.Message)
 		case *pgproto3.ReadyForQuery: // an earlier one answers what the client did not wait for

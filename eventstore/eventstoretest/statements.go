@@ -2,6 +2,7 @@ package eventstoretest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -30,7 +31,7 @@ func Traced(t testing.TB, pool *pgxpool.Pool, conns int32, tracer *Tracer) *pgxp
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(traced.Close)
+	closes(t, config.ConnString(), traced)
 	return traced
 }
 
@@ -172,15 +173,18 @@ func genericPlan(ctx context.Context, pool *pgxpool.Pool, text string) (plan, er
 		execute += "(null" + strings.Repeat(", null", most-1) + ")"
 	}
 	var said []struct{ Plan plan }
-	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan; prepare planned as "+text); err != nil {
+	err := pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		if _, err := conn.Exec(ctx, "prepare planned as "+text); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, "explain (format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&said); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, "deallocate planned")
-		return err
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan"); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, "explain (format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&said)
+		})
+		_, left := conn.Exec(ctx, "deallocate planned") // a rollback does not
+		return errors.Join(err, left)
 	})
 	if err != nil || len(said) == 0 {
 		return plan{}, err

@@ -7,7 +7,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -19,8 +18,7 @@ func (w *world) watched() (*assembly.Panel, *eventstoretest.Witness) {
 	w.t.Helper()
 	seen := &eventstoretest.Witness{}
 	pool := eventstoretest.Traced(w.t, w.pool, 1, &eventstoretest.Tracer{Statement: seen.Note})
-	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-	assembly.Serve(store)
+	store := logOn(pool, eventstoretest.Keys(w.t))
 	return assembly.New(assembly.Options{
 		Store: store, Log: w.Log(), Tables: projections.Open(pool), Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
@@ -20,10 +21,7 @@ func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
 	t.Parallel()
 	w := newRenewing(t)
 	id := w.serves(ordering{kind: "saas"})
-	w.until(id, "billing.period_invoiced", 1)
-	w.must(w.Billing.Cancel(t.Context(), caused(), id))
-	w.eventually("its invoice is withdrawn", func() bool { return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10"}) })
-	w.must(w.Billing.KeepOn(t.Context(), caused(), id))
+	w.revokes(id)
 	w.until(id, "billing.period_invoiced", 2)
 	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, withdrawn 12.10, open 12.10")
 	w.must(w.Billing.Cancel(t.Context(), caused(), id))
@@ -37,13 +35,19 @@ func TestARevokedCancellationIsBilledAtOnce(t *testing.T) {
 	t.Parallel()
 	w := lookingHourly(t)
 	id := w.serves(ordering{kind: "saas"})
-	w.until(id, "billing.period_invoiced", 1)
-	w.must(w.Billing.Cancel(t.Context(), caused(), id))
-	w.eventually("its invoice is withdrawn", func() bool { return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10"}) })
-	w.must(w.Billing.KeepOn(t.Context(), caused(), id))
+	w.revokes(id)
 	w.eventually("the next one is issued", func() bool {
 		return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10", "open 12.10"})
 	})
+}
+
+// revokes cancels a service whose next period was invoiced, and keeps it on.
+func (w *renewing) revokes(id uuid.UUID) {
+	w.t.Helper()
+	w.until(id, "billing.period_invoiced", 1)
+	w.must(w.Billing.Cancel(w.t.Context(), caused(), id))
+	w.eventually("its invoice is withdrawn", func() bool { return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10"}) })
+	w.must(w.Billing.KeepOn(w.t.Context(), caused(), id))
 }
 
 func lookingHourly(t *testing.T) *renewing {

@@ -98,6 +98,7 @@ func (c *control[V]) now() (v V) {
 func (i *instance) disconnect() {
 	i.readers.Close()
 	i.store.Pool().Close()
+	i.pool.Close() // where it is another one
 }
 
 func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
@@ -193,8 +194,7 @@ func (w *world) node(url string, change ...func(*assembly.Options)) *instance {
 	i := &instance{readers: eventstoretest.Readers(w.t, url)}
 	pool := eventstoretest.Pool(w.t, url)
 	log := slog.New(slog.NewTextHandler(w.logged, nil))
-	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstore.WithLog(log), eventstoretest.Caused())
-	assembly.Serve(store)
+	store := logOn(pool, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithLog(log))
 	o := assembly.Options{
 		Store: store, Fault: i.faultAt, Log: log, Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Offers: testOffers, Engine: w.engine, Compute: w.compute, Mail: w.mail,

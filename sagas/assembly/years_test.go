@@ -28,7 +28,8 @@ import (
 // take bank transfers, money is refunded, plans are changed there and back. Provider, engine
 // and mail server are away at times, workers die, and processes are killed. In the end each
 // period was billed once, limits are those of the plan, the books of panel and provider are
-// equal, nothing is stuck, and no statement has read a whole table. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
+// equal, nothing is stuck, and no statement has read a whole table. HOSTPANEL_YEARS_SEED,
+// _SERVICES and _DAYS choose what happens.
 func TestServicesLiveForYears(t *testing.T) {
 	short := func(o *assembly.Options) { o.Times.Lease, o.Times.DownCap = 700*time.Millisecond, time.Second }
 	if (&world{t: t}).beside(short) {
