@@ -57,7 +57,7 @@ func crashes() (all []crash) {
 
 func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 	t.Parallel()
-	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
+	w := newWorld(t)
 	var mu sync.Mutex
 	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
 	die := func(id uuid.UUID, step string, at sagas.Point, made bool) error {
