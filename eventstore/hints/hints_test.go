@@ -25,13 +25,13 @@ func begin(t *testing.T, url string) *process {
 	p := &process{hints.New(eventstoretest.Pool(t, url), slog.Default()), make(chan string, 1000), make(chan error, 1)}
 	for _, channel := range []string{"till", "Shop window"} {
 		p.Hear(channel, func(_ context.Context, text string) error {
-			p.said <- channel + ":" + text
+			var answer error
 			select {
-			case err := <-p.err:
-				return err
+			case answer = <-p.err:
 			default:
-				return nil
 			}
+			p.said <- channel + ":" + text // the test goes on, and prepares the answer to the next
+			return answer
 		})
 	}
 	ctx, stop := context.WithCancel(context.Background())
