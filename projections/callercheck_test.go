@@ -21,6 +21,7 @@ func (p *panel) counted(t *testing.T, key string) (n int) {
 }
 
 func TestAStandingIsAskedForAlongWithTheFirstQuestion(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "a@example.com"), open(2, "b@example.com"))
 	limit := Limit{Key: "user:1", Calls: 2, Window: time.Minute}
@@ -57,6 +58,7 @@ func TestAStandingIsAskedForAlongWithTheFirstQuestion(t *testing.T) {
 }
 
 func TestAMissingCallerCheckIsMadeInTheEnd(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "a@example.com"))
 	s := p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1})
@@ -74,6 +76,7 @@ func TestAMissingCallerCheckIsMadeInTheEnd(t *testing.T) {
 
 // What a question came to is one thing, who asked it another.
 func TestAnAnswerThatCannotBeReadHidesNoStanding(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "a@example.com"))
 	limit := Limit{Key: "user:1", Calls: 2, Window: time.Minute}
@@ -95,6 +98,7 @@ func TestAnAnswerThatCannotBeReadHidesNoStanding(t *testing.T) {
 
 // A call that takes long keeps no other call of the same user waiting.
 func TestACallIsCountedWhenItsQuestionIsAnswered(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	p, other := openPanelAt(t, url), openPanelAt(t, url)
 	p.do(t, open(1, "a@example.com"))

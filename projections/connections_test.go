@@ -25,6 +25,7 @@ func (p *panel) alone(t testing.TB) *Tables {
 }
 
 func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	tables := p.alone(t)
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -102,6 +103,7 @@ func (p *panel) await(t testing.TB, sql string) {
 }
 
 func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	tables := p.alone(t)
 	for i := range 30 { // Postgres takes to a plan for all callers after five

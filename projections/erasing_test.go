@@ -64,6 +64,7 @@ func detailed(word string) buyer.Details {
 }
 
 func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	gone, theirs := p.secretive(t, 1, "zacarias")
 	_, _ = p.secretive(t, 2, "yolanda")
@@ -96,6 +97,7 @@ func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
 
 // A rebuild of the tables has no keys to read more than the live ones show.
 func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	p := openPanelAt(t, url)
 	gone, _ := p.secretive(t, 1, "zacarias")
@@ -121,6 +123,7 @@ func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 }
 
 func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	subject := uuid.New()
 	id := uuid.New()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestWhatIsHaltedIsNotActiveAndComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	on, off := hosting.Ref{Kind: "site", ID: 1}, hosting.Ref{Kind: "site", ID: 2}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "on.example.com", ""), site(2, 5, "off.example.com", ""))
@@ -47,6 +48,7 @@ func TestWhatIsHaltedIsNotActiveAndComesBackAsItWas(t *testing.T) {
 }
 
 func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	old, fresh := hosting.Ref{Kind: "site", ID: 1}, hosting.Ref{Kind: "site", ID: 2}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "example.com", ""))
@@ -75,6 +77,7 @@ func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
 }
 
 func TestARequestIsAcknowledgedByTheEngineAlone(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 1}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "example.com", ""))

@@ -21,6 +21,7 @@ func (p *panel) identity(t testing.TB, user int64) Identity {
 }
 
 func TestOneReadTellsWhoCallsAndForWhom(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Five", "five"), tenant(6, "Six", "six"), open(1, "ana@example.com"))
 	if who := p.identity(t, 1); who.ActiveTenant != nil || who.Role != "" || who.SessionVersion != 1 || who.PasswordVersion != 0 || who.LastLoginAt != nil {
@@ -45,6 +46,7 @@ func TestOneReadTellsWhoCallsAndForWhom(t *testing.T) {
 }
 
 func TestASuperuserActsForAnyTenant(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, root(1, "a@example.com"), root(2, "b@example.com"), tenant(5, "Five", "five"))
 	p.do(t, account.ActivateTenant{User: 1, Tenant: 5, At: noon})
@@ -60,6 +62,7 @@ func TestASuperuserActsForAnyTenant(t *testing.T) {
 // A tenant that is in the bin or gone is never active: neither members nor
 // superusers, and neither through what was known of them before.
 func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Five", "five"), tenant(6, "Six", "six"), open(1, "ana@example.com"), root(9, "root@example.com"))
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon})
@@ -101,6 +104,7 @@ func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 
 // The log and the table count the same.
 func TestSessionsEndByTheirVersion(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, root(9, "root@example.com"), open(1, "ana@example.com"))
 	for _, c := range []struct {
@@ -126,6 +130,7 @@ func TestSessionsEndByTheirVersion(t *testing.T) {
 }
 
 func TestTheLastSignInIsSeenWithoutAChangeOfTheUser(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	before := p.identity(t, 1)
@@ -138,6 +143,7 @@ func TestTheLastSignInIsSeenWithoutAChangeOfTheUser(t *testing.T) {
 }
 
 func TestAProfileTakesNoAddressOfOthers(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"), open(2, "eva@example.com"))
 	change := account.ChangeProfile{User: 2, SubjectID: uuid.New(), Email: "ANA@example.com", Name: "Eva", Language: "en", At: noon}
@@ -150,6 +156,7 @@ func TestAProfileTakesNoAddressOfOthers(t *testing.T) {
 }
 
 func TestWhoSeesWhichTenants(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Five", "five"), tenant(6, "Six", "six"), tenant(7, "Seven", "seven"), open(1, "ana@example.com"))
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon})

@@ -29,6 +29,7 @@ const stuffed = `
 // A page of notifications, and how many are unread, cost the same whatever the
 // user has, has read, and has not.
 func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	for _, sql := range []string{
@@ -91,6 +92,7 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 // A page of the operators' list of orders costs the same however many there are, and
 // so does the count of all.
 func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	for _, sql := range []string{

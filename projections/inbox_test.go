@@ -17,6 +17,7 @@ import (
 // once: the figures, both lists and every page of them are what a count of the
 // log gives.
 func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
+	t.Parallel()
 	p, chance := openPanel(t), seeded(t)
 	users := []int64{1, 2, 3}
 	for range 12 {

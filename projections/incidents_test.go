@@ -14,6 +14,7 @@ var (
 )
 
 func TestAnIncidentIsOpenUntilItIsSettledAndOpenAgainWhenItComesBack(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	now := func() Incident {
 		t.Helper()
@@ -39,6 +40,7 @@ func TestAnIncidentIsOpenUntilItIsSettledAndOpenAgainWhenItComesBack(t *testing.
 }
 
 func TestIncidentsAreForOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, parkedWebhook.Report(noon), brokenLog.Report(noon))
 	p.do(t, brokenLog.Settle("restored", noon))

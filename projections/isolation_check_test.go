@@ -16,6 +16,7 @@ import (
 )
 
 func TestAFreshPanelKeepsRowsApart(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	if err := CheckIsolation(t.Context(), p.readers); err != nil {
 		t.Fatal(err)
@@ -23,6 +24,7 @@ func TestAFreshPanelKeepsRowsApart(t *testing.T) {
 }
 
 func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
+	t.Parallel()
 	for _, broken := range []struct{ sql, says string }{
 		{`alter table orders no force row level security`, "table orders does not force its policies on its owner"},
 		{`alter table invoices disable row level security`, "table invoices does not have row-level security"},
@@ -54,6 +56,7 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 }
 
 func TestAViewThatReadsAsItsCallerIsNoHole(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	if _, err := p.owner.Exec(t.Context(), `create view contacts with (security_invoker) as select email from users; grant select on contacts to hostpanel_app`); err != nil {
 		t.Fatal(err)
@@ -68,6 +71,7 @@ func TestAViewThatReadsAsItsCallerIsNoHole(t *testing.T) {
 }
 
 func TestTheProgramDoesNotReadInARoleThatPoliciesDoNotBind(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	name := "passer_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	if _, err := p.owner.Exec(t.Context(), `create role `+name+` nologin bypassrls in role hostpanel_app`); err != nil {
@@ -105,6 +109,7 @@ func TestTheProgramDoesNotReadInARoleThatPoliciesDoNotBind(t *testing.T) {
 // A table that says whose its rows are and stands in no projection's ReadBy and
 // no migration's policy would be found only by this.
 func TestNoTableWithRowsOfOwnersIsForgotten(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	rows, _ := p.owner.Query(t.Context(), `
 		select distinct c.table_name::text from information_schema.columns c join information_schema.tables using (table_schema, table_name)
@@ -131,6 +136,7 @@ func TestNoTableWithRowsOfOwnersIsForgotten(t *testing.T) {
 }
 
 func TestAllSettingsBeginAsTheyShould(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	settings := `select concat_ws(',', current_setting('app.tenant_id'), current_setting('app.user_id'), current_setting('app.key_owner'))`
 	for _, c := range []struct {
@@ -148,6 +154,7 @@ func TestAllSettingsBeginAsTheyShould(t *testing.T) {
 }
 
 func TestThereIsOnePlaceThatAsks(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)

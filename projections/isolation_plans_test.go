@@ -61,6 +61,7 @@ func (p *panel) id(t testing.TB, text string) (id uuid.UUID) {
 }
 
 func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
@@ -163,6 +164,7 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 // Who may read an order stands in its indexes, too: a query that counts orders,
 // or passes by them, does not read them. All of them are counted by their days.
 func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	for _, sql := range []string{aLot, `update orders set customer_name = repeat('Ana ', 200)`, `vacuum analyze orders`} {
@@ -193,6 +195,7 @@ func found[T any](_ T, there bool, err error) error {
 }
 
 func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
@@ -245,6 +248,7 @@ func (p *panel) listening(t testing.TB) (*ear, *Tables) {
 
 // A statement for many rows finds each by its key, also behind the wall.
 func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
+	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
 	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {

@@ -83,6 +83,7 @@ func (p *panel) visible(t testing.TB, c *Caller) map[string]int64 {
 }
 
 func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	events := p.count(t, `select count(*) from events`)
 	ofFive, ofSix := p.count(t, `select count(*) from events where tenant = 5`), p.count(t, `select count(*) from events where tenant = 6`)
@@ -126,6 +127,7 @@ func (p *panel) count(t testing.TB, sql string, args ...any) (n int64) {
 }
 
 func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	var kept []string
 	rows, _ := p.owner.Query(t.Context(), `select relname from pg_class join pg_policy on polrelid = pg_class.oid
@@ -151,6 +153,7 @@ func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 }
 
 func TestUsersWriteNoRowsDirectly(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	before := p.visible(t, &System)
 	for _, c := range []Caller{ana, {User: 1, Superuser: true}, {}} {
@@ -191,6 +194,7 @@ func (p *panel) write(t testing.TB, c Caller, sql string) error {
 }
 
 func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	place := p.place("")
 	issue := billing.Issue{Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon}
@@ -205,6 +209,7 @@ func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
 }
 
 func TestASuperuserSeesOnlyTheirOwnNotifications(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	for user, want := range map[int64]int{1: 1, 2: 1, 9: 0} {
 		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), Listing{})
@@ -215,6 +220,7 @@ func TestASuperuserSeesOnlyTheirOwnNotifications(t *testing.T) {
 }
 
 func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
 	for _, c := range []Caller{{User: 1}, ana, {User: 1, Tenant: 6}} {
@@ -231,6 +237,7 @@ func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
 
 // A Postgres of another owner gives us a role that is no superuser.
 func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
+	t.Parallel()
 	p := openTwo(t)
 	name := "landlord_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	database := p.owner.Config().ConnConfig.Database

@@ -32,6 +32,7 @@ func packed(id int64, limits func(*hosting.Package)) hosting.Request {
 }
 
 func TestNoTwoResourcesHaveASetOfFieldsInCommon(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	record := &hosting.DNSRecord{Zone: 3, Type: "TXT", Name: "@", Data: strings.Repeat("long ", 800)}
 	other := *record
@@ -49,6 +50,7 @@ func TestNoTwoResourcesHaveASetOfFieldsInCommon(t *testing.T) {
 }
 
 func TestATenantHasOneConfiguration(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	look := &hosting.WhiteLabel{BrandName: "Ana"}
 	p.do(t, tenant(5, "Ana", "ana"), asked("whitelabel", 1, look))
@@ -59,6 +61,7 @@ func TestATenantHasOneConfiguration(t *testing.T) {
 
 // An address is one mailbox or one alias.
 func TestAnAddressIsHadOnce(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	box := asked("mailbox", 1, &hosting.Mailbox{MailDomain: 3, LocalPart: "ana", Email: "ana@example.com"})
 	alias := asked("mail_alias", 1, &hosting.MailAlias{MailDomain: 3, Source: "ana", Email: "ana@example.com"})
@@ -83,6 +86,7 @@ func TestAnAddressIsHadOnce(t *testing.T) {
 }
 
 func TestOnePackageIsTheDefaultOne(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	standard := func(k *hosting.Package) { k.IsDefault = true }
 	p.do(t, packed(1, standard))
@@ -95,6 +99,7 @@ func TestOnePackageIsTheDefaultOne(t *testing.T) {
 
 // Requests at the same time do not pass the limit together.
 func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, packed(3, func(k *hosting.Package) { k.Limits = k.Limits.With("sites", 5) }), tenantWith(3))
 	var all sync.WaitGroup
@@ -125,6 +130,7 @@ func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
 // What was removed does not count; what was bought is there to be had; a limit
 // that is lowered only stops new ones.
 func TestWhatCountsAgainstALimit(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, packed(3, func(k *hosting.Package) { k.Limits, k.Shell = k.Limits.With("sites", 1), false }), tenantWith(3), site(1, 5, "a.example", ""))
 	if err := p.try(t, site(2, 5, "b.example", "")); err == nil {
@@ -145,6 +151,7 @@ func TestWhatCountsAgainstALimit(t *testing.T) {
 
 // Without a package, a tenant has the limits that it came with.
 func TestATenantWithoutPackageHasItsOwnLimits(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	request := tenant(5, "Ana", "ana")
 	request.Spec["max_sites"] = []byte("1")

@@ -188,6 +188,7 @@ func boolCompare(a, b bool) int {
 // The pages of a list hold every matching record once, in order, for any filter,
 // order and page size.
 func TestPagesHoldEveryRecordOnce(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	chance := seeded(t)
 	all := p.crowd(t, chance, 60)
@@ -221,6 +222,7 @@ func TestPagesHoldEveryRecordOnce(t *testing.T) {
 // A page beside a record goes on from there while others come before it. It is read by
 // its number once the list does not hold the record any more.
 func TestAPageBesideARecordGoesOnFromThere(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for id := range int64(9) {
 		p.do(t, open(id+1, fmt.Sprintf("user%d@example.com", id+1)))
@@ -249,6 +251,7 @@ func TestAPageBesideARecordGoesOnFromThere(t *testing.T) {
 }
 
 func TestAListCannotBeNarrowedByWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for _, f := range []Filter{{"shoe_size", "=", 42}, {"id", "~", 1}, {"has_password", "=", true}} {
 		if all, err := p.For(System).Users(t.Context(), Listing{Filters: []Filter{f}}); err == nil {
@@ -258,6 +261,7 @@ func TestAListCannotBeNarrowedByWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestListsAreForOperators(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	for _, c := range []Caller{{}, {User: 1}, {User: 1, Tenant: 1}, {KeyOwner: 1}} {
@@ -269,6 +273,7 @@ func TestListsAreForOperators(t *testing.T) {
 
 // Every list can be ordered by each of its fields.
 func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"), tenant(5, "Five", "five"), offer(1, "hosting", "Basic", "3"), issue("ab12CD34"))
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{}))

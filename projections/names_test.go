@@ -22,6 +22,7 @@ func (p *panel) holds(t *testing.T, domain string) bool {
 }
 
 func TestAnOrderHoldsItsDomainUntilItIsCancelled(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	first := p.place("shop.example.com")
 	p.do(t, first)
@@ -38,6 +39,7 @@ func TestAnOrderHoldsItsDomainUntilItIsCancelled(t *testing.T) {
 }
 
 func TestManyOrdersForOneDomainAtOnceGiveOneOrder(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	results := make(chan error, 16)
 	for range cap(results) {
@@ -58,6 +60,7 @@ func TestManyOrdersForOneDomainAtOnceGiveOneOrder(t *testing.T) {
 }
 
 func TestTheSiteOfAnOrderTakesItsNameOver(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	c := p.place("shop.example.com")
 	id := p.opened(t, c)
@@ -75,6 +78,7 @@ func TestTheSiteOfAnOrderTakesItsNameOver(t *testing.T) {
 }
 
 func TestAReopenedOrderTakesItsNameAgain(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	c := p.place("shop.example.com")
 	p.opened(t, c)
@@ -96,6 +100,7 @@ func TestAReopenedOrderTakesItsNameAgain(t *testing.T) {
 }
 
 func TestEveryUniqueFieldHasItsOwnRefusal(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(1, "Ana", "ana"))
 	p.refused(t, "slug", "tenant with this slug already exists.", tenant(2, "Other Ana", "ana"))
@@ -106,6 +111,7 @@ func TestEveryUniqueFieldHasItsOwnRefusal(t *testing.T) {
 }
 
 func TestAPlanWithoutASiteHoldsNoName(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for i := range 2 {
 		c := p.place("shop.example.com")

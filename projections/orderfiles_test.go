@@ -11,6 +11,7 @@ import (
 // A day counts its orders and each payment once, and what has gone back of a
 // payment as its history says: never more than it had.
 func TestADayCountsItsOrdersAndMoney(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	id := p.opened(t, placed)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAnOrderIsShownAsItWasAgreed(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	p.do(t, placed)
@@ -30,6 +31,7 @@ func TestAnOrderIsShownAsItWasAgreed(t *testing.T) {
 }
 
 func TestOnlyKeysOfTheSameOwnerShowAnOrder(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	p.do(t, placed)
@@ -53,6 +55,7 @@ func TestOnlyKeysOfTheSameOwnerShowAnOrder(t *testing.T) {
 }
 
 func TestCustomersDataIsForOperatorsOnly(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	p.do(t, placed)
@@ -75,6 +78,7 @@ func TestCustomersDataIsForOperatorsOnly(t *testing.T) {
 }
 
 func TestAnOrderFollowsItsPaymentAndItsProvisioning(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	id := p.opened(t, placed)
@@ -117,6 +121,7 @@ func TestAnOrderFollowsItsPaymentAndItsProvisioning(t *testing.T) {
 }
 
 func TestAWrongAmountHoldsTheOrder(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	id := p.opened(t, placed)
@@ -130,6 +135,7 @@ func TestAWrongAmountHoldsTheOrder(t *testing.T) {
 // A payment of another session may be lost in a dispute before the order is
 // paid. The money of the payment that the order runs on has not gone back.
 func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	c := p.place("")
 	id := c.ID
@@ -156,6 +162,7 @@ func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 // refund that comes back may bring another amount than it took. The row follows
 // the history in each case.
 func TestWhatWentBackOfAPaymentIsWhatItsHistorySays(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	placed := p.place("")
 	id := p.opened(t, placed)
@@ -180,6 +187,7 @@ func TestWhatWentBackOfAPaymentIsWhatItsHistorySays(t *testing.T) {
 }
 
 func TestOperatorsListOrdersByStatusNewestFirst(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	var ids []uuid.UUID
 	for range 5 {
@@ -199,6 +207,7 @@ func TestOperatorsListOrdersByStatusNewestFirst(t *testing.T) {
 }
 
 func TestAnOrderNumberIsDrawnAgainWhenItExists(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	one, other := p.place(""), p.place("")
 	other.Suffix = one.Suffix

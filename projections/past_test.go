@@ -99,6 +99,7 @@ func openPast(t testing.TB, url string, past *Past) (pool, readers *pgxpool.Pool
 }
 
 func TestTheTablesAsOfAMomentAreThoseThatWereThen(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	h := &history{panel: p, chance: seeded(t), spares: true}
 	type moment struct {
@@ -133,6 +134,7 @@ func TestTheTablesAsOfAMomentAreThoseThatWereThen(t *testing.T) {
 }
 
 func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	p := openPanelAt(t, url)
 	p.do(t, tenant(1, "Ana", "ana"))
@@ -174,6 +176,7 @@ func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
 }
 
 func TestAViewOfThePastKeepsTenantsApart(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	p := openPanelAt(t, url)
 	p.do(t, tenant(1, "Ana", "ana"))
@@ -201,6 +204,7 @@ func TestAViewOfThePastKeepsTenantsApart(t *testing.T) {
 }
 
 func TestAnErasedPersonIsNotSeenInThePast(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	p := openPanelAt(t, url)
 	gone, _ := p.secretive(t, 1, "zacarias")
@@ -233,6 +237,7 @@ func TestAnErasedPersonIsNotSeenInThePast(t *testing.T) {
 }
 
 func TestWhatAKilledProcessHasLeftIsDroppedAndNothingElse(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(1, "Ana", "ana"))
 	at := p.now(t)
@@ -259,6 +264,7 @@ func TestWhatAKilledProcessHasLeftIsDroppedAndNothingElse(t *testing.T) {
 }
 
 func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(1, "Ana", "ana"))
 	ctx, stop := context.WithCancel(t.Context())
@@ -294,6 +300,7 @@ func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
 }
 
 func TestOnlyAMomentThatIsOverCanBeLookedBackAt(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	_, err := OpenPast(t.Context(), p.owner, p.Store, View{At: p.now(t).Add(time.Hour)})
 	if domain.CodeOf(err) != domain.Invalid {

@@ -33,6 +33,22 @@ const register = `
 	alter table projections add column if not exists swapped bigint not null default 0; -- position at which the tables in use took their place
 	grant select on projections to ` + eventstore.AppRole
 
+// registered tells whether the register is complete.
+const registered = `
+	select coalesce(has_table_privilege('` + eventstore.AppRole + `', to_regclass('projections'), 'select'), false)
+		and exists (select from pg_attribute where attrelid = to_regclass('projections') and attname = 'swapped')`
+
+// prepareRegister changes nothing where the register is complete: a change of its definition
+// waits for all who read it, and makes each process of Postgres plan their statements anew.
+func prepareRegister(ctx context.Context, conn *pgx.Conn) error {
+	var complete bool
+	if err := conn.QueryRow(ctx, registered).Scan(&complete); err != nil || complete {
+		return err
+	}
+	_, err := conn.Exec(ctx, register)
+	return err
+}
+
 // Prepare makes the tables that are missing and builds anew those whose
 // definition has changed, all in one pass over the log. It runs as the owner
 // of the database, before the program serves anything; processes that start
@@ -46,7 +62,7 @@ func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 		if err := lock(ctx, conn, "hostpanel projections"); err != nil {
 			return err
 		}
-		if _, err := conn.Exec(ctx, register); err != nil {
+		if err := prepareRegister(ctx, conn); err != nil {
 			return fmt.Errorf("prepare the register of read tables: %w", err)
 		}
 		if err := dropAbandoned(ctx, conn); err != nil {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnEventIsInTheReadTableOnceItIsInTheLog(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	l.do(t, Put{"1", "Emma"}, Lend{"1"})
 	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, `(1,Emma,1,"2`) {
@@ -23,6 +24,7 @@ func TestAnEventIsInTheReadTableOnceItIsInTheLog(t *testing.T) {
 }
 
 func TestOneOfManyCallersGetsANameThatMayExistOnce(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	results := make(chan error, 20)
 	for i := range cap(results) {
@@ -50,6 +52,7 @@ func TestOneOfManyCallersGetsANameThatMayExistOnce(t *testing.T) {
 }
 
 func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
@@ -68,6 +71,7 @@ func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
 }
 
 func TestARebuildLosesNothingThatWritersAddMeanwhileAndNoReaderSeesAGap(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
@@ -104,6 +108,7 @@ func TestARebuildLosesNothingThatWritersAddMeanwhileAndNoReaderSeesAGap(t *testi
 }
 
 func TestAChangedDefinitionIsBuiltAnewAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	l.do(t, Put{"1", "Emma"}, Lend{"1"})
 	l.prepare(t, Set{shelf(strings.Replace(shelfSQL, "title text", "title varchar(99)", 1))})
@@ -119,6 +124,7 @@ func TestAChangedDefinitionIsBuiltAnewAtTheNextStart(t *testing.T) {
 }
 
 func TestAnUnchangedDefinitionIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	table := func() (oid uint32) {
 		if err := l.owner.QueryRow(t.Context(), `select 'books'::regclass::oid`).Scan(&oid); err != nil {
@@ -138,6 +144,7 @@ func TestAnUnchangedDefinitionIsLeftAlone(t *testing.T) {
 }
 
 func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	l.do(t, Put{"1", "Emma"}, Put{"2", "Persuasion"}, Lend{"1"}, Lend{"2"})
 	before := contents(t, l.owner, "books")
@@ -160,6 +167,7 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 }
 
 func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l := openLibrary(t, set)
 	l.do(t, Put{"1", "Emma"}, Lend{"1"})
@@ -188,6 +196,7 @@ func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
 }
 
 func TestStartsAtTheSameTimeTakeTurns(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l := openLibrary(t, set)
 	l.do(t, Put{"1", "Emma"})
@@ -203,6 +212,7 @@ func TestStartsAtTheSameTimeTakeTurns(t *testing.T) {
 }
 
 func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l := openLibrary(t, set)
 	l.do(t, Put{"1", "Emma"})
@@ -231,6 +241,7 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 // A reader that locks the tables of a rebuild in another order makes a deadlock.
 // Neither the rebuild nor the reader fails of it.
 func TestAReaderThatLocksTheTablesInAnotherOrderStopsNoRebuild(t *testing.T) {
+	t.Parallel()
 	set := Set{New("books", shelfSQL+`; create table loans (book text primary key)`,
 		On(func(at eventstore.RecordedEvent, e bookPut) Change {
 			return insert("books", Row{{"id", at.Stream.ID}, {"title", e.Title}, {"since", now}})
@@ -269,6 +280,7 @@ func (e bookBilled) WithNumber(n int64) domain.Event { e.Number = n; return e }
 // A writer that waits for its turn holds no read table. Otherwise a rebuild, whose
 // turn it is, would wait for the writer.
 func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
+	t.Parallel()
 	url := eventstoretest.URL(t)
 	l := library{eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue([]domain.EventType{domain.Register[bookBilled]()}), eventstoretest.Keys(t), eventstoretest.Caused()), eventstoretest.Owner(t, url)}
 	eventstore.Serve(l.Store, "book", domain.Decider[book, domain.Command, domain.Event]{

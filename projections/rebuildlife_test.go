@@ -16,6 +16,7 @@ import (
 )
 
 func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
@@ -46,6 +47,7 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 // A rebuild that is interrupted within a statement loses its connection. Its locks are free
 // when it returns all the same.
 func TestTheLocksOfAnInterruptedRebuildAreFree(t *testing.T) {
+	t.Parallel()
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	for range 20 {
 		ctx, stop := context.WithCancel(t.Context())
@@ -71,6 +73,7 @@ func TestTheLocksOfAnInterruptedRebuildAreFree(t *testing.T) {
 }
 
 func TestWhatAnotherDefinitionHasLeftIsNotGoneOnWith(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l := openLibrary(t, set)
 	l.fill(t)
@@ -91,6 +94,7 @@ func loans() *Projection {
 }
 
 func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
+	t.Parallel()
 	books, lent := shelf(shelfSQL), loans()
 	l, chance := openLibrary(t, Set{books, lent}), seeded(t)
 	l.fill(t)
@@ -125,6 +129,7 @@ func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
 }
 
 func TestARebuildKeepsToItsRate(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
@@ -137,6 +142,7 @@ func TestARebuildKeepsToItsRate(t *testing.T) {
 // A check finds each row that the log does not say, while writers go on, and leaves
 // the tables alone. A rebuild with a check puts them right.
 func TestACheckNamesEachRowThatDiffers(t *testing.T) {
+	t.Parallel()
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)

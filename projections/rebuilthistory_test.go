@@ -18,6 +18,7 @@ import (
 )
 
 func TestARebuiltTableIsTheLiveOne(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for user := int64(901); user <= 902; user++ {
 		c := open(user, fmt.Sprintf("operator%d@example.com", user))
@@ -73,6 +74,7 @@ func (h *history) ordersAgree(t *testing.T) {
 }
 
 func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	seed := seeded(t)
 	ctx, stop := context.WithCancel(t.Context())

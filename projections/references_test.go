@@ -27,6 +27,7 @@ const aPanelFull = `
 // What is looked for by what it refers to or by what it is called is found by
 // an index, however full the panel is, in the name of whomever.
 func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for _, sql := range []string{aPanelFull, `vacuum analyze resources`} {
 		if _, err := p.owner.Exec(t.Context(), sql); err != nil {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 42}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(42, 5, "example.com", ""))
@@ -60,6 +61,7 @@ func (p *panel) agrees(t *testing.T, ref hosting.Ref) {
 }
 
 func TestAnAnswerToAnEarlierRequestLeavesTheLaterOneOpen(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 42}
 	p.do(t, site(42, 5, "example.com", ""))
@@ -73,6 +75,7 @@ func TestAnAnswerToAnEarlierRequestLeavesTheLaterOneOpen(t *testing.T) {
 }
 
 func TestResourcesOfOtherTenantsAreInvisible(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, site(1, 5, "five.example.com", ""))
 	p.do(t, site(2, 6, "six.example.com", ""))
@@ -102,6 +105,7 @@ func TestResourcesOfOtherTenantsAreInvisible(t *testing.T) {
 }
 
 func TestAResourceThatLeavesIsNoMore(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 1}
 	made := uuid.New()

@@ -232,7 +232,10 @@ func textual(v any) any {
 	}
 	quoted := make([]string, r.Len())
 	for i := range quoted {
-		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Index(i).String()) + `"`
+		quoted[i] = `"` + elements.Replace(r.Index(i).String()) + `"`
 	}
 	return "{" + strings.Join(quoted, ",") + "}"
 }
+
+// elements escapes an element of an array for its text.
+var elements = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

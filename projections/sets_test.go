@@ -48,6 +48,7 @@ var manyBooks = New("many_books", shelfSQL+`;
 // Statements that were joined leave what they leave one by one, and never pass where
 // one of them would have been refused.
 func TestJoinedStatementsDoWhatTheyDoOneByOne(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test

@@ -30,6 +30,7 @@ var rewrite = flag.Bool("update", false, "write statements.txt anew")
 // The statements that the examples of all events make are kept in statements.txt. The
 // fingerprint of a projection covers its lines, so a changed one builds its tables anew.
 func TestTheStatementsOfAllExamplesAreWrittenDown(t *testing.T) {
+	t.Parallel()
 	lines := map[string]bool{}
 	note := func(r eventstore.RecordedEvent) {
 		for _, p := range All {

@@ -33,6 +33,7 @@ func form(id int64, name string, w storefront.Widget) storefront.MakeWidget {
 }
 
 func TestAPlanShowsTheFieldsOfItsOwnSort(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "2.995"), offer(2, "vps", "Small VPS", "10"), offer(3, "saas", "Agency", "50"))
 	for id, want := range map[int64]string{
@@ -53,6 +54,7 @@ func TestAPlanShowsTheFieldsOfItsOwnSort(t *testing.T) {
 }
 
 func TestPlansAreOfferedByPositionThenPrice(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Dear", "9"), offer(2, "hosting", "Cheap", "1"), offer(3, "vps", "First", "5"), offer(4, "saas", "Hidden", "1"))
 	p.do(t, change(1, "position", "0"), change(3, "position", "-1"), change(4, "is_active", "false"))
@@ -83,6 +85,7 @@ func planNames(t *testing.T, s Scope, sort string) string {
 }
 
 func TestAPlanThatIsNotActiveCannotBeOrdered(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "9"))
 	p.do(t, change(1, "is_active", "false"))
@@ -95,6 +98,7 @@ func TestAPlanThatIsNotActiveCannotBeOrdered(t *testing.T) {
 }
 
 func TestASlugBelongsToOnePlan(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "9"), offer(2, "hosting", "Other", "9"))
 	p.refused(t, "slug", "plan with this slug already exists.", offer(3, "hosting", "Basic", "9"))
@@ -104,6 +108,7 @@ func TestASlugBelongsToOnePlan(t *testing.T) {
 }
 
 func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "2.99"), offer(2, "hosting", "Other", "2.99"), p.place(""))
 	err := p.try(t, storefront.WithdrawPlan{Plan: 1, At: noon})
@@ -120,6 +125,7 @@ func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
 // Whatever comes first: what was ordered stays, and what is gone takes nothing
 // from its orders.
 func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		p := openPanel(t)
 		p.do(t, offer(1, "hosting", "Basic", "2.99"))
@@ -145,6 +151,7 @@ func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 }
 
 func TestAWidgetShowsItsActivePlansOfTheSortsItWants(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "A", "1"), offer(2, "vps", "B", "2"), offer(3, "saas", "C", "3"), offer(4, "hosting", "D", "4"), offer(5, "hosting", "E", "5"))
 	p.do(t, change(4, "is_active", "false"))
@@ -165,6 +172,7 @@ func TestAWidgetShowsItsActivePlansOfTheSortsItWants(t *testing.T) {
 }
 
 func TestAWidgetIsShownAsItsWebsiteNeedsIt(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "A", "1"), form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{Plans: []int64{1}, ShowHosting: true, CTAText: "Buy"}))
 	w, err := p.For(Caller{}).Widget(t.Context(), "aaaaaaaaaaaaaaaa")
@@ -180,6 +188,7 @@ func TestAWidgetIsShownAsItsWebsiteNeedsIt(t *testing.T) {
 }
 
 func TestAWidgetThatIsNotActiveIsNotThere(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{}))
 	p.do(t, storefront.ChangeWidget{Widget: 1, Spec: map[string]json.RawMessage{"is_active": json.RawMessage("false")}, At: noon})
@@ -202,6 +211,7 @@ func issue(id string) storefront.IssueKey {
 }
 
 func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, issue("ab12CD34"))
 	expires := noon.Add(time.Hour)
@@ -225,6 +235,7 @@ func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
 }
 
 func TestAPIKeysAreForOperatorsOnly(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, issue("ab12CD34"))
 	for _, c := range []Caller{{}, {KeyOwner: 7}, {User: 7, Tenant: 1}} {
@@ -239,6 +250,7 @@ func TestAPIKeysAreForOperatorsOnly(t *testing.T) {
 }
 
 func TestTheUseOfAKeyIsNotedByTheHourAndSurvivesARebuild(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, issue("ab12CD34"))
 	for _, at := range []time.Time{noon.Add(time.Minute), noon.Add(2 * time.Hour), noon.Add(time.Hour)} {

@@ -16,6 +16,7 @@ func root(id int64, email string) account.Open {
 }
 
 func TestTheLastActiveSuperuserStays(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	const stays = "The last active superuser cannot be removed."
 	p.do(t, open(9, "nobody@example.com"), account.Deactivate{User: 9, At: noon}) // before there is any
@@ -46,6 +47,7 @@ func TestTheLastActiveSuperuserStays(t *testing.T) {
 // Two superusers take the right from each other at the same moment, again and
 // again: each time one of them keeps it.
 func TestOfTwoWhoDemoteEachOtherOneStays(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, root(1, "a@example.com"), root(2, "b@example.com"))
 	for round := range 50 {

@@ -17,6 +17,7 @@ func open(id int64, email string) account.Open {
 }
 
 func TestAnAddressHasOneAccountInWhateverCase(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	p.refused(t, "email", "user with this email already exists.", open(2, "Ana@Example.com"))
@@ -30,6 +31,7 @@ func TestAnAddressHasOneAccountInWhateverCase(t *testing.T) {
 }
 
 func TestManyOrdersOfOneNewCustomerOpenOneAccount(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	results := make(chan error, 12)
 	for i := range cap(results) {
@@ -49,6 +51,7 @@ func TestManyOrdersOfOneNewCustomerOpenOneAccount(t *testing.T) {
 }
 
 func TestAMemberActsForTheirTenant(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"), tenant(5, "Ana SL", "ana"), tenant(6, "Six", "six"))
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon}, account.ChangePassword{User: 1, At: noon})
@@ -73,6 +76,7 @@ func TestAMemberActsForTheirTenant(t *testing.T) {
 }
 
 func TestAccountsAreSeenByThemselvesAndByOperators(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Member, At: noon})
@@ -92,6 +96,7 @@ func TestAccountsAreSeenByThemselvesAndByOperators(t *testing.T) {
 }
 
 func TestSuperusersAreThoseWhoMayStillSignIn(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	for i, email := range []string{"a@example.com", "b@example.com", "c@example.com"} {
 		c := open(int64(i+1), email)
@@ -106,6 +111,7 @@ func TestSuperusersAreThoseWhoMayStillSignIn(t *testing.T) {
 }
 
 func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	id := uuid.New()
 	issue := billing.Issue{
@@ -140,6 +146,7 @@ func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 }
 
 func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	raise := func(user int64) uuid.UUID {
 		id := uuid.New()
@@ -185,6 +192,7 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 // One event marks all that a user was told until then as read, and no other
 // user's. What comes later is unread; what was read keeps its time.
 func TestAUserReadsAllAtOnce(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	tell := func(user int64) uuid.UUID {
 		id := uuid.New()
@@ -229,6 +237,7 @@ func TestAUserReadsAllAtOnce(t *testing.T) {
 }
 
 func TestPreferencesAreTheDefaultsUntilTheyAreSet(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	s := p.For(Caller{User: 1})
 	if prefs, version, err := s.Preferences(t.Context(), 1); err != nil || version != 0 || prefs != notice.DefaultPreferences() {

@@ -52,6 +52,7 @@ func (h *history) hook() domain.Command {
 }
 
 func TestATenantReadsItsOwnEndpointsOnly(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, endpoint(1, 5), endpoint(2, 5), endpoint(3, 6))
 	off := false
@@ -93,6 +94,7 @@ func TestATenantReadsItsOwnEndpointsOnly(t *testing.T) {
 }
 
 func TestADeliveryIsSeenAsFarAsItIs(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	id := uuid.New()
 	seen := func(want string) {
@@ -135,6 +137,7 @@ func TestADeliveryIsSeenAsFarAsItIs(t *testing.T) {
 }
 
 func TestNoTenantHasMoreEndpointsThanItMayHoweverManyAskAtOnce(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	var all sync.WaitGroup
 	made, refused := make(chan int64, 25), make(chan error, 25)
@@ -164,6 +167,7 @@ func TestNoTenantHasMoreEndpointsThanItMayHoweverManyAskAtOnce(t *testing.T) {
 }
 
 func TestThereIsOneTestMessageAtATime(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	first, second := uuid.New(), uuid.New()
 	p.do(t, endpoint(5, 5), delivery(first, 5, webhook.TestEvent))
@@ -175,6 +179,7 @@ func TestThereIsOneTestMessageAtATime(t *testing.T) {
 // What the log keeps of an address is of no use to who reads the table of the
 // log, and to no reader once the endpoint is removed and its key destroyed.
 func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, endpoint(5, 5))
 	other := "https://elsewhere.example.com/?token=s4"
@@ -209,6 +214,7 @@ func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
 }
 
 func TestDeliveriesAreShownForThirtyDays(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	over, recent, pending := uuid.New(), uuid.New(), uuid.New()
 	for _, id := range []uuid.UUID{over, recent, pending} {

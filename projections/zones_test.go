@@ -68,6 +68,7 @@ func today(t *testing.T, write func()) time.Time {
 }
 
 func TestEveryWriteInAZoneRaisesItsSerial(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."))
 	raises := func(what string, command domain.Command, raised bool) {
@@ -96,6 +97,7 @@ func TestEveryWriteInAZoneRaisesItsSerial(t *testing.T) {
 
 // The database counts serials like the domain, whatever the last one was.
 func TestTheSerialIsTheOneThatTheDomainCounts(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "www", "192.0.2.1"))
 	seed := rand.Uint64()
@@ -118,6 +120,7 @@ func TestTheSerialIsTheOneThatTheDomainCounts(t *testing.T) {
 }
 
 func TestACNAMEKeepsOthersOut(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "www", "192.0.2.1"), record(2, "CNAME", "shop", "www"))
 	p.refused(t, field.NonField, cnameAlone, record(3, "CNAME", "www", "shop"))
@@ -134,6 +137,7 @@ func TestACNAMEKeepsOthersOut(t *testing.T) {
 
 // Of requests at the same time either the CNAME comes through or the others.
 func TestACNAMEStandsAloneHoweverFastOthersAre(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."))
 	for round := range int64(10) {
@@ -163,6 +167,7 @@ func TestACNAMEStandsAloneHoweverFastOthersAre(t *testing.T) {
 }
 
 func TestAZoneIsPublishedWithWhatIsSwitchedOn(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	off := record(2, "A", "old", "192.0.2.9")
 	off.Spec["is_active"] = []byte("false")
@@ -181,6 +186,7 @@ func TestAZoneIsPublishedWithWhatIsSwitchedOn(t *testing.T) {
 
 // A zone may be as large as it may be, and no larger.
 func TestAZoneHasFiveThousandRecords(t *testing.T) {
+	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "h1", "192.0.2.1"))
 	p.fill(t, dns.MaxRecords-1)

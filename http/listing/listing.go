@@ -82,14 +82,12 @@ func (a Spec) mark(w route.Window) projections.Mark {
 
 // Document names the parameters in the API document.
 func (a Spec) Document(r route.Route) route.Route {
-	for _, f := range a.filters() {
-		r = r.Taking(f)
-	}
+	taken := a.filters()
 	if a.Search != "" {
-		r = r.Taking(field.Text("search", new(string)).Doc("Terms that have to be found in " + a.Search + "."))
+		taken = append(taken, field.Text("search", new(string)).Doc("Terms that have to be found in "+a.Search+"."))
 	}
 	names := append([]string{"id", "created_at", "updated_at"}, a.Ordering...)
-	return r.Taking(field.Text("ordering", new(string)).Doc("What to order by, with - in front for descending: " + strings.Join(names, ", ") + "."))
+	return r.Taking(append(taken, field.Text("ordering", new(string)).Doc("What to order by, with - in front for descending: "+strings.Join(names, ", ")+"."))...)
 }
 
 // filters are those of the list and those that all lists have, each with a

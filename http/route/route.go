@@ -347,9 +347,12 @@ func (r Route) Failing(status int, when string) Route {
 	return r
 }
 
-// Taking documents a query parameter.
-func (r Route) Taking(f field.Field) Route {
-	r.Params = append(append([]Param{}, r.Params...), Param{Field: f, When: f.About})
+// Taking documents query parameters.
+func (r Route) Taking(parameters ...field.Field) Route {
+	r.Params = append(make([]Param, 0, len(r.Params)+len(parameters)), r.Params...)
+	for _, f := range parameters {
+		r.Params = append(r.Params, Param{Field: f, When: f.About})
+	}
 	return r
 }
 

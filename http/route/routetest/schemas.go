@@ -115,7 +115,10 @@ func (s *schemas) compile(fragment string) (*jsonschema.Schema, error) {
 func pointer(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
-		b.WriteString("/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name)))
+		b.WriteString("/" + url.PathEscape(tokens.Replace(name)))
 	}
 	return b.String()
 }
+
+// tokens escapes the name of a member for a JSON pointer.
+var tokens = strings.NewReplacer("~", "~0", "/", "~1")
