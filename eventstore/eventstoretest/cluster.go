@@ -37,8 +37,7 @@ func Database(t testing.TB, key string, prepare func(ctx context.Context, url st
 	if err != nil {
 		t.Fatalf("prepare the template %q: %v", key, err)
 	}
-	_, unused := measuring.Load(t)
-	d, err := s.take(template, unused)
+	d, err := s.take(t, template)
 	if err != nil {
 		t.Fatal(err)
 	}
