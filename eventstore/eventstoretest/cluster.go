@@ -37,7 +37,8 @@ func Database(t testing.TB, key string, prepare func(ctx context.Context, url st
 	if err != nil {
 		t.Fatalf("prepare the template %q: %v", key, err)
 	}
-	d, err := s.take(t, template)
+	_, unused := measuring.Load(t)
+	d, err := s.take(template, unused)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type database struct {
 	keeper   *pgx.Conn // empties it
 
 	mu       sync.Mutex
-	test     testing.TB // that uses it; nil: none does
+	ending   bool // the test is at its end
 	sessions []*session
 }
 
@@ -97,8 +97,7 @@ func (s *server) clone(name, template string) error {
 }
 
 // take takes a database that a test before has left, or a new one.
-func (s *server) take(test testing.TB, t *template) (*database, error) {
-	_, unused := measuring.Load(test)
+func (s *server) take(t *template, unused bool) (*database, error) {
 	s.mu.Lock()
 	var d *database
 	if last := len(t.free) - 1; last >= 0 && !unused {
@@ -112,7 +111,6 @@ func (s *server) take(test testing.TB, t *template) (*database, error) {
 		}
 	}
 	d.lendings++
-	d.lentTo(test)
 	lent.Store(s.url(d.name), d)
 	return d, nil
 }
@@ -123,7 +121,7 @@ func (s *server) release(d *database, failed bool) error {
 	lent.Delete(s.url(d.name))
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	d.lentTo(nil) // who goes later leaves nothing
+	d.ends(false) // who goes later leaves nothing
 	if !failed && d.lendings < mostLendings && s.empty(ctx, d) == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -144,7 +142,7 @@ func (d *database) take(began string) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := slices.IndexFunc(d.sessions, func(s *session) bool { return s.began == began })
-	if at < 0 || d.test == nil {
+	if at < 0 || d.ending {
 		return nil
 	}
 	s := d.sessions[at]
@@ -152,26 +150,22 @@ func (d *database) take(began string) *session {
 	return s
 }
 
-// lentTo tells whose database it is.
-func (d *database) lentTo(test testing.TB) {
+// ends makes the sessions of clients that go from now on those of the next test, or not.
+// Before the end of a test they end with their clients, as they do elsewhere.
+func (d *database) ends(ending bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.test = test
+	d.ending = ending
 }
 
-// ending tells whether the test is at its end: clients that go now leave their sessions to
-// the next one. Before, sessions end with their clients, as they do elsewhere.
-func (d *database) ending() bool {
+// leave tells whether a session was left to the next test.
+func (d *database) leave(s *session) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.test != nil && d.test.Context().Err() != nil
-}
-
-// leave leaves a session to the next test.
-func (d *database) leave(s *session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sessions = append(d.sessions, s)
+	if d.ending {
+		d.sessions = append(d.sessions, s)
+	}
+	return d.ending
 }
 
 // empty makes the content of a database that of its template.
@@ -296,5 +290,10 @@ func handedOn(t testing.TB, address string, connect func(eventstore.Change) (*pg
 // closes closes a pool after the test, and leaves its sessions to the next one.
 func closes(t testing.TB, address string, pool *pgxpool.Pool) {
 	t.Helper()
-	t.Cleanup(pool.Close)
+	t.Cleanup(func() {
+		if d, ours := lent.Load(address); ours {
+			d.(*database).ends(true)
+		}
+		pool.Close()
+	})
 }

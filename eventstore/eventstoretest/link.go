@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ type link struct {
 	session  *session
 	deadline time.Time
 	left     bool // the client has said that it goes
-	torn     bool // what the client has sent did not arrive whole
 	closed   bool
 	begun    chan struct{} // closed once there is a session, or never will be one
 
@@ -50,11 +48,6 @@ func (l *link) Write(sent []byte) (int, error) {
 		return len(sent), nil
 	}
 	_, err := s.Write(s.preparesLess(sent))
-	if err != nil { // it has a part of a message
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.torn = true
-	}
 	return len(sent), err
 }
 
@@ -104,9 +97,6 @@ func (l *link) Read(into []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	if l.ends() { // the client waits until Postgres has gone
-		if l.database.ending() {
-			return 0, io.EOF
-		}
 		if _, err := s.Write(goodbye); err != nil {
 			return 0, err
 		}
@@ -121,7 +111,7 @@ func (l *link) Read(into []byte) (int, error) {
 // Close leaves the session to later clients, if this one has taken its leave.
 func (l *link) Close() error {
 	l.mu.Lock()
-	s, left, closed := l.session, l.left && !l.torn, l.closed
+	s, left, closed := l.session, l.left, l.closed
 	if l.session, l.closed = nil, true; s == nil && !closed {
 		close(l.begun)
 	}
@@ -134,8 +124,7 @@ func (l *link) Close() error {
 	}
 	l.reading.Lock() // what still read on behalf of the client has ended
 	defer l.reading.Unlock()
-	if s.greeting.over && l.database.ending() {
-		l.database.leave(s)
+	if s.greeting.over && l.database.leave(s) {
 		return nil
 	}
 	_ = s.SetDeadline(time.Time{})
@@ -143,13 +132,12 @@ func (l *link) Close() error {
 	return s.Close()
 }
 
-// ends tells that a client reads on although it has taken its leave. It is told so
-// until it hears the end, or, before the end of its test, once.
+// ends tells once that a client reads on although it has taken its leave.
 func (l *link) ends() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left := l.left
-	l.left = l.left && l.database.ending()
+	l.left = false
 	return left
 }
 

@@ -94,41 +94,35 @@ func (s *session) settle() error {
 		return err
 	}
 	client := pgproto3.NewFrontend(s.Conn, s.Conn)
-	client.SendSync(&pgproto3.Sync{})
 	client.SendQuery(&pgproto3.Query{String: settles})
-	client.SendQuery(&pgproto3.Query{String: `select '' as all_answered`}) // also what the client before did not wait for
 	if err := client.Flush(); err != nil {
 		return err
 	}
 	s.prepared = map[string]bool{}
-	settled, last := false, errors.New("not settled")
-	for column := ""; ; {
+	var refused error
+	for names, settled := false, false; ; {
 		answer, err := client.Receive()
 		if err != nil {
 			return err
 		}
 		switch m := answer.(type) {
 		case *pgproto3.RowDescription:
-			column = string(m.Fields[0].Name)
+			names = string(m.Fields[0].Name) == "settled"
 		case *pgproto3.DataRow:
-			if column != "settled" {
+			if !names {
 				continue
 			}
 			settled = true
 			if name := string(m.Values[0]); strings.HasPrefix(name, "stmtcache_") {
 				s.prepared[name] = true
 			} else if name != "" {
-				return fmt.Errorf("a statement is left whose name is not made of its text: %s", name)
+				refused = fmt.Errorf("a statement is left whose name is not made of its text: %s", name)
 			}
 		case *pgproto3.ErrorResponse:
-			last = fmt.Errorf("settle a session: %s", m.Message)
-		case *pgproto3.ReadyForQuery:
-			switch {
-			case column != "all_answered":
-			case settled:
-				return s.SetDeadline(time.Time{})
-			default:
-				return last
+			refused = fmt.Errorf("settle a session: %s", m.Message)
+		case *pgproto3.ReadyForQuery: // an earlier one answers what the client did not wait for
+			if settled || refused != nil {
+				return errors.Join(refused, s.SetDeadline(time.Time{}))
 			}
 		}
 	}
