@@ -191,3 +191,35 @@ func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 		t.Fatal(status, left, err)
 	}
 }
+
+// A change of the register would wait for all who read it, and have their statements planned anew.
+func TestAStartLeavesACompleteRegisterAsItIs(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	definition := func() (at string) {
+		if err := p.owner.QueryRow(t.Context(), `
+			select concat_ws(' ', c.xmin, c.relacl, (select max(a.xmin::text::bigint) from pg_attribute a where a.attrelid = c.oid))
+			from pg_class c where c.oid = 'projections'::regclass`).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	prepare := func() {
+		if err := Prepare(t.Context(), p.owner, p.Store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := definition()
+	prepare()
+	if after := definition(); after != before {
+		t.Errorf("the register was %s, and is %s", before, after)
+	}
+	if _, err := p.owner.Exec(t.Context(), `revoke select on projections from `+eventstore.AppRole); err != nil {
+		t.Fatal(err)
+	}
+	prepare()
+	var reads bool
+	if err := p.owner.QueryRow(t.Context(), `select has_table_privilege($1, 'projections', 'select')`, eventstore.AppRole).Scan(&reads); err != nil || !reads {
+		t.Errorf("the program reads the register: %v, %v", reads, err)
+	}
+}

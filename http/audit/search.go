@@ -16,12 +16,11 @@ import (
 const eventsPath = prefix + "events/"
 
 func (s *log) searchRoutes() []route.Route {
-	search := route.Get(eventsPath, "Search for events, the newest first", s.search).As("audit_events").Caching("no-store").
-		Failing(http.StatusBadRequest, "A filter cannot be read.").
-		Saying("Events are found up to until_position; a reader follows the log within a second. Administrators of a tenant find events of their tenant.").
-		Taking(filtersOf(new(audit.Filter))...)
 	return []route.Route{
-		search,
+		route.Get(eventsPath, "Search for events, the newest first", s.search).As("audit_events").Caching("no-store").
+			Failing(http.StatusBadRequest, "A filter cannot be read.").
+			Saying("Events are found up to until_position; a reader follows the log within a second. Administrators of a tenant find events of their tenant.").
+			Taking(filtersOf(new(audit.Filter))...),
 		route.Get(eventsPath+"{position:int}/why/", "What led to an event, and what came of it", s.why).As("audit_event_why").Caching("no-store").
 			Failing(http.StatusNotFound, "There is no such event, or it is foreign.").
 			Saying("The chain goes back to a request, a webhook, a deadline or a command. Of foreign events in it only the time is told. Calls to systems outside are shown to superusers."),
