@@ -85,17 +85,17 @@ func TestTheOperatorsPagesAreAccessible(t *testing.T) {
 		"run": "runs/" + s.known["parked"] + "/", "inbox": "inbox/", "inbox-none": "inbox/?search=none", "inbox-entry": "inbox/1/", "reconciliation": "reconciliation/",
 	}
 	pages["incident"] = strings.TrimPrefix(notice.IncidentPage(changedAtEngine.ID()), "/storefront/")
-	for _, scheme := range []string{"light", "dark"} {
-		p.Prefers("prefers-color-scheme", scheme)
-		for name, width := range map[string]int64{"-320": 320, "": 1440} {
-			p.Size(width, 900)
-			for title, path := range pages {
-				p.Go(s.public + "/storefront/" + path)
-				p.Until(`document.readyState === "complete"`)
-				if at := p.Text("scrollY"); at != "0" {
-					t.Errorf("%s%s begins at %s, below its header", title, name, at)
-				}
-				p.Text(`document.querySelectorAll("details").forEach((d) => d.open = true)`)
+	for name, width := range map[string]int64{"-320": 320, "": 1440} {
+		p.Size(width, 900)
+		for title, path := range pages {
+			p.Go(s.public + "/storefront/" + path)
+			p.Until(`document.readyState === "complete"`)
+			if at := p.Text("scrollY"); at != "0" {
+				t.Errorf("%s%s begins at %s, below its header", title, name, at)
+			}
+			p.Text(`document.querySelectorAll("details").forEach((d) => d.open = true)`)
+			for _, scheme := range []string{"light", "dark"} {
+				p.Prefers("prefers-color-scheme", scheme)
 				p.Accessible(title + name + " " + scheme)
 				if p.Text("document.documentElement.scrollWidth > innerWidth") == "true" {
 					t.Errorf("%s%s is wider than the screen", title, name)
