@@ -71,7 +71,7 @@ func (s *Server) auth() auth.Deps {
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
-		Snapshots: s.Tables, Exports: []export.Part{billing.Export(s.billing())}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
+		Snapshots: s.Tables, Exports: []export.Part{billing.Export(s.billing())}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *Server) billing() billing.Deps {
 	return billing.Deps{
 		Renderer: s.renderer(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
-		Setups: s.Payments, Currency: s.Settings.Currency,
+		Setups: s.Payments, Changes: s.Changes, Currency: s.Settings.Currency,
 	}
 }
 

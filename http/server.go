@@ -29,6 +29,7 @@ import (
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/storefront"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
@@ -69,7 +70,7 @@ type Server struct {
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them
 	Sessions         Sessions
-	Changes          storefront.Changes
+	Changes          waiting.Log
 	Feed             route.LiveFeed
 	Health           Health
 	AsOf             time.Time        // the moment that a view of the past shows; zero: this is the present

@@ -16,6 +16,7 @@ import (
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
@@ -26,6 +27,7 @@ type Deps struct {
 	Orders        Orders
 	Subscriptions Subscriptions
 	Setups        Setups
+	Changes       waiting.Log
 	Currency      string // in which members usually pay
 	Documents     Documents
 	Machines      Machines

@@ -15,6 +15,7 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
@@ -125,10 +126,7 @@ func (s methods) addByForm(ctx context.Context, c route.Call, sent url.Values) (
 	return web.SeeOther(page.URL), nil
 }
 
-const (
-	setupWait = 3 * time.Second        // for what the provider tells
-	setupLook = 100 * time.Millisecond // between two looks
-)
+const setupWait = 3 * time.Second // for what the provider tells
 
 // cameBack is what a person reads who comes back from the provider's page, as the name of a
 // text; "": no visitor does. The visit proves nothing: the provider is asked.
@@ -144,15 +142,11 @@ func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
 	if err == nil && m.Status == billing.SetupOpen {
 		err = s.Setups.Hint(ctx, id, "return")
 	}
-	ctx, cancel := context.WithTimeout(ctx, setupWait)
-	defer cancel()
-	for err == nil && m.Status == billing.SetupOpen {
-		select {
-		case <-ctx.Done():
-			return "method_setup_open", nil
-		case <-time.After(setupLook):
-		}
-		m, err = s.System().MethodSetup(ctx, id)
+	if err == nil && m.Status == billing.SetupOpen {
+		err = waiting.For(ctx, s.Changes, setupWait, func(ctx context.Context) (bool, error) {
+			m, err = s.System().MethodSetup(ctx, id)
+			return m.Status != billing.SetupOpen, err
+		})
 	}
 	return "method_setup_" + string(m.Status), err
 }

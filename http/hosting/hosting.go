@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/http/export"
 	"hostpanel/http/record"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
@@ -29,6 +30,7 @@ type Deps struct {
 	Exports          []export.Part  // what other areas add to it
 	NameServers      []string       // of zones that name none, with final dots
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
+	Changes          waiting.Log    // by which an answer waits
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
 }
 

@@ -14,6 +14,7 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/projections"
 )
 
@@ -140,28 +141,13 @@ func (s *handlers) jobOf(ctx context.Context, c route.Call, location string) (pr
 	return s.Scope(c).Operation(ctx, id)
 }
 
-const (
-	jobWait = 25 * time.Second       // for an operation, at most
-	jobLook = 100 * time.Millisecond // between two looks
-)
+const jobWait = 25 * time.Second // for an operation, at most
 
 // awaitJob waits until an operation has ended, or jobWait has passed.
-func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (projections.Operation, error) {
-	enough := time.NewTimer(jobWait)
-	defer enough.Stop()
-	look := time.NewTicker(jobLook)
-	defer look.Stop()
-	for {
-		o, err := s.System().Operation(ctx, id)
-		if err != nil || o.IsOver() {
-			return o, err
-		}
-		select {
-		case <-ctx.Done():
-			return o, ctx.Err()
-		case <-enough.C:
-			return o, nil
-		case <-look.C:
-		}
-	}
+func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (o projections.Operation, err error) {
+	err = waiting.For(ctx, s.Changes, jobWait, func(ctx context.Context) (over bool, err error) {
+		o, err = s.System().Operation(ctx, id)
+		return o.IsOver(), err
+	})
+	return o, err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 )
 
 // awaitEngine waits for the engine to acknowledge a request, so that most answers
@@ -22,22 +22,12 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 		c.Set("Preference-Applied", "respond-async")
 		return nil
 	}
-	const soon, late = 5 * time.Millisecond, 100 * time.Millisecond // between two looks
-	enough := clock.Now().Add(k.EngineWait)
-	for pause := soon; ; pause = min(2*pause, late) {
-		left := clock.Until(enough)
-		if left <= 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(pause, left)):
-		}
-		if answered, err := k.System().Acknowledged(ctx, ref, version); answered || err != nil {
-			return err
-		}
+	if k.EngineWait == 0 {
+		return nil
 	}
+	return waiting.For(ctx, k.Changes, k.EngineWait, func(ctx context.Context) (bool, error) {
+		return k.System().Acknowledged(ctx, ref, version)
+	})
 }
 
 // prefersAsync tells whether the caller wants an answer at once.

@@ -14,14 +14,12 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
-const (
-	returnWait = 3 * time.Second        // for the provider's truth to arrive
-	returnLook = 100 * time.Millisecond // between two looks
-)
+const returnWait = 3 * time.Second // for the provider's truth to arrive
 
 // comeBack receives a customer from the payment provider. The visit proves
 // nothing, pays nothing and cancels nothing: it only makes the panel ask the
@@ -54,30 +52,15 @@ func isUnsettled(s order.Status) bool {
 // askAndWait has the order looked at and waits until something has changed, or
 // the customer has waited long enough.
 func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (projections.Order, error) {
-	changed := s.Changes.Changed()
 	if err := s.Payments.Hint(ctx, o.ID, "return"); err != nil {
 		return o, err
 	}
-	enough := time.NewTimer(returnWait)
-	defer enough.Stop()
-	look := time.NewTicker(returnLook)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return o, ctx.Err()
-		case <-enough.C:
-			return o, nil
-		case <-changed:
-			changed = nil // until the next look: a busy log must not keep us reading
-		case <-look.C:
-			changed = s.Changes.Changed()
-		}
-		now, err := s.System().Order(ctx, o.ID)
-		if err != nil || now.Version != o.Version {
-			return now, err
-		}
-	}
+	now := o
+	err := waiting.For(ctx, s.Changes, returnWait, func(ctx context.Context) (_ bool, err error) {
+		now, err = s.System().Order(ctx, o.ID)
+		return now.Version != o.Version, err
+	})
+	return now, err
 }
 
 // shopPage is where the order, or else its widget, wants the customer to go. It is nil

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 )
 
@@ -23,7 +24,7 @@ type Deps struct {
 	Hosted    HostedCheckout // nil: no such provider is in use
 	Runs      Runs
 	Feed      route.LiveFeed
-	Changes   Changes
+	Changes   waiting.Log
 	Offers    order.Offers
 	Tax       tax.Policy
 	PublicURL func() string
@@ -83,9 +84,6 @@ type Runs interface {
 	// Stream is where it is written down.
 	Stream(order uuid.UUID) domain.Stream
 }
-
-// Changes tells when the log grows: the channel closes at the next event.
-type Changes interface{ Changed() <-chan struct{} }
 
 // Routes are the endpoints of the storefront, of payment providers' webhooks,
 // and of the pages of the checkout.
