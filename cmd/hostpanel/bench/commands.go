@@ -69,7 +69,7 @@ func (r *run) idle(ctx context.Context, p *panel, plain string, work func(contex
 	r.report(Result{Section: "commands", Name: "one INSERT, idle, p50", Value: milliseconds(insert), Unit: "ms"})
 	r.report(Result{
 		Section: "commands", Name: "one command, idle, p50", Value: milliseconds(command.at(0.5)), Unit: "ms",
-		Ratio: float64(command.at(0.5)) / float64(insert), Peer: "INSERT", Bar: 3, AtMost: true,
+		Ratio: float64(command.at(0.5)) / float64(insert), Peer: "INSERT", Bar: 2, AtMost: true,
 	})
 	return nil
 }

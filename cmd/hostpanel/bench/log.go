@@ -53,7 +53,7 @@ func (r *run) log(ctx context.Context) error {
 	if err != nil {
 		r.report(Result{Section: "log", Name: "message-db is left out", Note: err.Error()})
 	}
-	bars := map[int]struct{ inserts, messageDB float64 }{1: {}, 64: {1.5, 5}, 256: {3, 10}}
+	bars := map[int]struct{ inserts, messageDB float64 }{1: {0.6, 0}, 64: {2.2, 5}, 256: {5, 10}}
 	for _, clients := range []int{1, 64, 256} {
 		inserts, err := r.pgbench(ctx, plain, insertOne, clients)
 		if err != nil {

@@ -101,7 +101,7 @@ func orderQuestions(id uuid.UUID, n int64) []question {
 			sql: count + fmt.Sprintf(`; select * from orders%s offset %d`, order, (page-1)*20),
 		},
 		{
-			name: "search", path: orderFilesPath + "?search=old77%40bench", deep: true,
+			name: "search", path: orderFilesPath + "?search=old77%40bench", deep: true, atMost: 10,
 			sql: count + ` where strpos(search, 'old77@bench') > 0; select * from orders where strpos(search, 'old77@bench') > 0` + order,
 		},
 		{ // pgbench takes what follows a colon for a variable, in quotes too

@@ -21,6 +21,7 @@ type reader struct {
 type question struct {
 	name, path, sql string
 	deep            bool
+	atMost          float64 // milliseconds that the answer may take; 0: no bar
 }
 
 // ask puts questions to tables of this size.
@@ -58,6 +59,9 @@ func (d *reader) asked(ctx context.Context, path string, held pair) (float64, er
 func (d *reader) tell(q question, name string, plain, took float64) {
 	d.report(Result{Section: d.section, Name: name + ", SQL, mean", Value: plain, Unit: "ms"})
 	d.report(Result{Section: d.section, Name: name + ", HTTP, p50", Value: took, Unit: "ms", Ratio: took / plain, Peer: "SQL"})
+	if q.atMost > 0 {
+		d.report(Result{Section: d.section, Name: "the same, absolute", Value: took, Unit: "ms", Bar: q.atMost, AtMost: true})
+	}
 	usual, known := d.usual[q.name]
 	switch {
 	case !known:

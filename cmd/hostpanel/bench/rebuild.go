@@ -64,7 +64,7 @@ func (r *run) rebuild(ctx context.Context) error {
 		return err
 	}
 	about := fmt.Sprintf("%d events, %d commands and %d reads meanwhile, none failed or wrong", result.Position, len(under.latencies), under.reads)
-	r.report(Result{Section: "rebuild", Name: "all read tables, 200 commands a second meanwhile", Value: float64(result.Position) / result.Took.Seconds(), Unit: "events/s", Note: about})
+	r.report(Result{Section: "rebuild", Name: "all read tables, 200 commands a second meanwhile", Value: float64(result.Position) / result.Took.Seconds(), Unit: "events/s", Bar: 120_000, Note: about})
 	r.report(Result{Section: "rebuild", Name: "the same, from the beginning to the swap", Value: result.Took.Seconds(), Unit: "s"})
 	for _, q := range []struct {
 		name     string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -64,7 +63,7 @@ func (r *run) webhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "webhooks", Name: "N-4 webhook verified and stored, 50 clients", Value: stored, Unit: "/s", Ratio: stored / inserts, Peer: "INSERT", Bar: 0.3})
+	r.report(Result{Section: "webhooks", Name: "N-4 webhook verified and stored, 50 clients", Value: stored, Unit: "/s", Ratio: stored / inserts, Peer: "INSERT", Bar: 1})
 	r.report(Result{Section: "webhooks", Name: "N-4 the same, absolute", Value: stored, Unit: "/s", Bar: 2000})
 	r.report(Result{Section: "webhooks", Name: "N-4 p99 with 50 clients", Value: milliseconds(many.at(0.99)), Unit: "ms", Bar: 50, AtMost: true})
 	r.report(Result{Section: "webhooks", Name: "N-4 p50 with one client", Value: milliseconds(one.at(0.5)), Unit: "ms", Bar: 1, AtMost: true})
@@ -74,31 +73,40 @@ func (r *run) webhooks(ctx context.Context) error {
 	return r.stripe(ctx, p)
 }
 
-// drain lets one node work off what has piled up.
+// drain lets one node work off what has piled up: the news that as many orders are paid.
 func (r *run) drain(ctx context.Context, p *panel) error {
-	stored := func() (n int64, err error) {
-		g, err := p.sagas.Gauges(ctx)
-		return g.InboxStored, err
+	orders := 10_000
+	if r.Smoke {
+		orders = 50
 	}
-	if _, err := p.owner.Exec(ctx, `update webhook_inbox set state = 'ignored' where id not in (select id from webhook_inbox where state = 'stored' limit 10000)`); err != nil {
+	if _, err := p.owner.Exec(ctx, `update webhook_inbox set state = 'ignored'`); err != nil {
 		return err
 	}
-	begin, err := stored()
+	ids, err := p.checkouts(ctx, 1_000_000, orders)
 	if err != nil {
+		return err
+	}
+	if err := eachOf(ctx, orders, func(ctx context.Context, n int) error {
+		return p.sagas.Payments.Receive(ctx, "test", body, newsOf(ids[n]))
+	}); err != nil {
 		return err
 	}
 	start := clock.Now()
 	defer p.work(ctx)()
-	for left := begin; left > 0; {
-		if left, err = stored(); err != nil {
+	for _, q := range []struct {
+		until     string
+		bar       float64
+		left      string // what there is until then
+		arguments []any
+	}{
+		{"matched", 20_000, `webhook_inbox where state = 'stored'`, nil},
+		{"paid", 1_500, `orders where id = any($1) and status in ('pending', 'payment_processing')`, []any{ids}},
+	} {
+		if err := p.until(ctx, `select not exists (select from `+q.left+`)`, q.arguments...); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
+		name := fmt.Sprintf("N-6 backlog of %d webhooks, one node, until they are %s", orders, q.until)
+		r.report(Result{Section: "webhooks", Name: name, Value: float64(orders) / clock.Since(start).Seconds(), Unit: "/s", Bar: q.bar})
 	}
-	r.report(Result{Section: "webhooks", Name: fmt.Sprintf("N-6 backlog of %d webhooks, one node", begin), Value: float64(begin) / clock.Since(start).Seconds(), Unit: "/s", Bar: 500})
 	return nil
 }
