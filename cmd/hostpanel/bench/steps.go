@@ -32,6 +32,12 @@ func (p *panel) stepForms() []stepForm {
 	}
 }
 
+// A stepping compares steps with the least that they can be, in a database of its own.
+type stepping struct {
+	*run
+	plain string // its URL
+}
+
 // steps measures the mechanism alone, against the least that a durable step can be and
 // against River.
 func (r *run) steps(ctx context.Context, p *panel) error {
@@ -42,7 +48,8 @@ func (r *run) steps(ctx context.Context, p *panel) error {
 	if err := execute(ctx, plain, stepTables); err != nil {
 		return err
 	}
-	b16, err := r.plainSteps(ctx, plain, 16)
+	s := stepping{r, plain}
+	b16, err := s.plainSteps(ctx, 16)
 	if err != nil {
 		return err
 	}
@@ -59,48 +66,48 @@ func (r *run) steps(ctx context.Context, p *panel) error {
 	if err != nil {
 		return err
 	}
-	if err := r.manyRuns(ctx, p, 16, runs, b16, peer); err != nil {
+	if err := s.manyRuns(ctx, p, 16, runs, b16, peer); err != nil {
 		return err
 	}
 	for _, form := range p.stepForms() {
-		if err := r.oneRun(ctx, p, form, runs/10, b1, peer); err != nil {
+		if err := s.oneRun(ctx, p, form, runs/10, b1, peer); err != nil {
 			return err
 		}
 	}
-	if err := r.takeover(ctx, p, runs/10); err != nil || r.Smoke {
+	if err := s.takeover(ctx, p, runs/10); err != nil || r.Smoke {
 		return err
 	}
-	return r.moreWorkers(ctx, plain, 64, runs)
+	return s.moreWorkers(ctx, 64, runs)
 }
 
 // plainSteps is how many of the least steps so many clients carry out in a second.
-func (r *run) plainSteps(ctx context.Context, database string, clients int) (float64, error) {
-	speed, err := r.pgbench(ctx, database, updateAndInsert, clients)
-	r.report(Result{Section: "sagas", Name: fmt.Sprintf("B%[1]d: UPDATE and INSERT, %[1]d clients (pgbench)", clients), Value: speed, Unit: "/s"})
+func (s stepping) plainSteps(ctx context.Context, clients int) (float64, error) {
+	speed, err := s.pgbench(ctx, s.plain, updateAndInsert, clients)
+	s.report(Result{Section: "sagas", Name: fmt.Sprintf("B%[1]d: UPDATE and INSERT, %[1]d clients (pgbench)", clients), Value: speed, Unit: "/s"})
 	return speed, err
 }
 
 // moreWorkers measures the same with more steps at once than a process usually has.
-func (r *run) moreWorkers(ctx context.Context, database string, workers, runs int) error {
-	plain, err := r.plainSteps(ctx, database, workers)
+func (s stepping) moreWorkers(ctx context.Context, workers, runs int) error {
+	plain, err := s.plainSteps(ctx, workers)
 	if err != nil {
 		return err
 	}
-	p, err := r.panel(ctx, "bench_steps", func(o *assembly.Options) { o.Limits = map[string]int{sagas.LocalQueue: workers} })
+	p, err := s.panel(ctx, "bench_steps", func(o *assembly.Options) { o.Limits = map[string]int{sagas.LocalQueue: workers} })
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	peer, err := r.riverSteps(ctx, workers, runs)
+	peer, err := s.riverSteps(ctx, workers, runs)
 	if err != nil {
 		return err
 	}
-	return r.manyRuns(ctx, p, workers, runs, plain, peer)
+	return s.manyRuns(ctx, p, workers, runs, plain, peer)
 }
 
 // takeover leaves runs as a killed process does, under leases that are not
 // renewed, and measures when the last of them is over.
-func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
+func (s stepping) takeover(ctx context.Context, p *panel, runs int) error {
 	for n := range runs {
 		if err := p.sagas.Drill(ctx, fmt.Sprint("dead ", n)); err != nil {
 			return err
@@ -118,7 +125,7 @@ func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
 	if err := p.drilled(ctx, before+int64(5*runs)); err != nil {
 		return err
 	}
-	r.report(Result{
+	s.report(Result{
 		Section: "sagas", Name: fmt.Sprintf("N-7 %d runs of a killed process taken over and done, lease 5 s", runs),
 		Value: clock.Since(start).Seconds(), Unit: "s", Bar: (lease + 2*time.Second).Seconds(), AtMost: true,
 	})
@@ -126,7 +133,7 @@ func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
 }
 
 // manyRuns lets so many workers at runs that wait for them.
-func (r *run) manyRuns(ctx context.Context, p *panel, workers, runs int, plain float64, peer riverFigures) error {
+func (s stepping) manyRuns(ctx context.Context, p *panel, workers, runs int, plain float64, peer riverFigures) error {
 	for _, form := range p.stepForms() {
 		speed, err := p.speed(ctx, form, runs)
 		if err != nil {
@@ -134,10 +141,10 @@ func (r *run) manyRuns(ctx context.Context, p *panel, workers, runs int, plain f
 		}
 		line := Result{Section: "sagas", Name: fmt.Sprintf("N-1 empty steps, %d at once, %s", workers, form.name), Value: speed, Unit: "steps/s"}
 		line.Ratio, line.Peer, line.Bar = speed/plain, fmt.Sprint("B", workers), form.bars[workers]
-		r.report(line)
+		s.report(line)
 		if peer.Steps > 0 {
 			line.Ratio, line.Peer, line.Bar = speed/peer.Steps, "River", riverBar
-			r.report(line)
+			s.report(line)
 		}
 	}
 	return nil
@@ -165,7 +172,7 @@ func (p *panel) speed(ctx context.Context, form stepForm, runs int) (float64, er
 }
 
 // oneRun goes through one run at a time.
-func (r *run) oneRun(ctx context.Context, p *panel, form stepForm, runs int, b1 float64, peer riverFigures) error {
+func (s stepping) oneRun(ctx context.Context, p *panel, form stepForm, runs int, b1 float64, peer riverFigures) error {
 	defer p.work(ctx)()
 	before := p.sagas.Completed()
 	l, err := together(ctx, 1, time.Hour, func(ctx context.Context, _, n int) error {
@@ -182,12 +189,12 @@ func (r *run) oneRun(ctx context.Context, p *panel, form stepForm, runs int, b1 
 	}
 	p50, p99 := milliseconds(l.at(0.5)), milliseconds(l.at(0.99))
 	name := "N-2 a run of five steps, idle, " + form.name
-	r.report(Result{Section: "sagas", Name: name + ", p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true})
-	r.report(Result{Section: "sagas", Name: "N-2 p50 in all", Value: p50, Unit: "ms", Bar: 2.5, AtMost: true})
-	r.report(Result{Section: "sagas", Name: "N-2 p99", Value: p99, Unit: "ms", Bar: 8, AtMost: true})
+	s.report(Result{Section: "sagas", Name: name + ", p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true})
+	s.report(Result{Section: "sagas", Name: "N-2 p50 in all", Value: p50, Unit: "ms", Bar: 2.5, AtMost: true})
+	s.report(Result{Section: "sagas", Name: "N-2 p99", Value: p99, Unit: "ms", Bar: 8, AtMost: true})
 	if peer.P50 > 0 {
-		r.report(Result{Section: "sagas", Name: "N-2 p50", Value: p50, Unit: "ms", Ratio: p50 / peer.P50, Peer: "River"})
-		r.report(Result{Section: "sagas", Name: "N-2 p99", Value: p99, Unit: "ms", Ratio: p99 / peer.P99, Peer: "River"})
+		s.report(Result{Section: "sagas", Name: "N-2 p50", Value: p50, Unit: "ms", Ratio: p50 / peer.P50, Peer: "River"})
+		s.report(Result{Section: "sagas", Name: "N-2 p99", Value: p99, Unit: "ms", Ratio: p99 / peer.P99, Peer: "River"})
 	}
 	return nil
 }
