@@ -28,16 +28,17 @@ func For(ctx context.Context, log Log, most time.Duration, look func(context.Con
 		if over || err != nil || last {
 			return err
 		}
-		last = rest(ctx, enough.C, pause, nil) || rest(ctx, enough.C, unheard-pause, grown)
+		last = rest(ctx, pause, enough.C, nil) || rest(ctx, unheard-pause, enough.C, grown)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 }
 
-// rest ends when the log has grown, the time most has passed, or there was enough.
-func rest(ctx context.Context, enough <-chan time.Time, most time.Duration, grown <-chan struct{}) (isEnough bool) {
-	t := time.NewTimer(most)
+// rest ends after a pause, or earlier when the log has grown. It tells whether the whole wait has
+// come to its end meanwhile.
+func rest(ctx context.Context, pause time.Duration, enough <-chan time.Time, grown <-chan struct{}) (isEnough bool) {
+	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

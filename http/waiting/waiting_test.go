@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,40 +11,30 @@ import (
 	"hostpanel/http/waiting"
 )
 
-// A log grows when a test says so.
+// A log grows at these times after its beginning.
 type growing struct {
-	mu   sync.Mutex
-	next chan struct{}
+	began time.Time
+	at    []time.Duration
 }
 
-func newLog() *growing { return &growing{next: make(chan struct{})} }
-
-func (g *growing) Changed() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.next
+func (g growing) Changed() <-chan struct{} {
+	next := make(chan struct{})
+	for _, at := range g.at {
+		if left := at - time.Since(g.began); left > 0 {
+			time.AfterFunc(left, func() { close(next) })
+			break
+		}
+	}
+	return next
 }
 
-func (g *growing) grow() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	close(g.next)
-	g.next = make(chan struct{})
-}
-
-// looks waits while the log grows after these times, and tells when it was looked at.
+// looks waits while the log grows at these times, and tells when it was looked at.
 func looks(t *testing.T, most time.Duration, overAt int, grows ...time.Duration) (at []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		log, began := newLog(), time.Now()
-		go func() {
-			for _, after := range grows {
-				time.Sleep(after - time.Since(began))
-				log.grow()
-			}
-		}()
+		log := growing{time.Now(), grows}
 		err := waiting.For(t.Context(), log, most, func(context.Context) (bool, error) {
-			at = append(at, time.Since(began))
+			at = append(at, time.Since(log.began))
 			return len(at) == overAt, nil
 		})
 		if err != nil {
@@ -98,11 +87,11 @@ func TestAWaitEndsWithItsCallAndWithAFault(t *testing.T) {
 		ctx, gone := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer gone()
 		n, began := 0, time.Now()
-		if err := waiting.For(ctx, newLog(), time.Minute, func(context.Context) (bool, error) { n++; return false, nil }); !errors.Is(err, context.DeadlineExceeded) || n != 1 || time.Since(began) != 200*time.Millisecond {
+		if err := waiting.For(ctx, growing{}, time.Minute, func(context.Context) (bool, error) { n++; return false, nil }); !errors.Is(err, context.DeadlineExceeded) || n != 1 || time.Since(began) != 200*time.Millisecond {
 			t.Errorf("a wait of a caller who has gone ends with %v after %d looks and %v", err, n, time.Since(began))
 		}
 		fault := errors.New("the database is away")
-		if err := waiting.For(t.Context(), newLog(), time.Minute, func(context.Context) (bool, error) { return false, fault }); !errors.Is(err, fault) {
+		if err := waiting.For(t.Context(), growing{}, time.Minute, func(context.Context) (bool, error) { return false, fault }); !errors.Is(err, fault) {
 			t.Errorf("a look that fails ends it with %v", err)
 		}
 	})

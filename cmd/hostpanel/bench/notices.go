@@ -153,6 +153,6 @@ func (d *reader) raise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.report(Result{Section: d.section, Name: "somebody told, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT", Bar: 0.8})
+	d.report(Result{Section: d.section, Name: "a notification raised, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT", Bar: 0.8})
 	return nil
 }
