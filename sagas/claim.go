@@ -52,21 +52,25 @@ type Contest struct {
 	taken      time.Time
 }
 
-// contend lets the call decide about a claim that another resource has. The
-// answer is never nil: the next attempt may take the claim.
+// contend lets the call decide about a claim that another resource has, if the lease is
+// long enough for that. The answer is never nil: the next attempt may take the claim.
 func (s *executor) contend(ctx context.Context, c claimed, step step, call Call) error {
 	contest := Contest{Claim: call.Claim, Quarantine: step.policy.Quarantine}
-	var idle float64
+	var holder *string
+	var taken *time.Time
+	var idle *float64
 	err := s.pool.QueryRow(ctx, `
-		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3
-			and exists (select from saga_run where id = $4 and lease_token = $5 and status = 'running' and step = $6)`,
-		call.Claim.Server, call.Claim.Kind, call.Claim.Name, c.id, c.token, c.Step).Scan(&contest.Holder, &contest.taken, &idle)
-	contest.Idle = Seconds(idle)
+		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8
+		from saga_run run left join external_claim on server = $1 and kind = $2 and name = $3
+		where run.id = $4 and lease_token = $5 and status = 'running' and step = $6 and lease_until >= real_now() + $7::interval`,
+		call.Claim.Server, call.Claim.Kind, call.Claim.Name, c.id, c.token, c.Step, s.call(step)).Scan(&holder, &taken, &idle)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows): // it has just been freed, or the lease is lost
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrFenced
 	case err != nil:
 		return SQLError(err, "read the claim of %s %s", call.Claim.Kind, call.Claim.Name)
-	default:
+	case holder != nil: // otherwise it has just been freed
+		contest.Holder, contest.taken, contest.Idle = *holder, *taken, Seconds(*idle)
 		if err := s.limited(ctx, c, step, func(ctx context.Context) error { return call.Contested(ctx, contest) }); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/sagas"
 )
 
 // claims are the names that a resource has claimed.
@@ -239,4 +240,29 @@ func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
 	h.quiet()
 	h.equal("at the engine", len(h.engine.all()), 1) // the client
 	h.equal("claims", h.claims(s.Ref), "")
+}
+
+// The worker is stopped until its lease is over, while another resource has the name.
+func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // E-4, G-1
+	t.Parallel()
+	h := newHousehold(t)
+	h.refusing("bad.example.com", "worse.example.com")
+	s, other := h.ask(h.draw("site"), site("bad.example.com")), h.ask(h.draw("site"), site("bad.example.com"))
+	h.carry(s)
+	h.goes()
+	h.stands(s.Ref, hosting.Refused)
+	h.carry(set(s.Ref, `{"domain":"worse.example.com"}`))
+	h.eventually("it is refused again, and keeps its first name", func() bool { return h.resource(s.Ref).SyncStatus == "error" && h.resource(s.Ref).Wish > 1 })
+	h.frozen.to(true)
+	var once sync.Once
+	h.fault.to(func(p sagas.Point, _ sagas.Run) (err error) {
+		if p == sagas.BeforeIntent {
+			once.Do(func() { _, err = h.pool.Exec(t.Context(), `update saga_run set lease_until = real_now() where status = 'running'`) })
+		}
+		return err
+	})
+	before := h.Fenced()
+	h.carry(other)
+	h.eventually("the worker gives up the run", func() bool { return h.Fenced() > before })
+	h.equal("waits for the name", h.count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id where about = $1 and a.token = 1`, other.Stream().String()), 0)
 }
