@@ -127,6 +127,7 @@ func (s *Store) handOverBatch(ctx context.Context, l Lanes) (more bool, err erro
 	if err != nil || head <= position {
 		return false, Unavailable(err)
 	}
+	ctx = withSince(ctx, clock.Now()) // before the events are read
 	rows, until, err := chosen(ctx, tx, l, position, head)
 	if err != nil {
 		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))

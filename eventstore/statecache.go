@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"time"
 
@@ -41,6 +42,20 @@ const (
 	cacheEntry = 300
 )
 
+// sinceKey is the key of the moment that a context's states may be as old as.
+type sinceKey struct{}
+
+// withSince lets [Fold] answer from the cache with a state of this moment or later. What
+// reacts to many events reads each stream once.
+func withSince(ctx context.Context, moment time.Time) context.Context {
+	return context.WithValue(ctx, sinceKey{}, moment)
+}
+
+func sinceOf(ctx context.Context) time.Time {
+	moment, _ := ctx.Value(sinceKey{}).(time.Time)
+	return moment
+}
+
 func newStateCache() *stateCache {
 	return &stateCache{known: map[domain.Stream]*list.Element{}, most: mostCached}
 }
@@ -63,6 +78,18 @@ func (c *stateCache) find(stream domain.Stream) (*cachedState, bool) {
 	}
 	c.used.MoveToFront(at)
 	return found, true
+}
+
+// since is a state that was read, or appended to, after a moment; a zero moment: none.
+func (c *stateCache) since(stream domain.Stream, moment time.Time) (folded, bool) {
+	if moment.IsZero() {
+		return folded{}, false
+	}
+	found, cached := c.get(stream)
+	if !cached || found.until.Add(-cachedFor).Before(moment) {
+		return folded{}, false
+	}
+	return found.folded, true
 }
 
 // note caches a state that was read, unless the cache has a later one.

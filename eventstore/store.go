@@ -192,6 +192,9 @@ func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store
 	if _, served := s.categories[stream.Category]; !served {
 		return state, 0, errNotServed(stream)
 	}
+	if f, known := s.states.since(stream, sinceOf(ctx)); known {
+		return f.state.(S), f.version, nil
+	}
 	loaded, err := s.load(ctx, stream)
 	if err != nil {
 		return state, 0, err

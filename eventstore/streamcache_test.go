@@ -1,6 +1,7 @@
 package eventstore_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/uuid"
@@ -93,5 +94,42 @@ func TestWhatWasReadIsNotReadAgainForTheNextCommand(t *testing.T) {
 	})
 	if n != 2 {
 		t.Errorf("a read and a command take %d trips", n)
+	}
+}
+
+// A reaction to an event sees all that was so when the event was read, also what another
+// process has done, and what it does itself.
+func TestReactionsReadAStreamOnce(t *testing.T) {
+	t.Parallel()
+	writer := newStore(t)
+	do(t, writer, putUp{"a"}, putUp{"b"})
+	reacting := storeOn(t, writer.Pool())
+	folded := func(ctx context.Context, id string) drawer {
+		d, _, err := eventstore.Fold(ctx, reacting, drawers, putUp{id}.Stream())
+		if err != nil {
+			t.Error(err)
+		}
+		return d
+	}
+	folded(t.Context(), "a")
+	do(t, writer, emptyIt{"a"})
+	type seen struct {
+		emptied, afterOwn bool
+		again             int64 // trips to the database
+	}
+	saw := make(chan seen, 1)
+	inLanes(t, reacting, "reactions", []string{coinsTaken{}.EventName()}, func(ctx context.Context, _ eventstore.RecordedEvent) error {
+		if folded(ctx, "b").empty {
+			return nil // that is the reaction's own
+		}
+		first := seen{emptied: folded(ctx, "a").empty}
+		first.again = trips(reacting, func() { folded(ctx, "a") })
+		_, err := reacting.Execute(ctx, domain.Metadata{Actor: "system:test"}, emptyIt{"b"})
+		first.afterOwn = folded(ctx, "b").empty
+		saw <- first
+		return err
+	})
+	if got := <-saw; got != (seen{emptied: true, afterOwn: true}) {
+		t.Errorf("a reaction saw %+v", got)
 	}
 }

@@ -59,6 +59,7 @@ func (s *core) FaultAt(p Point, r Run) error {
 // workOn executes the steps of a run until it ends, waits or fails.
 func (s *executor) workOn(ctx context.Context, c claimed) {
 	id := c.id
+	ctx = withMemory(ctx)
 	for on := true; on && ctx.Err() == nil; {
 		stepCtx, h := s.leases.take(ctx, c)
 		c.hold = h
@@ -294,6 +295,7 @@ const appends = 3
 // append writes the result of an attempt. Without an answer it is sent again; the
 // same cause adds nothing twice.
 func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command) error {
+	defer forget(ctx)
 	return c.hold.write(func() (err error) {
 		for range appends {
 			if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); !errors.Is(err, eventstore.ErrUnavailable) {

@@ -257,7 +257,9 @@ func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // 
 	var once sync.Once
 	h.fault.to(func(p sagas.Point, _ sagas.Run) (err error) {
 		if p == sagas.BeforeIntent {
-			once.Do(func() { _, err = h.pool.Exec(t.Context(), `update saga_run set lease_until = real_now() where status = 'running'`) })
+			once.Do(func() {
+				_, err = h.pool.Exec(t.Context(), `update saga_run set lease_until = real_now() where status = 'running'`)
+			})
 		}
 		return err
 	})

@@ -16,9 +16,9 @@ const (
 	indexPause = 250 * time.Millisecond // between two looks, so that many appends are one statement
 )
 
-// fill adds the next events to the index, in the order of the log. Of all processes
+// fillIndex adds the next events to the index, in the order of the log. Of all processes
 // one fills at a time.
-const fill = `
+const fillIndex = `
 	with reader as materialized (select position from readers where name = $1 for update skip locked),
 	next as materialized (
 		select e.position, stream, name, tenant, actor, correlation, recorded_at,
@@ -33,10 +33,18 @@ const fill = `
 // Index adds the next events to the index, and tells how many. Fewer than a batch:
 // it has come to the end of the log, or another process fills it.
 func (s *Service) Index(ctx context.Context) (added int, err error) {
-	if _, err = s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, IndexReader); err == nil {
-		err = s.pool.QueryRow(ctx, fill, IndexReader, indexBatch).Scan(&added)
+	if added, err = s.fill(ctx); err == nil && added == 0 {
+		entered, failed := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, IndexReader)
+		if err = failed; err == nil && entered.RowsAffected() > 0 { // it is the first look of all
+			added, err = s.fill(ctx)
+		}
 	}
 	return added, sagas.SQLError(err, "fill the index of the log")
+}
+
+func (s *Service) fill(ctx context.Context) (added int, err error) {
+	err = s.pool.QueryRow(ctx, fillIndex, IndexReader, indexBatch).Scan(&added)
+	return added, err
 }
 
 // Reindex empties the index. The reader fills it again from the beginning.

@@ -47,7 +47,7 @@ func TestTheIndexIsFilledWithoutALookAtTheLogBefore(t *testing.T) {
 	}
 	added := 0
 	eventstoretest.ReadsAtMost(t, eventstoretest.Pool(t, url), "events", 40, func(tx pgx.Tx) error {
-		return tx.QueryRow(t.Context(), fill, IndexReader, indexBatch).Scan(&added)
+		return tx.QueryRow(t.Context(), fillIndex, IndexReader, indexBatch).Scan(&added)
 	})
 	if added != 10 {
 		t.Errorf("%d events were added", added)

@@ -43,14 +43,14 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	if err != nil {
 		return sagas.Call{}, err
 	}
+	if err := n.besideWelcome(ctx, job.Order, asked); err != nil {
+		return sagas.Call{}, err
+	}
 	user, err := n.accountUser(ctx, asked.User)
 	if err == nil {
 		err = n.wants(ctx, user, asked.Type)
 	}
 	if err != nil {
-		return sagas.Call{}, err
-	}
-	if err := n.besideWelcome(ctx, job.Order, asked); err != nil {
 		return sagas.Call{}, err
 	}
 	l, err := n.newsLetter(ctx, user, asked)
@@ -73,7 +73,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 	if id == uuid.Nil || !asked.Text().IsInWelcome() {
 		return nil
 	}
-	history, err := n.store.Read(ctx, order.Stream(id))
+	history, err := n.store.Closed().Read(ctx, order.Stream(id))
 	late := false
 	for _, r := range history {
 		switch r.Event.(type) {

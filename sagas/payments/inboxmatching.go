@@ -64,7 +64,7 @@ func (s *Inbox) process(ctx context.Context) {
 func (s *Inbox) ProcessDue(ctx context.Context) (more bool, err error) {
 	group, err := s.processFirst(ctx, matchedAtOnce)
 	if err == nil || len(group) < 2 || ctx.Err() != nil {
-		return len(group) > 0, err
+		return len(group) == matchedAtOnce, err
 	}
 	for range group {
 		if _, err := s.processFirst(ctx, 1); err != nil {

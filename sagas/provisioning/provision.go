@@ -194,9 +194,14 @@ func jobFor(ctx context.Context, o projections.Order, list []string, numbered fu
 	return job, err
 }
 
+// orderOf is the key of an order among what a run has read.
+type orderOf uuid.UUID
+
 // order is all that is known of an order, personal data included.
 func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return p.deps.Tables.For(projections.System).OrderForRun(ctx, id)
+	return sagas.Remembered(ctx, orderOf(id), func(ctx context.Context) (projections.Order, error) {
+		return p.deps.Tables.For(projections.System).OrderForRun(ctx, id)
+	})
 }
 
 // openAccount opens an account, unless the address has one: that is then let
