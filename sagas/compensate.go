@@ -97,3 +97,13 @@ func (s *executor) markUndoing(ctx context.Context, c claimed, key string) error
 	}
 	return s.faultAt(AfterIntent, c)
 }
+
+// stepInDirection returns a step with the policy for the direction of its run.
+func (s *core) stepInDirection(r Run, step step) step {
+	if r.Direction == DirectionUndo && step.effect != nil {
+		quarantine := step.policy.Quarantine
+		step.policy = s.times.UndoPolicy()
+		step.policy.Quarantine = quarantine
+	}
+	return step
+}

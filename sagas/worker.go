@@ -114,16 +114,6 @@ func decoded(d *definition, input json.RawMessage) (*definition, any, []byte, er
 	return d, in, Encode(in), err
 }
 
-// stepInDirection returns a step with the policy for the direction of its run.
-func (s *core) stepInDirection(r Run, step step) step {
-	if r.Direction == DirectionUndo && step.effect != nil {
-		quarantine := step.policy.Quarantine
-		step.policy = s.times.UndoPolicy()
-		step.policy.Quarantine = quarantine
-	}
-	return step
-}
-
 // Guarded turns a panic into an error, so that one faulty step does not end the
 // process.
 func Guarded(do func() error) (err error) {
