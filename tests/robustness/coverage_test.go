@@ -46,6 +46,11 @@ inbox: matched
 inbox: postponed
 inbox: unmatched
 inbox: waits
+joined: gate and pay
+joined: mail and open
+joined: make and made
+joined: note and open
+joined: pay and mail
 lose = nothing new
 order = nothing new
 pass = conflict: The run does not wait for this.
@@ -124,9 +129,15 @@ do pay: timeout
 do pay: undecided
 execute = conflict: The incident is settled.
 expect = conflict: The incident is settled.
+expect = conflict: This incident has no such answer.
 inbox: matched late
 inbox: parked
-expect = conflict: This incident has no such answer.
+joined steps are recorded one by one
+joined: gate and mail
+joined: gate and open
+joined: made and pay
+joined: make and pay
+joined: pay and open
 pass = done
 pass = not_found: No Saga matches the given query.
 pause = not_found: No Saga matches the given query.
@@ -161,10 +172,10 @@ sleeps before_complete
 sleeps before_intent
 sleeps sent
 sleeps waiting
+superseded: quarantine
 take back = conflict: The run is over.
 take back = not_found: No Saga matches the given query.
 take back = nothing new
-superseded: quarantine
 taken back after_complete
 taken back after_intent
 taken back answered

@@ -68,6 +68,11 @@ func (m *Model) effect(c *claimed, step trips.Step) (result, error) {
 	if known.State == sagas.EffectConfirmed || known.State == sagas.EffectSkipped {
 		return c.confirmed(step, known.External, true), nil
 	}
+	if known.State != "" || step.Kind == trips.Keyed {
+		if err := c.settle(m); err != nil {
+			return result{}, err
+		}
+	}
 	if known.State != "" {
 		external, found, err := m.lookBefore(*c, step, known)
 		if err != nil {
@@ -170,43 +175,80 @@ func (m *Model) call(c claimed, step trips.Step, key string, generation int) (ex
 	return external, m.at(sagas.Answered, c)
 }
 
+// intend records the effect before the call, together with what is unrecorded of the run.
+// If that is refused it goes first.
 func (m *Model) intend(c claimed, step trips.Step, key string) error {
-	w := m.held(c)
-	if w == nil || w.Lease.Before(m.Now.Add(trips.Times.Call)) {
+	rows := c.intentRows(m, step, key)
+	err := c.settleWith(m, "intend", rows...)
+	if err != nil && len(c.todo.done) > 0 {
+		if err := c.settle(m); err != nil {
+			return err
+		}
+		err = c.settleWith(m, "intend", rows...)
+	}
+	claim := trips.ClaimOf(c.in)
+	switch {
+	case errors.Is(err, errContested):
+		return m.contend(c, claim, step)
+	case errors.Is(err, errNotIntended) && m.Effects[key].refuses(c, step):
+		return domain.Fail(domain.Permanent, "request_changed", errors.New("asked for differently before"))
+	case errors.Is(err, errNotIntended):
 		return sagas.ErrFenced
 	}
-	if step.Kind == trips.Object {
-		claim := trips.ClaimOf(c.in)
-		if held, taken := m.Claims[placeOf(claim)]; taken && held.Owner != claim.Owner.String() {
-			return m.contend(claim, held, step)
+	return err
+}
+
+// lasts tells whether a lease is long enough for a call.
+func (w *Row) lasts(now time.Time) bool {
+	return w != nil && !w.Lease.Before(now.Add(trips.Times.Call))
+}
+
+// refuses tells whether the row of an effect is what refuses an intent.
+func (e *Effect) refuses(c claimed, step trips.Step) bool {
+	return e != nil && (e.Run == c.ID() && e.Token > c.token || e.Asked && e.Request != step.Request(c.in) || !slices.Contains(open, e.State))
+}
+
+func (c claimed) intentRows(m *Model, step trips.Step, key string) []row {
+	claim := trips.ClaimOf(c.in)
+	ours := func() bool {
+		held, taken := m.Claims[placeOf(claim)]
+		return step.Kind != trips.Object || !taken || held.Owner == claim.Owner.String()
+	}
+	joined := func() bool { return len(c.todo.done) > 0 } // then the lease begins anew with this write
+	intended := func() bool { return (joined() || m.held(c).lasts(m.Now)) && !m.Effects[key].refuses(c, step) }
+	return []row{{holds: ours, err: errContested, make: func() {
+		if step.Kind == trips.Object {
+			m.Claims[placeOf(claim)] = Held{claim.Owner.String(), m.Now}
 		}
-		m.Claims[placeOf(claim)] = Held{claim.Owner.String(), m.Now}
-	}
-	e := m.Effects[key]
-	switch {
-	case e == nil:
-		e = &Effect{Run: c.ID(), Step: step.Name, Keyed: m.Now, Generation: 1}
-		m.Effects[key] = e
-	case e.Run == c.ID() && e.Token > c.token, e.Asked && e.Request != step.Request(c.in), !slices.Contains(open, e.State):
-		return domain.Fail(domain.Permanent, "request_changed", errors.New("asked for differently before"))
-	}
+	}}, {holds: intended, err: errNotIntended, make: func() {
+		if m.Effects[key] == nil {
+			m.Effects[key] = &Effect{Run: c.ID(), Step: step.Name, Keyed: m.Now, Generation: 1}
+		}
+		m.Effects[key].intend(c, step, m.Now)
+		at := AttemptKey{c.ID(), c.token, c.Step}
+		if a := m.Attempts[at]; a != nil {
+			a.Began, a.Ended, a.Outcome = m.Business(), time.Time{}, ""
+		} else {
+			m.Attempts[at] = &Attempt{Began: m.Business()}
+		}
+	}}}
+}
+
+func (e *Effect) intend(c claimed, step trips.Step, now time.Time) {
 	if e.State != sagas.EffectDeferred {
 		e.State = sagas.EffectIntended
 	}
-	e.Asked, e.Run, e.Request, e.Sent, e.Sends, e.Token = true, c.ID(), step.Request(c.in), m.Now, e.Sends+1, c.token
-	key2 := AttemptKey{c.ID(), c.token, c.Step}
-	if a := m.Attempts[key2]; a != nil {
-		a.Began, a.Ended, a.Outcome = m.Business(), time.Time{}, ""
-	} else {
-		m.Attempts[key2] = &Attempt{Began: m.Business()}
-	}
-	return nil
+	e.Asked, e.Run, e.Request, e.Sent, e.Sends, e.Token = true, c.ID(), step.Request(c.in), now, e.Sends+1, c.token
 }
 
 // open are the states of effects that have yet to be done.
 var open = []sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectAbsent, sagas.EffectDeferred}
 
-func (m *Model) contend(claim sagas.Claim, held Held, step trips.Step) error {
+func (m *Model) contend(c claimed, claim sagas.Claim, step trips.Step) error {
+	if !m.held(c).lasts(m.Now) {
+		return sagas.ErrFenced
+	}
+	held := m.Claims[placeOf(claim)]
 	expire, err := trips.Contested(m.Outside, sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine})
 	if err != nil {
 		return err

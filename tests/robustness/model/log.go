@@ -134,7 +134,10 @@ func (d *decision) open(at domain.Stream) {
 }
 
 func (d *decision) decide(c domain.Command) error {
-	at := c.Stream()
+	meta, at := d.meta, c.Stream()
+	if sequel, is := c.(domain.Sequel); is {
+		c, meta.Cause = sequel.Command, sequel.Cause
+	}
 	d.open(at)
 	for _, n := range d.m.stream(at).events {
 		if d.m.Events[n-1].ID == eventID(d.meta.ID, at, 1) {
@@ -147,7 +150,7 @@ func (d *decision) decide(c domain.Command) error {
 	}
 	events, state, err := decideOn(d.states[at], c)
 	for _, e := range events {
-		d.add(at, d.meta, e)
+		d.add(at, meta, e)
 	}
 	d.states[at] = state
 	return err

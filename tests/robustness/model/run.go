@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,6 +64,8 @@ type claimed struct {
 	ahead    time.Duration
 	head     int
 	mail     uuid.UUID // its correlation
+	todo     *unrecorded
+	alone    bool // its steps are recorded one by one
 }
 
 func budgetOf(r sagas.Run) time.Duration {
@@ -183,6 +186,9 @@ func (m *Model) Work(queue, key string) string {
 
 func (m *Model) attemptStep(c claimed) (claimed, bool) {
 	c.in, c.before = trips.InputOf(c.Run), sagas.Encode(trips.InputOf(c.Run))
+	if c.todo == nil {
+		c.todo = &unrecorded{first: c}
+	}
 	step := stepOf(c.Run)
 	result, err := m.attempt(&c, step)
 	if err == nil {
@@ -193,7 +199,10 @@ func (m *Model) attemptStep(c claimed) (claimed, bool) {
 			return next, on
 		}
 	}
-	return m.fail(c, step, err)
+	if c, err = c.settleBefore(m, err); err == nil {
+		return c, true
+	}
+	return m.fail(c, stepOf(c.Run), err)
 }
 
 // A result is what came of an attempt.
@@ -242,6 +251,9 @@ func (m *Model) wait(c *claimed, step trips.Step) (result, error) {
 			err = sagas.Await(trips.GateStream(c.in.Gate), "gate", 0)
 		}
 	} else if ready, err = m.Outside.Ready(trips.ClaimOf(c.in)); errors.Is(err, sagas.ErrAbsent) {
+		if err := c.settle(m); err != nil {
+			return result{}, err
+		}
 		return m.missed(c, step)
 	}
 	if err == nil && !ready {
@@ -296,69 +308,37 @@ func (m *Model) finish(c claimed, e result) (claimed, bool, error) {
 	}
 	back := c.Direction == sagas.DirectionDo && next.Step < c.Step
 	keep := next.Status == sagas.StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == sagas.LocalQueue)
-	meta := m.workerMeta(c, string(next.Status))
-	if _, err := m.executeWith(meta, m.endingRows(c, next, keep, e), append([]domain.Command{e.command}, e.commands...)...); err != nil {
+	todo := c.todo.with(c, append([]domain.Command{e.command}, e.commands...), m.endingRows(c, e))
+	if keep && joins(next) && !c.alone && c.Direction == sagas.DirectionDo {
+		m.Seen = append(m.Seen, "joined: "+c.At().Name+" and "+next.At().Name)
+		joined := c.after(next, true)
+		joined.todo = todo
+		return joined, true, nil
+	}
+	if err := todo.record(m, c, string(next.Status), todo.first.advanceRow(m, next, keep)); err != nil {
 		return c, false, err
 	}
-	if err := m.at(sagas.AfterComplete, c); err != nil {
-		return c, false, err
+	return c.after(next, keep), keep, nil
+}
+
+// after is the run once its step is done.
+func (c claimed) after(next sagas.Run, keep bool) claimed {
+	done := claimed{
+		Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head, mail: c.mail, alone: c.alone && keep,
 	}
-	done := claimed{Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head, mail: c.mail}
 	if budget := budgetOf(next); budget > 0 {
 		done.left, done.deadline = budget, true
 	}
-	return done, keep, nil
+	return done
 }
 
 func (m *Model) workerMeta(c claimed, what string) domain.Metadata {
 	return domain.Metadata{
-		ID: causeID(c, what), Actor: "system:trip", Saga: c.Key, Correlation: c.mail, Cause: domain.EventCause(sagas.StreamOf(c.Key), int(c.Version)),
+		ID: causeID(c, what), Actor: "system:" + strings.TrimSuffix(c.Definition, "/1"), Saga: c.Key, Correlation: c.mail, Cause: c.cause(),
 	}
 }
 
-func (m *Model) endingRows(c claimed, next sagas.Run, keep bool, e result) []row {
-	rows := []row{{holds: func() bool { return m.held(c) != nil }, err: sagas.ErrFenced, make: func() { m.advance(m.Runs[c.ID()], next, keep) }}}
-	rows = append(rows, e.rows...)
-	rows = append(rows, row{make: func() {
-		if e.releases != (domain.Stream{}) {
-			m.release(e.releases.String())
-		}
-		if e.counted || e.class != "" {
-			m.noteAttempt(c, Attempt{Outcome: cmp.Or(e.outcome, "completed"), Class: string(e.class)})
-		}
-		if q := m.Queues[c.At().Queue]; e.outside && q.Fails > 0 {
-			q.Fails, q.Open = 0, time.Time{}
-		}
-	}})
-	return rows
-}
-
-func (m *Model) advance(w *Row, next sagas.Run, keep bool) {
-	w.Run, w.Status, w.Attempt = next, string(next.Status), 0
-	m.setDeadline(w, next)
-	if keep {
-		w.Status, w.Attempt, w.Lease = "running", 1, m.Now.Add(trips.Times.Lease)
-		return
-	}
-	w.RunAt, w.Lease = m.Business(), time.Time{}
-}
-
-func (m *Model) release(awaited string) {
-	for _, w := range m.Runs {
-		if w.Awaits == awaited && w.Status == "waiting" {
-			w.RunAt = m.Business()
-		}
-	}
-}
-
-func (m *Model) noteAttempt(c claimed, a Attempt) {
-	key := AttemptKey{c.ID(), c.token, c.Step}
-	a.Began, a.Ended = m.Business(), m.Business()
-	if was := m.Attempts[key]; was != nil {
-		a.Began = was.Began
-		if a.Next.IsZero() {
-			a.Next = was.Next
-		}
-	}
-	m.Attempts[key] = &a
+// cause is what an attempt follows from: what has become of the run until then.
+func (c claimed) cause() domain.Cause {
+	return domain.EventCause(sagas.StreamOf(c.Key), int(c.Version))
 }

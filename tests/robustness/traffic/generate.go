@@ -152,6 +152,9 @@ func (g *Generator) start(o *Operation) {
 		}
 	}
 	g.names = append(g.names, o.Name)
+	if o.Joins = g.IntN(2) == 0; o.Joins && g.IntN(8) == 0 {
+		o.Steps = []string{"note", "open"}
+	}
 	if g.IntN(3) == 0 {
 		o.Line, o.Nth = 1+g.lined/2, 1+g.lined%2
 		g.lined++

@@ -29,6 +29,7 @@ type Operation struct {
 	Gate    int
 	Line    int // of a trip, with its number in it
 	Nth     int
+	Joins   bool
 	Version int
 	Queue   string
 	Most    int
@@ -43,8 +44,8 @@ type Operation struct {
 func (o Operation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %d", o.Kind, o.Process)
-	for _, part := range []any{o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Line, o.Nth, o.Version, o.Steps, o.Answers, o.Fault, o.ID} {
-		if text := fmt.Sprint(part); text != "" && text != "0" && text != "0s" && text != "[]" {
+	for _, part := range []any{o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Line, o.Nth, o.Version, o.Joins, o.Steps, o.Answers, o.Fault, o.ID} {
+		if text := fmt.Sprint(part); text != "" && text != "0" && text != "0s" && text != "[]" && text != "false" {
 			b.WriteString(" " + text)
 		}
 	}
@@ -125,7 +126,7 @@ func execute(versions func(Operation) domain.Versions) kind {
 func seen(o Operation) domain.Versions { return domain.Versions{o.stream(): o.Version} }
 func unseen(Operation) domain.Versions { return nil }
 func (o Operation) trip() trips.Trip {
-	return trips.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate, Line: o.Line, Nth: o.Nth}
+	return trips.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate, Line: o.Line, Nth: o.Nth, Joins: o.Joins}
 }
 func (o Operation) start() sagas.Start { return trips.StartOf(o.trip(), o.Steps...) }
 func (o Operation) runID() uuid.UUID   { return sagas.RunID(o.Key) }

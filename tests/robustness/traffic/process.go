@@ -67,7 +67,6 @@ type Process struct {
 	Store    *eventstore.Store
 	Runner   *sagas.Runner
 	Payments *payments.Service
-	trips    sagas.Definition[trips.Trip]
 }
 
 // An Engine is the real one: two processes on one database, and all outside of it.
@@ -102,7 +101,9 @@ func (e *Engine) Restart(n int) {
 	p.Payments = payments.New(payments.Deps{
 		Runner: p.Runner, Store: store, Providers: map[string]order.Provider{model.Provider: bank{}}, Times: model.PaymentTimes,
 	})
-	p.trips = sagas.Register(p.Runner, e.saga(p))
+	for _, definition := range []string{trips.Alone, trips.Joining} {
+		sagas.Register(p.Runner, e.saga(p, definition))
+	}
 	p.Runner.OnAppend(func(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 		return sagas.StartEach(p.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 			start, begins := trips.Begins(r.Event)

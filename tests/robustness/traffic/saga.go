@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"context"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
@@ -11,10 +12,10 @@ import (
 )
 
 // saga is the saga of the test, with the steps that the model has too.
-func (e *Engine) saga(p *Process) sagas.Saga[trips.Trip] {
-	saga := sagas.Saga[trips.Trip]{Name: "trip", Definition: "trip/1", Serial: trips.LineOf}
+func (e *Engine) saga(p *Process, definition string) sagas.Saga[trips.Trip] {
+	saga := sagas.Saga[trips.Trip]{Name: strings.TrimSuffix(definition, "/1"), Definition: definition, Serial: trips.LineOf}
 	for _, s := range trips.Steps {
-		step := sagas.Step[trips.Trip]{Name: s.Name, Says: s.Name, Queue: s.Queue, Policy: s.Policy, Independent: s.Independent}
+		step := sagas.Step[trips.Trip]{Name: s.Name, Says: s.Name, Queue: s.Queue, Policy: s.Policy, Independent: s.Independent, Joins: s.Joins && definition == trips.Joining}
 		switch s.Kind {
 		case trips.Local:
 			step.Local = e.local(p, s.Name)

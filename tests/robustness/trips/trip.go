@@ -20,9 +20,10 @@ type Trip struct {
 	Name  string `json:"name"`
 	Label string `json:"label"` // of the box: trips may want the same one
 	Gate  int    `json:"gate"`
-	Line  int    `json:"line,omitempty"` // trips of one line begin one after the other; 0: it has none
-	Nth   int    `json:"nth,omitempty"`  // in its line
-	Box   string `json:"box,omitempty"`  // its id, once it is made
+	Line  int    `json:"line,omitempty"`  // trips of one line begin one after the other; 0: it has none
+	Nth   int    `json:"nth,omitempty"`   // in its line
+	Joins bool   `json:"joins,omitempty"` // its steps in a row are one write
+	Box   string `json:"box,omitempty"`   // its id, once it is made
 }
 
 // The queues of the saga.
@@ -40,12 +41,19 @@ var Times = sagas.Times{
 	UndoBudget: 7 * 24 * time.Hour, KeyLife: 23 * time.Hour, Keep: 90 * 24 * time.Hour, Sweep: time.Hour,
 }
 
+// Definitions of the saga. Where steps join, all that is outside is one queue.
+const (
+	Alone   = "trip/1"
+	Joining = "joining trip/1"
+)
+
 // A Step is one step of the saga, as far as the model and the engine have it in common.
 type Step struct {
 	Name, Queue string
 	Kind        Kind
 	Policy      sagas.Policy
 	Independent bool
+	Joins       bool // the step before it, where steps join
 }
 
 // A Kind is a kind of step.
@@ -63,13 +71,13 @@ const (
 
 // Steps are the steps of the saga, in their order.
 var Steps = []Step{
-	{Name: "note", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}},
-	{Name: "make", Queue: Engine, Kind: Object, Policy: sagas.Policy{Attempts: 4, Budget: 24 * time.Hour, Quarantine: time.Minute, Least: time.Second}},
-	{Name: "made", Queue: Engine, Kind: Look, Policy: sagas.Policy{Budget: 2 * time.Hour, First: 5 * time.Second, Last: 20 * time.Second}},
+	{Name: "note", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}, Joins: true},
+	{Name: "make", Queue: Engine, Kind: Object, Policy: sagas.Policy{Attempts: 4, Budget: 24 * time.Hour, Quarantine: time.Minute, Least: time.Second}, Joins: true},
+	{Name: "made", Queue: Engine, Kind: Look, Policy: sagas.Policy{Budget: 2 * time.Hour, First: 5 * time.Second, Last: 20 * time.Second}, Joins: true},
 	{Name: "gate", Queue: sagas.LocalQueue, Kind: Gate, Policy: sagas.Policy{First: time.Minute, Last: time.Minute}},
-	{Name: "pay", Queue: Bank, Kind: Keyed, Policy: sagas.Policy{Budget: 72 * time.Hour, Quarantine: time.Minute}, Independent: true},
-	{Name: "mail", Queue: Post, Kind: Blind, Policy: sagas.Policy{Attempts: 3, Sends: 2, Quarantine: 15 * time.Minute, Defer: true}},
-	{Name: "open", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}},
+	{Name: "pay", Queue: Bank, Kind: Keyed, Policy: sagas.Policy{Budget: 72 * time.Hour, Quarantine: time.Minute}, Independent: true, Joins: true},
+	{Name: "mail", Queue: Post, Kind: Blind, Policy: sagas.Policy{Attempts: 3, Sends: 2, Quarantine: 15 * time.Minute, Defer: true}, Joins: true},
+	{Name: "open", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}, Joins: true},
 }
 
 // StepNamed is the step with a name.
@@ -84,9 +92,16 @@ func StepNamed(name string) Step {
 
 // StartOf is the command that starts a trip with the steps named.
 func StartOf(in Trip, steps ...string) sagas.Start {
-	start := sagas.Start{Key: "trip:" + in.Name, Definition: "trip/1", Input: sagas.Encode(in)}
+	start := sagas.Start{Key: "trip:" + in.Name, Definition: Alone, Input: sagas.Encode(in)}
+	if in.Joins {
+		start.Definition = Joining
+	}
 	for _, name := range steps {
-		start.Steps = append(start.Steps, sagas.StepRef{Name: name, Queue: StepNamed(name).Queue})
+		queue := StepNamed(name).Queue
+		if in.Joins && queue != sagas.LocalQueue {
+			queue = Engine
+		}
+		start.Steps = append(start.Steps, sagas.StepRef{Name: name, Queue: queue})
 	}
 	return start
 }

@@ -62,6 +62,11 @@ var ofTheRuns = []variant{{
 	}},
 	nets: []net{oracle},
 }, {
+	name:  "what joined steps write beside the log is left out",
+	why:   "an effect that was confirmed stays intended, and is asked for again",
+	edits: []edit{{"sagas/unrecorded.go", "\trows = slices.Concat(rows, u.rows)\n", ""}},
+	nets:  []net{oracle},
+}, {
 	name:  "a wait does not look at what was committed since its claim",
 	why:   "a run that begins to wait while its end is committed sleeps until its next look",
 	edits: []edit{{"sagas/queue.go", "when awaited_position($9) > $11 then", "when awaited_position($9) < $11 then"}},
