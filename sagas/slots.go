@@ -1,11 +1,6 @@
 package sagas
 
-import (
-	"sync"
-	"time"
-
-	"hostpanel/eventstore/clock"
-)
+import "sync"
 
 // slots count the runs that this process works on, by queue. How many all processes may
 // work on the database decides at each claim and each hand-over.
@@ -20,12 +15,7 @@ type served struct {
 	left                 bool // others were due at the last claim
 	entering             bool // a run is being handed over, one at a time
 	woken                chan struct{}
-	freed                time.Time // when the first slot got free after the last claim, if others were left; zero: none did
 }
-
-// refill is how long slots of a busy queue stay free at most, so that one claim fills
-// several of them.
-const refill = 20 * time.Millisecond
 
 // A slot is the place of one worker. It moves when its run goes on in another queue.
 type slot struct {
@@ -46,16 +36,8 @@ func (s *slots) serve(queue string, limit int, woken chan struct{}) *served {
 func (s *slots) room(q *served) (free, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !q.enough() && clock.Since(q.freed) < refill {
-		return 0, q.ended
-	}
-	q.freed = time.Time{}
 	return q.limit - q.active, q.ended
 }
-
-// enough tells whether a claim is worth its cost at once: nothing was left at the last
-// one, or half of the slots are free.
-func (q *served) enough() bool { return !q.left || q.limit-q.active >= q.limit/2 }
 
 // claimed notes whether others were left at a claim. It tells whether runs have ended
 // since.
@@ -133,12 +115,7 @@ func (t *slot) leave() {
 func (q *served) free() {
 	q.active--
 	q.ended++
-	switch {
-	case !q.left:
-	case q.enough():
+	if q.left {
 		nudge(q.woken)
-	case q.freed.IsZero():
-		q.freed = clock.Now()
-		time.AfterFunc(refill, func() { nudge(q.woken) })
 	}
 }
