@@ -16,6 +16,7 @@ type decision struct {
 	facts    []RecordedEvent
 	rows     []TxStatement
 	memory   bool // streams may come from the cache
+	began    time.Time
 	starts   []Start
 	repeated bool // the request has been carried out before
 	position int64
@@ -29,15 +30,14 @@ type streamState struct {
 	state    any
 	version  int
 	added    int
-	recalled bool      // not read: it may lack events
-	until    time.Time // when it has to be read again
+	recalled bool // not read: it may lack events
 }
 
 // decide reads the streams of the commands. Each command decides on the state
 // after the earlier commands. With memory, recently used streams come from the cache,
 // and a stream that a command begins counts as empty.
 func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []domain.Command, memory bool) (*decision, error) {
-	d := &decision{memory: memory}
+	d := &decision{memory: memory, began: clock.Now()}
 	if err := s.branches(ctx, d, commands); err != nil {
 		return d, err
 	}
@@ -154,10 +154,10 @@ func (d *decision) recall(s *Store, c domain.Command) bool {
 		return false
 	}
 	if !cached {
-		found = &cachedState{folded: folded{state: served.zero}, until: clock.Now().Add(cachedFor)}
+		found = &cachedState{folded: folded{state: served.zero, asOf: d.began}}
 	}
 	b := newBranch(stream, served, found.folded)
-	b.recalled, b.until = true, found.until
+	b.recalled = true
 	d.branches = append(d.branches, b)
 	return true
 }
@@ -169,7 +169,7 @@ func (d *decision) mayBeStale(err error) bool {
 }
 
 func newBranch(stream domain.Stream, served category, f folded) *streamState {
-	return &streamState{stream: stream, category: served, before: f, state: f.state, version: f.version, until: clock.Now().Add(cachedFor)}
+	return &streamState{stream: stream, category: served, before: f, state: f.state, version: f.version}
 }
 
 // add appends an event to the stream.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -129,3 +130,6 @@ func (s *Store) DecodeState(category string, data []byte) (any, error) {
 
 // CacheAtMost bounds the cache of states.
 func (s *Store) CacheAtMost(bytes int) { s.states.most = bytes }
+
+// WithSince is a context as reactions have it, to events that were read after a moment.
+func WithSince(ctx context.Context, moment time.Time) context.Context { return withSince(ctx, moment) }

@@ -2,16 +2,19 @@ package eventstore
 
 import (
 	"context"
+	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 // Read returns a stream's history, oldest event first, and lets the next commands on it
 // begin with it. A new stream is empty.
 func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
+	began := clock.Now()
 	history, err := s.Reader.Read(ctx, stream)
 	if err == nil {
-		s.noteHistory(stream, history)
+		s.noteHistory(stream, history, began)
 	}
 	return history, err
 }
@@ -19,7 +22,7 @@ func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent
 // ReadEach returns the histories of several streams in one statement, and lets the next
 // commands on them begin with these. A new stream is empty.
 func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]RecordedEvent, error) {
-	names := make([]string, len(streams))
+	began, names := clock.Now(), make([]string, len(streams))
 	for i, stream := range streams {
 		names[i] = stream.String()
 	}
@@ -34,18 +37,18 @@ func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]Rec
 	histories := make([][]RecordedEvent, len(streams))
 	for i, stream := range streams {
 		histories[i] = of[stream]
-		s.noteHistory(stream, histories[i])
+		s.noteHistory(stream, histories[i], began)
 	}
 	return histories, nil
 }
 
 // noteHistory caches the state that a history leads to, which the next command may need.
-func (s *Store) noteHistory(stream domain.Stream, history []RecordedEvent) {
+func (s *Store) noteHistory(stream domain.Stream, history []RecordedEvent, began time.Time) {
 	served, known := s.categories[stream.Category]
 	if !known || served.last {
 		return
 	}
-	f := folded{state: served.zero, ids: make([]mark, 0, len(history))}
+	f := folded{state: served.zero, ids: make([]mark, 0, len(history)), asOf: began}
 	for i := range history {
 		f.apply(served, &history[i])
 	}

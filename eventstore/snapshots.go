@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/stateform"
 )
 
@@ -17,8 +18,9 @@ import (
 type folded struct {
 	state   any
 	version int
-	hash    []byte // of the last event
-	ids     []mark // of the last events: all, apart from journals
+	hash    []byte    // of the last event
+	ids     []mark    // of the last events: all, apart from journals
+	asOf    time.Time // nothing is missing that was committed before
 }
 
 // after is what a stream is once the events that were decided on are appended. They are
@@ -77,7 +79,7 @@ func scanStored(r pgx.CollectableRow) (e storedEvent, err error) {
 // load folds streams from the log, in one round trip. States without personal texts are
 // folded from events whose sealed texts are not opened.
 func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, error) {
-	stored, b := make([][]storedEvent, len(streams)), &pgx.Batch{}
+	began, stored, b := clock.Now(), make([][]storedEvent, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
 		sql, args := wholeStream, []any{stream.String()}
 		switch served := s.categories[stream.Category]; {
@@ -100,6 +102,7 @@ func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, e
 		if all[i], err = s.fold(ctx, stream, stored[i]); err != nil {
 			return nil, err
 		}
+		all[i].asOf = began
 	}
 	return all, nil
 }

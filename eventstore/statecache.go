@@ -28,7 +28,6 @@ type stateCache struct {
 type cachedState struct {
 	folded
 	stream domain.Stream
-	until  time.Time
 	bytes  int
 }
 
@@ -56,6 +55,9 @@ func sinceOf(ctx context.Context) time.Time {
 	return moment
 }
 
+// isOld tells whether a state may no longer be used.
+func (f folded) isOld(now time.Time) bool { return now.Sub(f.asOf) >= cachedFor }
+
 func newStateCache() *stateCache {
 	return &stateCache{known: map[domain.Stream]*list.Element{}, most: mostCached}
 }
@@ -72,7 +74,7 @@ func (c *stateCache) find(stream domain.Stream) (*cachedState, bool) {
 		return nil, false
 	}
 	found := at.Value.(*cachedState)
-	if !clock.Now().Before(found.until) {
+	if found.isOld(clock.Now()) {
 		c.drop(at)
 		return nil, false
 	}
@@ -80,13 +82,14 @@ func (c *stateCache) find(stream domain.Stream) (*cachedState, bool) {
 	return found, true
 }
 
-// since is a state that was read, or appended to, after a moment; a zero moment: none.
+// since is a state whose reading, or the append to it, began after a moment; a zero moment:
+// none.
 func (c *stateCache) since(stream domain.Stream, moment time.Time) (folded, bool) {
 	if moment.IsZero() {
 		return folded{}, false
 	}
 	found, cached := c.get(stream)
-	if !cached || found.until.Add(-cachedFor).Before(moment) {
+	if !cached || found.asOf.Before(moment) {
 		return folded{}, false
 	}
 	return found.folded, true
@@ -96,17 +99,18 @@ func (c *stateCache) since(stream domain.Stream, moment time.Time) (folded, bool
 func (c *stateCache) note(stream domain.Stream, f folded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found, cached := c.find(stream); !cached || found.version < f.version {
-		c.put(stream, f, clock.Now().Add(cachedFor))
+	found, cached := c.find(stream)
+	if !cached || found.version < f.version || found.version == f.version && found.asOf.Before(f.asOf) {
+		c.put(stream, f)
 	}
 }
 
-func (c *stateCache) put(stream domain.Stream, f folded, until time.Time) {
+func (c *stateCache) put(stream domain.Stream, f folded) {
 	if at, cached := c.known[stream]; cached {
 		c.drop(at)
 	}
 	bytes := cacheEntry + len(stream.ID) + cap(f.ids)*markSize + stateform.Size(f.state)
-	c.known[stream] = c.used.PushFront(&cachedState{f, stream, until, bytes})
+	c.known[stream] = c.used.PushFront(&cachedState{f, stream, bytes})
 	c.bytes += bytes
 	for now := clock.Now(); c.bytes > c.most || c.overAt(now); {
 		c.drop(c.used.Back())
@@ -116,7 +120,7 @@ func (c *stateCache) put(stream domain.Stream, f folded, until time.Time) {
 // overAt tells whether the state that was used the longest ago is too old to be used again.
 func (c *stateCache) overAt(now time.Time) bool {
 	last := c.used.Back()
-	return last != nil && !now.Before(last.Value.(*cachedState).until)
+	return last != nil && last.Value.(*cachedState).isOld(now)
 }
 
 func (c *stateCache) drop(at *list.Element) {
@@ -131,11 +135,11 @@ func (c *stateCache) keep(d *decision) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range d.branches {
-		until := b.until
+		f := b.after(d.facts)
 		if b.added > 0 && !b.category.personal {
-			until = clock.Now().Add(cachedFor)
+			f.asOf = d.began
 		}
-		c.put(b.stream, b.after(d.facts), until)
+		c.put(b.stream, f)
 	}
 }
 

@@ -3,6 +3,7 @@ package eventstore_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -112,6 +113,7 @@ func TestReactionsReadAStreamOnce(t *testing.T) {
 		return d
 	}
 	folded(t.Context(), "a")
+	folded(t.Context(), "b")
 	do(t, writer, emptyIt{"a"})
 	type seen struct {
 		emptied, afterOwn bool
@@ -123,7 +125,7 @@ func TestReactionsReadAStreamOnce(t *testing.T) {
 			return nil // that is the reaction's own
 		}
 		first := seen{emptied: folded(ctx, "a").empty}
-		first.again = trips(reacting, func() { folded(ctx, "a") })
+		first.again = trips(reacting, func() { folded(ctx, "a"); folded(ctx, "b") })
 		_, err := reacting.Execute(ctx, domain.Metadata{Actor: "system:test"}, emptyIt{"b"})
 		first.afterOwn = folded(ctx, "b").empty
 		saw <- first
@@ -131,5 +133,49 @@ func TestReactionsReadAStreamOnce(t *testing.T) {
 	})
 	if got := <-saw; got != (seen{emptied: true, afterOwn: true}) {
 		t.Errorf("a reaction saw %+v", got)
+	}
+}
+
+type putSlowly struct{}
+
+func (putSlowly) Stream() domain.Stream { return domain.Stream{Category: "slow", ID: "a"} }
+
+// A state that was read before a moment is not taken for one of that moment, however late
+// it is folded.
+func TestAStateIsAsOldAsItsReadingBegan(t *testing.T) {
+	t.Parallel()
+	var meanwhile func()
+	folding := domain.Decider[int, domain.Command, domain.Event]{
+		Decide: func(int, domain.Command) ([]domain.Event, error) { return []domain.Event{coinsPut{1}}, nil },
+		Evolve: func(n int, _ domain.Event) int {
+			if now := meanwhile; now != nil {
+				meanwhile = nil
+				now()
+			}
+			return n + 1
+		},
+	}
+	writer := newStore(t)
+	eventstore.Serve(writer, "slow", folding)
+	do(t, writer, putSlowly{})
+	reader := storeOn(t, writer.Pool())
+	eventstore.Serve(reader, "slow", folding)
+	var moment time.Time
+	meanwhile = func() {
+		do(t, writer, putSlowly{})
+		moment = time.Now()
+	}
+	version := func(ctx context.Context) int {
+		_, version, err := eventstore.Fold(ctx, reader, folding, putSlowly{}.Stream())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version
+	}
+	if n := version(t.Context()); n != 1 {
+		t.Fatalf("the stream was read at version %d, not before the second event", n)
+	}
+	if n := version(eventstore.WithSince(t.Context(), moment)); n != 2 {
+		t.Errorf("after the second event the stream has version %d", n)
 	}
 }

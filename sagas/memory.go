@@ -20,7 +20,7 @@ type remembered struct {
 	until time.Time
 }
 
-// rememberedFor bounds how stale it may be, and how long an erased person's texts stay.
+// rememberedFor bounds how stale it may be, and how long an erased person's texts are used.
 const rememberedFor = 5 * time.Second
 
 type memoryKey struct{}

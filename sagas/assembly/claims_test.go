@@ -102,17 +102,25 @@ func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
 	h.equal("gone", h.claims(s.Ref), "")
 }
 
-// It was refused under two names, and wants a third by now.
-func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
-	t.Parallel()
-	h := newHousehold(t)
+// refusedTwice is a site that was refused under two names and keeps the claim of the first,
+// and another one that wants that name.
+func (h *household) refusedTwice() (s, other hosting.Request) {
+	h.t.Helper()
 	h.refusing("bad.example.com", "worse.example.com")
-	s, other := h.ask(h.draw("site"), site("bad.example.com")), h.ask(h.draw("site"), site("bad.example.com"))
+	s, other = h.ask(h.draw("site"), site("bad.example.com")), h.ask(h.draw("site"), site("bad.example.com"))
 	h.carry(s)
 	h.goes()
 	h.stands(s.Ref, hosting.Refused)
 	h.carry(set(s.Ref, `{"domain":"worse.example.com"}`))
 	h.eventually("it is refused again", func() bool { return h.resource(s.Ref).SyncStatus == "error" && h.resource(s.Ref).Wish > 1 })
+	return s, other
+}
+
+// It was refused under two names, and wants a third by now.
+func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	s, other := h.refusedTwice()
 	h.refusing("worse.example.com")
 	h.carry(other)
 	h.stands(other.Ref, hosting.Running)
@@ -246,13 +254,7 @@ func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
 func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // E-4, G-1
 	t.Parallel()
 	h := newHousehold(t)
-	h.refusing("bad.example.com", "worse.example.com")
-	s, other := h.ask(h.draw("site"), site("bad.example.com")), h.ask(h.draw("site"), site("bad.example.com"))
-	h.carry(s)
-	h.goes()
-	h.stands(s.Ref, hosting.Refused)
-	h.carry(set(s.Ref, `{"domain":"worse.example.com"}`))
-	h.eventually("it is refused again, and keeps its first name", func() bool { return h.resource(s.Ref).SyncStatus == "error" && h.resource(s.Ref).Wish > 1 })
+	_, other := h.refusedTwice()
 	h.frozen.to(true)
 	var once sync.Once
 	h.fault.to(func(p sagas.Point, _ sagas.Run) (err error) {
