@@ -5,6 +5,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,8 +34,8 @@ func (c *Cluster) found(ctx context.Context) (*server, error) {
 	if !isPostmaster(note.pid, c.home.data()) {
 		return nil, nil // the number may be another process's by now
 	}
-	s := &server{pid: note.pid, address: note.address, data: c.home.data()}
-	err = c.join(ctx, s, note.ready)
+	s := &server{pid: note.pid, data: c.home.data()}
+	err = c.join(ctx, s)
 	if err == nil || ctx.Err() != nil || hopeless(err) || !c.mayEvict() {
 		return s, err
 	}
@@ -51,13 +52,38 @@ func (c *Cluster) mayEvict() bool {
 
 // join waits for the server as long as it may take: a ready one answers soon,
 // one that recovers needs its time.
-func (c *Cluster) join(ctx context.Context, s *server, ready bool) error {
-	if !ready {
-		return c.ready(ctx, s)
-	}
+func (c *Cluster) join(ctx context.Context, s *server) error {
 	short, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
-	return c.ready(short, s)
+	ready, err := s.introduce(short)
+	if err != nil {
+		return err
+	}
+	if ready {
+		return c.ready(short, s)
+	}
+	return c.ready(ctx, s)
+}
+
+// introduce reads the server's address from its note, and whether it is ready. A server
+// that has just started adds its address a moment after its process.
+func (s *server) introduce(ctx context.Context) (ready bool, err error) {
+	for {
+		note, err := readNote(s.data)
+		if err != nil {
+			return false, err
+		}
+		if note == nil || note.pid != s.pid || s.gone() {
+			return false, errors.New("the server has ended")
+		}
+		if note.address.host != "" {
+			s.address = note.address
+			return note.ready, nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return false, fmt.Errorf("the server does not say where it answers: %w", err)
+		}
+	}
 }
 
 // A note is what a postmaster writes down about itself.

@@ -4,9 +4,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,6 +71,41 @@ func patience(t *testing.T, d time.Duration) {
 	hang, evict := hangLimit, eviction
 	t.Cleanup(func() { hangLimit, eviction = hang, evict })
 	hangLimit, eviction = d, farewell{{syscall.SIGQUIT, d}, {syscall.SIGKILL, 5 * time.Second}}
+}
+
+// A server that starts writes down its process first, and where it answers a moment later.
+func TestAServerThatHasJustBegunToStartIsTakenOver(t *testing.T) {
+	dir := madeDir(t)
+	killed := startPanel(t, Options{Dir: dir, Serve: true})
+	killed.kill()
+	path := notePath(killed.server.data)
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	lines := strings.SplitAfter(string(whole), "\n")
+	must(t, os.WriteFile(path, []byte(strings.Join(lines[:4], "")), 0o600))
+	s := &server{pid: killed.server.pid, data: killed.server.data}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.introduce(over); !errors.Is(err, context.Canceled) || s.address != (address{}) {
+		t.Errorf("a server without an address answers at %v, %v", s.address, err)
+	}
+	var next *Cluster
+	begun := make(chan error, 1)
+	go func() {
+		next, err = Start(t.Context(), Options{Dir: dir, Serve: true})
+		begun <- err
+	}()
+	eventually(t, "the next start has its turn", func() bool {
+		f, err := lock(home{dir: filepath.Dir(killed.server.data)}.turnLock(), syscall.LOCK_EX)
+		unlock(&f)
+		return errors.Is(err, errLocked)
+	})
+	must(t, os.WriteFile(path, whole, 0o600))
+	must(t, <-begun)
+	if next.server.pid != killed.server.pid {
+		t.Errorf("process %d was not taken over, %d was started", killed.server.pid, next.server.pid)
+	}
+	must(t, next.Stop())
 }
 
 func TestANoteOfADeadServerDoesNotHinderTheNext(t *testing.T) {

@@ -142,6 +142,7 @@ func (h home) serving(args ...string) *running {
 	case <-time.After(patience):
 	}
 	if r.base == "" {
+		r.end(syscall.SIGQUIT) // it then says what it waits for
 		h.t.Fatalf("the program is not ready; it says:\n%s", r.stderr())
 	}
 	return r
