@@ -235,13 +235,13 @@ func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
 	h.goes()
 	h.stands(on.Ref, hosting.Running)
 	h.stands(off.Ref, hosting.Running)
-	h.carry(hosting.Disable{Ref: on.Ref, By: hosting.BySite}, hosting.Disable{Ref: off.Ref, By: hosting.ByTenant})
+	h.carry(hosting.Disable{Ref: on.Ref, By: hosting.BySite}, hosting.Disable{Ref: off.Ref, By: hosting.BySite})
 	h.eventually("both are off", func() bool {
 		return h.resource(on.Ref).SyncStatus == "synced" && h.resource(off.Ref).SyncStatus == "synced"
 	})
 	h.equal("on", value(h.has("site", "on.example.com"), "is_active"), "false")
 	h.equal("active", h.resource(on.Ref).Active, false)
-	h.carry(hosting.Enable{Ref: on.Ref, By: hosting.BySite}, hosting.Enable{Ref: off.Ref, By: hosting.ByTenant})
+	h.carry(hosting.Enable{Ref: on.Ref, By: hosting.BySite}, hosting.Enable{Ref: off.Ref, By: hosting.BySite})
 	h.eventually("both are as they were", func() bool {
 		return h.resource(on.Ref).SyncStatus == "synced" && h.resource(off.Ref).SyncStatus == "synced"
 	})

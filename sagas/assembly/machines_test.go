@@ -79,13 +79,15 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 	})
 	w.goes()
 	_, vm, _ := w.machine()
+	// The machine is off by a reason that no reaction goes by: its tenant is in service, so
+	// a reaction switches on again what is off by the tenant.
 	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
 		at.Store(p)
 		if i%2 == 0 {
-			w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
+			w.carry(hosting.Disable{Ref: vm, By: hosting.BySite})
 			w.powered(vm, "stopped")
 		} else {
-			w.carry(hosting.Enable{Ref: vm, By: hosting.ByTenant})
+			w.carry(hosting.Enable{Ref: vm, By: hosting.BySite})
 			w.powered(vm, "running")
 		}
 		w.equal("died at "+string(p), at.Load(), sagas.Point(""))
@@ -97,7 +99,7 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 	w := newWorld(t).goes()
 	id, vm, _ := w.machine()
 	w.must(w.compute.RemoveVM(t.Context(), "ext-"+hosting.MachineName(vm.ID)))
-	w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
+	w.carry(hosting.Disable{Ref: vm, By: hosting.BySite})
 	w.eventually("it is refused", func() bool { return w.resource(vm).SyncError == "absent" })
 	w.must(func() error {
 		_, err := w.compute.CreateVM(t.Context(), hosting.VM{Name: hosting.MachineName(vm.ID), Tag: uuid.NewString()})
@@ -116,12 +118,12 @@ func TestALaterRequestForAMachineWins(t *testing.T) {
 	var asked atomic.Int32
 	w.compute.tell(nil, func(call, _ string) error {
 		if call == "switch" && asked.Add(1) == 1 {
-			w.carry(hosting.Enable{Ref: vm, By: hosting.ByTenant}) // while the answer gets lost
+			w.carry(hosting.Enable{Ref: vm, By: hosting.BySite}) // while the answer gets lost
 			return domain.Fail(domain.Unknown, "timeout", errLie)
 		}
 		return nil
 	})
-	w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
+	w.carry(hosting.Disable{Ref: vm, By: hosting.BySite})
 	w.powered(vm, "running")
 	w.equal("events", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.disabled hosting.enabled hosting.engine_confirmed")
 }

@@ -74,20 +74,10 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 	t.Parallel()
 	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans := []crash{{at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Sent, made: true}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}}
-	var mu sync.Mutex
-	dead := map[int64]bool{}
-	die := func(user int64, at sagas.Point, made bool) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if p := plans[user-1]; dead[user] || p.at != at || p.made != made {
-			return nil
-		}
-		dead[user] = true
-		return sagas.ErrKilled
-	}
+	deaths := newDeaths[int64](w)
 	users := map[string]int64{}
-	w.fault.to(func(p sagas.Point, c sagas.Run) error { return die(mailedUser(c), p, false) })
-	w.mail.tell(nil, func(_, to string) error { return die(users[to], sagas.Sent, true) })
+	w.fault.to(func(p sagas.Point, c sagas.Run) error { return deaths.at(mailedUser(c), "", p, false) })
+	w.mail.tell(nil, func(_, to string) error { return deaths.at(users[to], "", sagas.Sent, true) })
 	killed := map[uuid.UUID]bool{}
 	w.resetFault.to(func(id uuid.UUID) error {
 		if killed[id] {
@@ -96,18 +86,19 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 		killed[id] = true
 		return sagas.ErrKilled
 	})
-	for i := range plans {
+	for i, c := range plans {
 		user, email := int64(i+1), fmt.Sprintf("crash%d@example.com", i)
 		w.opens(user, email, "en")
 		users[email] = user
+		deaths.plan(user, c)
 		w.must(w.Accounts.AskReset(t.Context(), strings.ToUpper(email)))
 	}
 	w.goes()
 	w.equal("given up", len(w.ended()), 0)
 	for email, user := range users {
 		mails := w.mail.to(email)
-		if !dead[user] || len(mails) == 0 || len(mails) > 2 {
-			t.Errorf("%+v: died %v, %d mails", plans[user-1], dead[user], len(mails))
+		if len(mails) == 0 || len(mails) > 2 {
+			t.Errorf("%+v: %d mails", plans[user-1], len(mails))
 			continue
 		}
 		if last := mails[len(mails)-1]; last.MessageID != mails[0].MessageID || last.Text != mails[0].Text {
@@ -115,6 +106,7 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 		}
 		w.equal("whose link works", w.dead(tokenIn(t, mails[0])), false)
 	}
+	deaths.came()
 	w.equal("requests that were dropped once", len(killed), len(plans))
 	w.equal("links asked for", w.count(`select count(*) from events where name = 'account.link_requested'`), len(plans))
 	w.equal("mails sent more than twice", w.count(`select count(*) from effect where sends > 2`), 0)

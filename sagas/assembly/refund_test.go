@@ -3,7 +3,6 @@ package assembly_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -259,24 +258,14 @@ func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
 func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 	t.Parallel()
 	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
-	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
-	var mu sync.Mutex
-	die := func(id uuid.UUID, step string, at sagas.Point, made bool) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if p, planned := plans[id]; !planned || dead[id] || p.step != step || p.at != at || p.made != made && at == sagas.Sent {
-			return nil
-		}
-		dead[id] = true
-		return sagas.ErrKilled
-	}
-	w.fault.to(func(p sagas.Point, c sagas.Run) error { return die(c.Order, c.At().Name, p, false) })
+	deaths := newDeaths[uuid.UUID](w)
+	w.fault.to(func(p sagas.Point, c sagas.Run) error { return deaths.at(c.Order, c.At().Name, p, false) })
 	w.pay.tell(nil, func(call, about string) error {
 		switch call {
 		case "capture":
-			return die(uuid.MustParse(about[len("cs_"):]), call, sagas.Sent, true)
+			return deaths.at(uuid.MustParse(about[len("cs_"):]), call, sagas.Sent, true)
 		case "refund":
-			return die(uuid.MustParse(about[len("order/"):][:36]), call, sagas.Sent, true)
+			return deaths.at(uuid.MustParse(about[len("order/"):][:36]), call, sagas.Sent, true)
 		}
 		return nil
 	})
@@ -294,7 +283,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 			c.step = step
 			id := w.place(ordering{kind: "saas"})
 			w.pay.approve(id, w.Now())
-			plans[id] = c
+			deaths.plan(id, c)
 			ids = append(ids, id)
 		}
 	}
@@ -313,10 +302,8 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 		})
 		w.equal("captures", w.pay.captures(id), 1)
 		w.equal("refunds", w.pay.refunds(reference(id, 1)), 1)
-		mu.Lock()
-		w.equal(fmt.Sprintf("a worker died at %+v", plans[id]), dead[id], true)
-		mu.Unlock()
 	}
+	deaths.came()
 }
 
 func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
