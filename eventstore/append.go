@@ -48,6 +48,7 @@ type appendRequest struct {
 	rows   []TxStatement
 
 	keys       map[subjectKey][]byte // keys that seal the personal texts; nil: destroyed
+	made       map[subjectKey][]byte // those of them that the request inserts
 	drafts     []draft               // the events before sealing
 	events     []row
 	statements []Statement

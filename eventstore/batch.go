@@ -95,7 +95,8 @@ func (s *rowSet) arguments() (with string, args []any) {
 	return fmt.Sprintf("arg as (select * from unnest(%s) as sent (%s)), ", strings.Join(arrays, ", "), strings.Join(names, ", ")), args
 }
 
-// keysStand checks that no key of the events was erased since they were sealed.
+// keysStand checks that no key of the events was erased since they were sealed. A key that
+// the transaction inserts stands.
 // The writers' lock makes every erasure visible. The limit makes Postgres use the
 // index, because a table scan would delay all writers.
 const keysStand = `
@@ -110,7 +111,7 @@ func queueKeys(b *pgx.Batch, group []*pending) {
 	var purposes []string
 	for _, p := range group {
 		for k, key := range p.keys {
-			if key != nil && !used[k] {
+			if _, made := p.made[k]; key != nil && !made && !used[k] {
 				used[k] = true
 				subjects, purposes = append(subjects, k.subject), append(purposes, string(k.purpose))
 			}

@@ -117,6 +117,9 @@ func (c *committer) commit(group []*pending) (err error) {
 		}
 		return refusal(err, group)
 	}
+	for _, p := range group {
+		c.store.subjects.cache(p.made)
+	}
 	c.store.committed(group)
 	return nil
 }

@@ -45,7 +45,7 @@ func Connect(ctx context.Context, url string, conns int32, change ...Change) (*p
 // ConnectReaders opens a pool like [Connect], but with blank settings. Its
 // connections see no rows until a transaction sets its tenant, user or owner.
 func ConnectReaders(ctx context.Context, url string, conns int32, change ...Change) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, "", asReader, change)
+	return connect(ctx, url, conns, "", asApp, change)
 }
 
 // ConnectPast opens a pool like [Connect] for a view of the past: what stands in the
@@ -56,7 +56,7 @@ func ConnectPast(ctx context.Context, url, schema string, conns int32) (*pgxpool
 
 // ConnectPastReaders opens a pool like [ConnectReaders] for a view of the past.
 func ConnectPastReaders(ctx context.Context, url, schema string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, "", inPast(asReader, schema), nil)
+	return connect(ctx, url, conns, "", inPast(asApp, schema), nil)
 }
 
 func inPast(params map[string]string, schema string) map[string]string {
@@ -69,8 +69,9 @@ func ConnectOwner(ctx context.Context, url string, change ...Change) (*pgxpool.P
 	return connect(ctx, url, 4, Everybody, nil, change)
 }
 
-// asApp are the settings of the pool that writes. Its statements address rows by their
-// keys, so their plans are made once; making them again took a quarter of Postgres's time.
+// asApp are the settings of the panel's pools. Most statements address rows by their keys,
+// so their plans are made once; making them again took a quarter of Postgres's time. Lists
+// with filters set another mode (docs/read-tables.md, "Plans").
 var asApp = map[string]string{
 	"role":                                AppRole,
 	"statement_timeout":                   "30s",
@@ -78,10 +79,6 @@ var asApp = map[string]string{
 	"plan_cache_mode":                     "force_generic_plan",
 	"random_page_cost":                    "1.1", // what is read is in memory, or on a disk without arms
 }
-
-// asReader are those of the pool that lists. The best plan of a list depends on its
-// filters (docs/read-tables.md, "Lists").
-var asReader = with(asApp, "plan_cache_mode", "auto")
 
 func with(params map[string]string, name, value string) map[string]string {
 	more := maps.Clone(params)

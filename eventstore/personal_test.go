@@ -163,3 +163,44 @@ func TestOnePersonHasOneSubject(t *testing.T) {
 		t.Errorf("%d subjects", len(subjects))
 	}
 }
+
+// A person who was made here has no key yet, and none is looked for. The one that they get
+// is known.
+func TestANewPersonIsMadeAndSealedForInFewTrips(t *testing.T) {
+	s := newStore(t)
+	subjectOf := func(email string) uuid.UUID {
+		subject, err := s.Subject(t.Context(), email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return subject
+	}
+	subjectOf("ben@example.com") // makes the key of addresses
+	var ana uuid.UUID
+	if n := trips(s, func() { ana = subjectOf("ana@example.com") }); n != 1 {
+		t.Errorf("a person is made in %d trips", n)
+	}
+	for _, till := range []string{"a", "b"} {
+		if n := trips(s, func() { do(t, s, open{till, "Ana", ana}) }); n != 2 {
+			t.Errorf("the stream is read and the event appended in %d trips", n)
+		}
+	}
+}
+
+// Another process may find a person whom this one has made, and be the first to need the
+// key.
+func TestAPersonWhoWasMadeHereMayHaveGotAKeyElsewhere(t *testing.T) {
+	s := newStore(t)
+	ana, err := s.Subject(t.Context(), "ana@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, storeOn(t, s.Pool()), open{"a", "Ana", ana})
+	do(t, s, open{"b", "Ana Ruiz", ana})
+	for till, want := range map[string]string{"a": "Ana", "b": "Ana Ruiz"} {
+		history, err := storeOn(t, s.Pool()).Read(t.Context(), tillStream(till))
+		if err != nil || history[0].Event.(tillOpened).Owner != want {
+			t.Errorf("till %s: %+v, %v", till, history, err)
+		}
+	}
+}

@@ -28,22 +28,39 @@ func (c *subjectKeys) of(ctx context.Context, email string) (uuid.UUID, error) {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(account.PlainAddress(email)))
 	mac := h.Sum(nil)
-	subject, err := c.findSubject(ctx, mac)
-	if errors.Is(err, pgx.ErrNoRows) {
-		_, err = c.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, mac, uuid.New())
-		if err == nil {
-			subject, err = c.findSubject(ctx, mac)
+	made := uuid.New()
+	for {
+		var subject uuid.UUID
+		err := c.pool.QueryRow(ctx, findOrMakeSubject, mac, made).Scan(&subject)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows): // another request has made it meanwhile
+		case err != nil:
+			return uuid.Nil, fmt.Errorf("find a subject: %w", Unavailable(err))
+		default:
+			if subject == made {
+				c.note(made)
+			}
+			return subject, nil
 		}
 	}
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("find a subject: %w", Unavailable(err))
-	}
-	return subject, nil
 }
 
-func (c *subjectKeys) findSubject(ctx context.Context, mac []byte) (subject uuid.UUID, err error) {
-	err = c.pool.QueryRow(ctx, `select subject from subjects where address_mac = $1`, mac).Scan(&subject)
-	return subject, err
+const findOrMakeSubject = `
+with found as materialized (
+	select subject from subjects where address_mac = $1
+), made as (
+	insert into subjects (address_mac, subject) select $1, $2 where not exists (select from found) on conflict do nothing returning subject
+)
+select subject from found union all select subject from made`
+
+// note remembers a subject that was made now.
+func (c *subjectKeys) note(fresh uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh == nil || len(c.fresh) >= mostKeysKnown {
+		c.fresh = map[uuid.UUID]bool{}
+	}
+	c.fresh[fresh] = true
 }
 
 // addressKey is made by the first process that needs it, and made anew after
@@ -131,8 +148,9 @@ func (c *subjectKeys) one(ctx context.Context, k subjectKey) (key []byte, exists
 
 // add gives a subject a key, unless there is one or it was destroyed.
 func (c *subjectKeys) add(ctx context.Context, k subjectKey) error {
-	made := c.insert(k, sealing.Random(32))
-	if _, err := c.pool.Exec(ctx, made.SQL, made.Args...); err != nil {
+	_, err := c.pool.Exec(ctx, `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+		c.row(k, sealing.Random(32))...)
+	if err != nil {
 		return fmt.Errorf("make the key of a subject: %w", Unavailable(err))
 	}
 	c.forget(map[subjectKey][]byte{k: nil})

@@ -30,6 +30,7 @@ type subjectKeys struct {
 
 	mu    sync.Mutex
 	known map[subjectKey]knownKey
+	fresh map[uuid.UUID]bool // subjects that were made here and have had no key yet
 }
 
 type knownKey struct {
@@ -37,7 +38,10 @@ type knownKey struct {
 	until time.Time
 }
 
-const keysCachedFor = 5 * time.Second
+const (
+	keysCachedFor = 5 * time.Second
+	mostKeysKnown = 10_000
+)
 
 // use gets a key for the texts of a request, and creates it if the subject has
 // none. The statement that stores a new key belongs to the transaction of the
@@ -46,31 +50,45 @@ func (c *subjectKeys) use(ctx context.Context, a *appendRequest, k subjectKey) e
 	if _, used := a.keys[k]; used {
 		return nil
 	}
-	known, err := c.load(ctx, []subjectKey{k})
-	if err != nil {
-		return err
-	}
-	key, exists := known[k]
-	if !exists {
-		key = sealing.Random(32)
-		a.rows = append(a.rows, c.insert(k, key))
-	}
 	if a.keys == nil {
-		a.keys = map[subjectKey][]byte{}
+		a.keys, a.made = map[subjectKey][]byte{}, map[subjectKey][]byte{}
 	}
-	a.keys[k] = key
+	if !c.begins(k.subject) {
+		known, err := c.load(ctx, []subjectKey{k})
+		if err != nil {
+			return err
+		}
+		if key, exists := known[k]; exists {
+			a.keys[k] = key
+			return nil
+		}
+	}
+	key := sealing.Random(32)
+	a.keys[k], a.made[k] = key, key
+	a.rows = append(a.rows, TxStatement{
+		Key: keyRow(k), Columns: "subject uuid, purpose text, key_id text, wrapped bytea, year int",
+		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped, year) select subject, purpose, key_id, wrapped, year from arg on conflict do nothing`,
+		Args: c.row(k, key),
+		// Another request about the subject was faster: decide again, with its key.
+		WantRows: 1, ErrIfNot: errLost,
+	})
 	return nil
 }
 
-func (c *subjectKeys) insert(k subjectKey, key []byte) TxStatement {
+// begins tells, once, whether a subject was made here and has no key yet. Another process
+// may have given it one meanwhile: then the request is decided again.
+func (c *subjectKeys) begins(subject uuid.UUID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fresh := c.fresh[subject]
+	delete(c.fresh, subject)
+	return fresh
+}
+
+// row is the row of a new key.
+func (c *subjectKeys) row(k subjectKey, key []byte) []any {
 	id, wrapped := c.wrap(k, key)
-	return TxStatement{
-		Key:  keyRow(k),
-		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3, $4, $5) on conflict do nothing`,
-		Args: []any{k.subject, string(k.purpose), id, wrapped, k.purpose.Year()},
-		// Another request about the subject was faster: decide again, with its key.
-		WantRows: 1, ErrIfNot: errLost,
-	}
+	return []any{k.subject, string(k.purpose), id, wrapped, k.purpose.Year()}
 }
 
 // wrap seals the key of a subject with the first secret key, which id names.
@@ -151,9 +169,12 @@ func (c *subjectKeys) forget(keys map[subjectKey][]byte) {
 }
 
 func (c *subjectKeys) cache(found map[subjectKey][]byte) {
+	if len(found) == 0 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) > 10_000 {
+	if c.known == nil || len(c.known) >= mostKeysKnown {
 		c.known = map[subjectKey]knownKey{}
 	}
 	for k, key := range found {

@@ -246,6 +246,28 @@ func (p *panel) listening(t testing.TB) (*ear, *Tables) {
 	return e, Open(pool)
 }
 
+// What is found by its key is planned once for each session. A list is planned for its
+// filters.
+func TestPlansOfLookUpsAreKept(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	pool := eventstoretest.Traced(t, p.readers, 1, &eventstoretest.Tracer{})
+	operators := Open(pool).For(System)
+	for range 3 {
+		_, _ = operators.Order(t.Context(), uuid.New()) // there is none
+		if _, err := operators.Users(t.Context(), Listing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for statement, fitted := range map[string]bool{"from orders where true and id = $1": false, "from users u where true": true} {
+		var is bool
+		err := pool.QueryRow(t.Context(), `select bool_or(custom_plans > 0) from pg_prepared_statements where strpos(statement, $1) > 0`, statement).Scan(&is)
+		if err != nil || is != fitted {
+			t.Errorf("%s: planned for its arguments: %v, %v", statement, is, err)
+		}
+	}
+}
+
 // A statement for many rows finds each by its key, also behind the wall.
 func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
 	t.Parallel()

@@ -107,6 +107,7 @@ type questioned interface {
 // An asker sends questions to the database on behalf of a caller.
 type asker interface {
 	ask(ctx context.Context, questions func(*pgx.Batch)) error
+	askPlanned(ctx context.Context, plans string, questions func(*pgx.Batch)) error
 }
 
 // ActingFor returns the scope of a superuser who acts for a tenant, or for
@@ -243,8 +244,19 @@ func nothing() *where { return &where{conditions: []string{"false"}} }
 // tables look at. All of it is one round trip and one transaction, with which
 // that ends (docs/security.md, "Row-level security").
 func (s *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
+	return s.askPlanned(ctx, keptPlans, questions)
+}
+
+// How questions are planned: once for each session, or for their arguments if that
+// promises more (docs/read-tables.md, "Plans").
+const (
+	keptPlans   = "force_generic_plan"
+	fittedPlans = "auto"
+)
+
+func (s *reader) askPlanned(ctx context.Context, plans string, questions func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
-	b.Queue(onBehalf, s.caller.behalf()...)
+	b.Queue(onBehalf, append(s.caller.behalf(), plans)...)
 	questions(b)
 	unread := s.standing.join(b)
 	err := s.pool.SendBatch(ctx, b).Close()
@@ -252,7 +264,7 @@ func (s *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
 }
 
 const onBehalf = `select set_config('` + eventstore.ForTenant + `', $1, true), set_config('` + eventstore.ForUser + `', $2, true), ` +
-	`set_config('` + eventstore.ForKeyOwner + `', $3, true)`
+	`set_config('` + eventstore.ForKeyOwner + `', $3, true), set_config('plan_cache_mode', $4, true)`
 
 // behalf are the arguments of onBehalf. A superuser operates for every tenant,
 // but reads no other user's own rows.

@@ -22,18 +22,23 @@ var errProviderAway = &domain.Error{
 	Code: domain.Unavailable, Reason: "payment_provider_unavailable", Message: "The payment provider is temporarily unavailable.",
 }
 
-// OpenSession opens the provider's payment page for a pending order. No
-// transaction is open during the call. The session and the row that watches
-// over the payment are one append (rules T2, T3). A second call answers with
-// the same session. If the provider does not answer in time, the order stays
-// pending and the refusal has reason "payment_provider_unavailable".
+// OpenSession is [Service.OpenSessionOf] an order that is read first.
 func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.runner.Times().Write)
-	defer cancel()
 	o, err := s.order(ctx, id)
 	if err != nil {
 		return order.Session{}, err
 	}
+	return s.OpenSessionOf(ctx, o)
+}
+
+// OpenSessionOf opens the provider's payment page for a pending order. No
+// transaction is open during the call. The session and the row that watches
+// over the payment are one append (rules T2, T3). A second call answers with
+// the same session. If the provider does not answer in time, the order stays
+// pending and the refusal has reason "payment_provider_unavailable".
+func (s *Service) OpenSessionOf(ctx context.Context, o projections.Order) (order.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.runner.Times().Write)
+	defer cancel()
 	p, ok := s.providers[o.PaymentMethod]
 	switch {
 	case o.SessionID != "":
@@ -52,7 +57,7 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 		return order.Session{}, err
 	}
 	if generation == 0 {
-		return pages.keptSession(ctx, id)
+		return pages.keptSession(ctx, o.ID)
 	}
 	checkout, err := pages.checkoutOf(ctx, p, o, generation)
 	if err != nil {
@@ -63,7 +68,7 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 		return order.Session{}, pages.sessionFailed(ctx, o, err)
 	}
 	if err := pages.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
-		return pages.keptSession(ctx, id)
+		return pages.keptSession(ctx, o.ID)
 	} else if err != nil {
 		return order.Session{}, err
 	}

@@ -55,9 +55,9 @@ type Domains interface {
 
 // Payments opens pages on which customers pay.
 type Payments interface {
-	// OpenSession makes sure that a pending order has a page to be paid on. A
+	// OpenSessionOf makes sure that a pending order has a page to be paid on. A
 	// repeat answers with the same session. It ends within 20 seconds.
-	OpenSession(ctx context.Context, order uuid.UUID) (order.Session, error)
+	OpenSessionOf(ctx context.Context, o projections.Order) (order.Session, error)
 }
 
 // New returns a service.
@@ -118,7 +118,7 @@ func (s *Service) ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, e
 	if o.Status != order.StatusPending {
 		return placed, nil
 	}
-	session, err := s.Payments.OpenSession(ctx, id)
+	session, err := s.Payments.OpenSessionOf(ctx, o)
 	if err != nil {
 		return placed, fmt.Errorf("%w: %w", order.ErrNoPaymentPage, err)
 	}
