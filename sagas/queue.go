@@ -179,5 +179,9 @@ func (s *Runner) ensureQueues(ctx context.Context) error {
 			return fmt.Errorf("make queue %s: %w", queue, err)
 		}
 	}
+	s.queuesStand.Store(true)
 	return nil
 }
+
+// queueRow is the key of statements about a queue.
+func queueRow(queue string) string { return "saga_queue/" + queue }

@@ -67,6 +67,7 @@ type core struct {
 	queues      map[string]int
 	wakes       *wakes
 
+	queuesStand       atomic.Bool // those that this process serves have their rows
 	completed, fenced atomic.Int64
 }
 
@@ -154,7 +155,7 @@ func (s *Runner) Starts(ctx context.Context, events []eventstore.RecordedEvent) 
 		}
 		starts = append(starts, more...)
 	}
-	return oneQueueRow(starts), nil
+	return s.oneQueueRow(starts), nil
 }
 
 // Starting is the start of a run with the event of this index.
@@ -178,10 +179,15 @@ func StartEach(s *Runner, events []eventstore.RecordedEvent, begin func(eventsto
 	return starts, nil
 }
 
-// oneQueueRow leaves out the rows of queues but the first of each: one append
-// may start hundreds of runs.
-func oneQueueRow(starts []eventstore.Start) []eventstore.Start {
+// oneQueueRow leaves out the rows of queues that stand, and of others but the first of
+// each: one append may start hundreds of runs.
+func (s *Runner) oneQueueRow(starts []eventstore.Start) []eventstore.Start {
 	seen := map[string]bool{}
+	if s.queuesStand.Load() {
+		for queue := range s.queues {
+			seen[queueRow(queue)] = true
+		}
+	}
 	for i, start := range starts {
 		if queue := start.Rows[0].Key; seen[queue] {
 			starts[i].Rows = start.Rows[1:]

@@ -115,7 +115,7 @@ var errNoRoom = errors.New("the queue has no room")
 // claim there. The row of the queue stays locked until the commit, as in a claim.
 func roomRow(queue string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "saga_queue/" + queue, SQL: `update saga_queue set queue = queue where queue = $1 and has_room($1, $2)`, Args: []any{queue, breaks},
+		Key: queueRow(queue), SQL: `update saga_queue set queue = queue where queue = $1 and has_room($1, $2)`, Args: []any{queue, breaks},
 		WantRows: 1, ErrIfNot: errNoRoom,
 	}
 }

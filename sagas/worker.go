@@ -305,7 +305,7 @@ func (c claimed) endingRows(e attemptResult) []eventstore.TxStatement {
 	}
 	if e.outside {
 		rows = append(rows, eventstore.TxStatement{
-			Key:     "saga_queue/" + c.At().Queue,
+			Key:     queueRow(c.At().Queue),
 			SQL:     `update saga_queue q set fails = 0, open_until = null from arg where q.queue = arg.queue and fails > 0`,
 			Columns: "queue text", Args: []any{c.At().Queue}, WantRows: eventstore.AnyRows,
 		})

@@ -58,7 +58,7 @@ func Encode(v any) []byte {
 func (s *core) startRows(r Run) []eventstore.TxStatement {
 	w := s.row(r)
 	return []eventstore.TxStatement{{
-		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) select queue, max from arg on conflict do nothing`,
+		Key: queueRow(w.queue), SQL: `insert into saga_queue (queue, max_in_flight) select queue, max from arg on conflict do nothing`,
 		Columns: "queue text, max int", Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),

@@ -54,11 +54,12 @@ func (s *Service) poll(ctx, work context.Context) {
 		for range free - len(group) {
 			<-room
 		}
-		if len(group) == 0 {
-			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
-			continue
+		if len(group) > 0 {
+			checks.Go(func() { s.checkOrders(work, group, func() { <-room }) })
 		}
-		checks.Go(func() { s.checkOrders(work, group, func() { <-room }) })
+		if len(group) < free { // no other is due
+			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+		}
 	}
 }
 
