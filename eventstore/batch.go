@@ -95,10 +95,10 @@ func (s *rowSet) arguments() (with string, args []any) {
 	return fmt.Sprintf("arg as (select * from unnest(%s) as sent (%s)), ", strings.Join(arrays, ", "), strings.Join(names, ", ")), args
 }
 
-// keysStand checks that no key of the events was erased since they were sealed. A key that
-// the transaction inserts stands.
-// The writers' lock makes every erasure visible. The limit makes Postgres use the
-// index, because a table scan would delay all writers.
+// keysStand checks that no key of the events was erased since they were sealed. The
+// writers' lock makes every erasure visible. The limit makes Postgres use the index,
+// because a table scan would delay all writers. A key that the transaction inserts is left
+// out: no other transaction sees it, and an erasure in the same group comes after its events.
 const keysStand = `
 select expect_rows(count(*), $3, -1) from unnest($1::uuid[], $2::text[]) as used(subject, purpose)
 cross join lateral (
