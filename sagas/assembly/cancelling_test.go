@@ -107,7 +107,11 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	w.goes()
 	id := w.buy(ordering{domain: "turns.example.com", email: "turns@example.com"})
 	w.standsAt(id, "welcome")
+	const news = `select count(*) from saga_run where starts_with(key, 'mail:n/') and `
+	w.eventually("news of its invoice waits for that mail", func() bool { return w.count(news+`status = 'waiting'`) == 1 })
 	w.must(w.Cancel(t.Context(), operator, id, "the customer changed their mind"))
+	w.eventually("none will come", func() bool { return w.count(news+`status = 'done'`) == 1 })
+	w.equal("news that waited its minute", w.count(news+`run_at > created_at + interval '30 seconds'`), 0)
 	w.goesOn()
 	w.refunded(id)
 	w.untouched()

@@ -68,7 +68,8 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 const together = time.Minute
 
 // besideWelcome refuses to mail what the welcome mail of the order has said at about the
-// same time ([notice.InWelcome]). It waits for that mail where it is still to come.
+// same time ([notice.InWelcome]). It waits for that mail where it is still to come: an
+// order that is taken back has none ([Notifier.react]).
 func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice.MailRequested) error {
 	if id == uuid.Nil || !asked.Text().IsInWelcome() {
 		return nil
@@ -77,7 +78,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 	late := false
 	for _, r := range history {
 		switch r.Event.(type) {
-		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp:
+		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp, order.CancelRequested, order.RefundCompleted:
 			late = true
 		case order.WelcomeMailSent:
 			if r.RecordedAt.Sub(asked.At).Abs() <= together {
