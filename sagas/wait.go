@@ -52,9 +52,9 @@ func releaseRow(about domain.Stream) eventstore.TxStatement {
 	}
 }
 
-// Release lets runs of a queue go on that wait for what a stream is about, as
+// EndWaits lets runs of a queue go on that wait for what a stream is about, as
 // [Work.Releases] does with a step.
-func (s *Runner) Release(ctx context.Context, about domain.Stream, queue string) error {
+func (s *Runner) EndWaits(ctx context.Context, about domain.Stream, queue string) error {
 	row := releaseRow(about)
 	_, err := s.Exec(ctx, "release runs that wait", row.SQL, row.Args...)
 	s.Wake(queue)

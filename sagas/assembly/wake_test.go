@@ -81,3 +81,17 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 		t.Errorf("the second look came after %v", took)
 	}
 }
+
+// A process that tells the others nothing may still append, and a hint may get lost. So
+// every reader of the log also looks by itself.
+func TestReadersFindByPollingWhatTheyWereNotToldOf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.passing(w.node(w.url())) // it works; the one that appends does not tell it
+	w.opens(1, "ana@example.com", "en")
+	w.eventually("the readers have begun", func() bool { return w.count(`select count(*) from readers where position > 0`) == 2 })
+	w.opens(2, "eva@example.com", "en")
+	w.eventually("all have come to the end", func() bool {
+		return w.count(`select count(*) from readers where position < (select max(position) from events)`) == 0
+	})
+}

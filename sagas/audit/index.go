@@ -19,7 +19,8 @@ const (
 // fillIndex adds the next events to the index, in the order of the log. Of all processes
 // one fills at a time.
 const fillIndex = `
-	with reader as materialized (select position from readers where name = $1 for update skip locked),
+	with reader as materialized (
+		select position from readers where name = $1 and position < (select max(position) from events) for update skip locked),
 	next as materialized (
 		select e.position, stream, name, tenant, actor, correlation, recorded_at,
 			case when causation like 'event:%' or causation like 'deadline:%' then split_part(causation, ':', 2) end as cause
@@ -67,6 +68,6 @@ func (s *Service) follow(ctx context.Context) {
 			continue
 		}
 		clock.Pausing(ctx, indexPause, nil)
-		clock.Pausing(ctx, s.runner.Times().Sweep, changed)
+		clock.Pausing(ctx, s.runner.Times().Poll, changed)
 	}
 }

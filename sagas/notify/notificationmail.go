@@ -78,7 +78,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 	late := false
 	for _, r := range history {
 		switch r.Event.(type) {
-		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp, order.CancelRequested, order.RefundCompleted:
+		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp, order.CompensationStarted:
 			late = true
 		case order.WelcomeMailSent:
 			if r.RecordedAt.Sub(asked.At).Abs() <= together {

@@ -54,7 +54,7 @@ var toldOf = []domain.Event{
 	webhook.EndpointDisabled{},
 	order.Placed{},
 	order.Activated{},
-	order.CancelRequested{},
+	order.CompensationStarted{},
 	order.ProvisioningParked{},
 	order.PaymentMismatchFound{},
 	order.DisputeOpened{},
@@ -84,8 +84,8 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 		return asker{n}.offerJoining(ctx, r, e)
 	case order.Activated:
 		return n.tellActivated(ctx, r)
-	case order.CancelRequested, order.RefundCompleted: // no welcome mail is to come
-		return n.runner.Release(ctx, r.Stream, notificationQueue)
+	case order.CompensationStarted: // no welcome mail is to come
+		return n.runner.EndWaits(ctx, r.Stream, notificationQueue)
 	case order.ProvisioningParked:
 		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
 			return notice.OrderParked(id, number, e.Step, e.Code, language)
