@@ -1,6 +1,7 @@
 package assembly_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -148,10 +149,16 @@ func (l *life) slowly(most int, paid bool) {
 	l.bank.settle(l.session, paid)
 }
 
-// truth is the payment that the bank has, if it is paid.
+// truth is the payment that the bank has, if it is paid. A bank that hangs is asked
+// again after a second, as the panel does.
 func (l *life) truth() (order.Payment, bool) {
+	fetch := func() (order.Fetched, error) {
+		ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
+		defer cancel()
+		return l.bank.Fetch(ctx, l.session)
+	}
 	for range 10 {
-		f, err := l.bank.Fetch(l.t.Context(), l.session)
+		f, err := fetch()
 		if err != nil {
 			continue
 		}
