@@ -57,7 +57,9 @@ func releaseRow(about domain.Stream) eventstore.TxStatement {
 func (s *Runner) EndWaits(ctx context.Context, about domain.Stream, queue string) error {
 	row := releaseRow(about)
 	_, err := s.Exec(ctx, "release runs that wait", row.SQL, row.Args...)
-	s.Wake(queue)
+	if err == nil {
+		s.Wake(queue)
+	}
 	return err
 }
 

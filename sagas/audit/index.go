@@ -17,7 +17,7 @@ const (
 )
 
 // fillIndex adds the next events to the index, in the order of the log. Of all processes
-// one fills at a time.
+// one fills at a time. It tells how many there were, and whether the reader has begun.
 const fillIndex = `
 	with reader as materialized (
 		select position from readers where name = $1 and position < (select max(position) from events) for update skip locked),
@@ -29,23 +29,23 @@ const fillIndex = `
 		insert into log_index (position, stream, name, tenant, actor, correlation, cause, recorded_at)
 		select position, stream, name, tenant, actor, correlation, cause, recorded_at from next),
 	moved as (update readers set position = (select max(position) from next) where name = $1 and exists (select from next))
-	select count(*) from next`
+	select count(*), exists (select from readers where name = $1) from next`
 
 // Index adds the next events to the index, and tells how many. Fewer than a batch:
 // it has come to the end of the log, or another process fills it.
 func (s *Service) Index(ctx context.Context) (added int, err error) {
-	if added, err = s.fill(ctx); err == nil && added == 0 {
-		entered, failed := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, IndexReader)
-		if err = failed; err == nil && entered.RowsAffected() > 0 { // it is the first look of all
-			added, err = s.fill(ctx)
+	added, entered, err := s.fill(ctx)
+	if err == nil && !entered { // it is the first look of all
+		if _, err = s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, IndexReader); err == nil {
+			added, _, err = s.fill(ctx)
 		}
 	}
 	return added, sagas.SQLError(err, "fill the index of the log")
 }
 
-func (s *Service) fill(ctx context.Context) (added int, err error) {
-	err = s.pool.QueryRow(ctx, fillIndex, IndexReader, indexBatch).Scan(&added)
-	return added, err
+func (s *Service) fill(ctx context.Context) (added int, entered bool, err error) {
+	err = s.pool.QueryRow(ctx, fillIndex, IndexReader, indexBatch).Scan(&added, &entered)
+	return added, entered, err
 }
 
 // Reindex empties the index. The reader fills it again from the beginning.

@@ -45,11 +45,11 @@ func TestTheIndexIsFilledWithoutALookAtTheLogBefore(t *testing.T) {
 	if _, err := owner.Exec(t.Context(), `insert into readers (name, position) values ($1, 3990)`, IndexReader); err != nil {
 		t.Fatal(err)
 	}
-	added := 0
+	added, entered := 0, false
 	eventstoretest.ReadsAtMost(t, eventstoretest.Pool(t, url), "events", 40, func(tx pgx.Tx) error {
-		return tx.QueryRow(t.Context(), fillIndex, IndexReader, indexBatch).Scan(&added)
+		return tx.QueryRow(t.Context(), fillIndex, IndexReader, indexBatch).Scan(&added, &entered)
 	})
-	if added != 10 {
-		t.Errorf("%d events were added", added)
+	if added != 10 || !entered {
+		t.Errorf("%d events were added; the reader has begun: %v", added, entered)
 	}
 }

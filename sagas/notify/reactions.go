@@ -19,7 +19,7 @@ import (
 	"hostpanel/projections"
 )
 
-// toldOf are the events that users may be told of.
+// toldOf are the events that users may be told of, and those that end waits for it.
 var toldOf = []domain.Event{
 	billing.InvoiceIssued{},
 	billing.InvoicePartPaid{},
