@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -142,7 +143,9 @@ type server struct {
 	templates map[string]*template
 }
 
+// shared also lets garbage be collected less often: tests allocate far more than they keep.
 var shared = sync.OnceValues(func() (*server, error) {
+	debug.SetGCPercent(400)
 	if given := os.Getenv("TEST_DATABASE_URL"); given != "" {
 		s, err := connect(given, "")
 		if err != nil {
