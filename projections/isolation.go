@@ -34,15 +34,16 @@ func (p *Projection) ReadBy(table string, anyOf ...string) *Projection {
 	return p
 }
 
-// wall are the statements that put one around a table.
+// wall are the statements that put one around a table. Postgres asks its policies in the
+// reverse order of their names: rows that "reads" allows are not asked for the program.
 func wall(table string, anyOf ...string) []string {
 	return []string{
 		`alter table ` + table + ` enable row level security`,
 		`alter table ` + table + ` force row level security`, // on its owner too
 		`drop policy if exists reads on ` + table,
-		`drop policy if exists writes on ` + table,
+		`drop policy if exists program on ` + table,
 		`create policy reads on ` + table + ` for select using (` + strings.Join(anyOf, ` or `) + `)`,
-		`create policy writes on ` + table + ` using (is_system())`, // few rows at a time: cheaper than a sub-select
+		`create policy program on ` + table + ` using (is_system())`, // which writes few rows at a time: cheaper than a sub-select
 	}
 }
 
@@ -96,11 +97,11 @@ union all
 select format('table %s has policies that are not in force', relname) from part
 	where not relrowsecurity and not somebodys and relname in (select relname from rule)
 union all
-select format('table %s has lost its policy %s', part.relname, policy) from part, unnest(array['reads', 'writes']) policy
-	where relrowsecurity and (declared or policy = 'writes')
+select format('table %s has lost its policy %s', part.relname, policy) from part, unnest(array['reads', 'program']) policy
+	where relrowsecurity and (declared or policy = 'program')
 	and not exists (select from rule where rule.relname = part.relname and polname = policy)
 union all
-select format('table %s has a policy %s that nobody knows', relname, polname) from rule where polpermissive and polname not in ('reads', 'writes')
+select format('table %s has a policy %s that nobody knows', relname, polname) from rule where polpermissive and polname not in ('reads', 'program')
 union all
 select format('the policy %s of table %s lets everybody in', polname, relname) from rule where polpermissive and condition = 'true'
 union all

@@ -32,12 +32,12 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 		{`alter table credentials disable row level security`, "table credentials does not have row-level security"},
 		{`alter table subject_keys disable row level security`, "table subject_keys has policies that are not in force"},
 		{`drop policy reads on resources`, "table resources has lost its policy reads"},
-		{`drop policy writes on events`, "table events has lost its policy writes"},
-		{`drop policy writes on secret_handoff`, "table secret_handoff has lost its policy writes"},
+		{`drop policy program on events`, "table events has lost its policy program"},
+		{`drop policy program on secret_handoff`, "table secret_handoff has lost its policy program"},
 		{`create policy everybody on users using (id > 0)`, "table users has a policy everybody that nobody knows"},
 		{`alter policy reads on memberships using (true)`, "the policy reads of table memberships lets everybody in"},
 		{`create table tickets (id bigint, tenant_id bigint); grant select on tickets to hostpanel_app`, "table tickets does not have row-level security"},
-		{`create table tickets (id bigint, user_id bigint); alter table tickets enable row level security, force row level security`, "table tickets has lost its policy writes"},
+		{`create table tickets (id bigint, user_id bigint); alter table tickets enable row level security, force row level security`, "table tickets has lost its policy program"},
 		{`create view contacts as select email from users`, "view contacts reads with the rights of its owner"},
 		{`create materialized view contacts as select email from users`, "materialized view contacts keeps rows that no policy guards"},
 		{`create function contacts() returns setof users language sql security definer as 'select * from users'`, "function contacts runs with the rights of its owner"},
@@ -121,7 +121,7 @@ func TestNoTableWithRowsOfOwnersIsForgotten(t *testing.T) {
 	}
 	for _, table := range found {
 		n := p.count(t, `select count(*) from pg_class where oid = to_regclass($1) and relrowsecurity and relforcerowsecurity
-			and exists (select from pg_policy where polrelid = pg_class.oid and polname = 'writes')`, table)
+			and exists (select from pg_policy where polrelid = pg_class.oid and polname = 'program')`, table)
 		if n != 1 {
 			t.Errorf("the rows of table %s are somebody's: say whose, by ReadBy or by a policy in its migration", table)
 		}

@@ -214,6 +214,22 @@ func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
 	}
 }
 
+// The program is asked for in each row, readers once a statement: rows that a reader may see
+// are read without the former.
+func TestReadersAreLetInBeforeTheProgramIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	for _, table := range append(All.walled(), "events") {
+		plan := p.plan(t, ana, &pgx.QueuedQuery{SQL: `select * from ` + table})
+		const program = ` OR COALESCE((current_setting('app.user_id'::text, true) = 'system'::text), false))`
+		_, filter, _ := strings.Cut(plan, "Filter: (")
+		filter, _, _ = strings.Cut(filter, "\n")
+		if !strings.HasSuffix(filter, program) {
+			t.Errorf("%s\n%s", table, plan)
+		}
+	}
+}
+
 // plan is how Postgres goes about a question of the caller's.
 func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
 	t.Helper()

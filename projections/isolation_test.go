@@ -131,7 +131,7 @@ func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 	p := openTwo(t)
 	var kept []string
 	rows, _ := p.owner.Query(t.Context(), `select relname from pg_class join pg_policy on polrelid = pg_class.oid
-		group by relname having array_agg(polname::text) = '{writes}' order by 1`)
+		group by relname having array_agg(polname::text) = '{program}' order by 1`)
 	kept, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || !slices.Contains(kept, "credentials") || !slices.Contains(kept, "subject_keys") || !slices.Contains(kept, "browser_sessions") {
 		t.Fatal(kept, err)
