@@ -35,7 +35,8 @@ func (p *Projection) ReadBy(table string, anyOf ...string) *Projection {
 }
 
 // wall are the statements that put one around a table. Postgres asks its policies in the
-// reverse order of their names: rows that "reads" allows are not asked for the program.
+// reverse order of their names, so a row that "reads" allows costs no question about the
+// program.
 func wall(table string, anyOf ...string) []string {
 	return []string{
 		`alter table ` + table + ` enable row level security`,
@@ -43,7 +44,7 @@ func wall(table string, anyOf ...string) []string {
 		`drop policy if exists reads on ` + table,
 		`drop policy if exists program on ` + table,
 		`create policy reads on ` + table + ` for select using (` + strings.Join(anyOf, ` or `) + `)`,
-		`create policy program on ` + table + ` using (is_system())`, // which writes few rows at a time: cheaper than a sub-select
+		`create policy program on ` + table + ` using (is_system())`, // the program writes few rows at a time: cheaper than a sub-select
 	}
 }
 
@@ -101,7 +102,7 @@ select format('table %s has lost its policy %s', part.relname, policy) from part
 	where relrowsecurity and (declared or policy = 'program')
 	and not exists (select from rule where rule.relname = part.relname and polname = policy)
 union all
-select format('table %s has a policy %s that nobody knows', relname, polname) from rule where polpermissive and polname not in ('reads', 'program')
+select format('table %s has an unknown policy %s', relname, polname) from rule where polpermissive and polname not in ('reads', 'program')
 union all
 select format('the policy %s of table %s lets everybody in', polname, relname) from rule where polpermissive and condition = 'true'
 union all

@@ -34,7 +34,7 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 		{`drop policy reads on resources`, "table resources has lost its policy reads"},
 		{`drop policy program on events`, "table events has lost its policy program"},
 		{`drop policy program on secret_handoff`, "table secret_handoff has lost its policy program"},
-		{`create policy everybody on users using (id > 0)`, "table users has a policy everybody that nobody knows"},
+		{`create policy everybody on users using (id > 0)`, "table users has an unknown policy everybody"},
 		{`alter policy reads on memberships using (true)`, "the policy reads of table memberships lets everybody in"},
 		{`create table tickets (id bigint, tenant_id bigint); grant select on tickets to hostpanel_app`, "table tickets does not have row-level security"},
 		{`create table tickets (id bigint, user_id bigint); alter table tickets enable row level security, force row level security`, "table tickets has lost its policy program"},

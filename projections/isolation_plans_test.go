@@ -214,8 +214,8 @@ func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
 	}
 }
 
-// The program is asked for in each row, readers once a statement: rows that a reader may see
-// are read without the former.
+// Postgres asks about the program in each row, and about readers once a statement. A row that
+// a reader may see costs no question about the program.
 func TestReadersAreLetInBeforeTheProgramIsAskedFor(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
