@@ -7,14 +7,15 @@ import (
 )
 
 // serve claims the runs of one queue and works on them, a bounded number at a
-// time, until ctx ends. The work itself goes on in its own context. A run that ends
-// makes room, which matters if others were left at the last claim.
+// time, until ctx ends. What is being claimed or worked on then goes on in the context
+// work: a claim whose answer is lost would keep its run until the lease ends. A run that
+// ends makes room, which matters if others were left at the last claim.
 func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
 	woken := s.wakes.of(queue)
 	q := s.slots.serve(queue, limit, woken)
 	for ctx.Err() == nil {
 		room, ended := s.slots.room(q)
-		runs, more, err := s.claimSome(ctx, queue, room)
+		runs, more, err := s.claimSome(work, queue, room)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "no runs were claimed", "queue", queue, "error", err)
 		}

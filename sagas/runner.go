@@ -141,8 +141,8 @@ func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) e
 	s.reactions = append(s.reactions, reaction{names, react})
 }
 
-// Background adds a loop that lasts until ctx ends. What it has begun by then
-// may go on in the context work, which ends some time later.
+// Background adds a loop that lasts until ctx ends. What it has begun by then goes on
+// in the context work, which ends some time later; leases are taken in it, too.
 func (s *Runner) Background(loop func(ctx, work context.Context)) { s.loops = append(s.loops, loop) }
 
 // Starts says which runs begin with new events. It implements

@@ -37,9 +37,7 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 		t.Errorf("the run is shown as\n%s", shown)
 	}
 	h.must("runs", "retry", "engine:site-1/1", "--reason", "the disk is empty again")
-	eventually(t, "the engine has the site", patience, func() bool {
-		return r.ask(200, "GET", hostingAPI+"sites/1/", "", as...).field(t, "sync_status") == "synced"
-	})
+	r.awaitSynced(hostingAPI+"sites/1/", as)
 	eventually(t, "the run is done", patience, func() bool { return strings.Contains(h.must("runs", "list", "--about", "site-1"), "done") })
 	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != console.Failed || !strings.Contains(complaint, "not parked") {
 		t.Errorf("a run that is done was let go on: %d %s", code, complaint)
@@ -55,6 +53,14 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 		t.Errorf("a run that is not there: %d %s", code, complaint)
 	}
 	r.stop()
+}
+
+// awaitSynced waits until the engine has what a resource shows.
+func (r *running) awaitSynced(path string, headers []string) {
+	r.t.Helper()
+	eventually(r.t, "the engine has "+path, patience, func() bool {
+		return r.ask(200, "GET", path, "", headers...).field(r.t, "sync_status") == "synced"
+	})
 }
 
 // orderFault makes a call of the sandbox engine go wrong.

@@ -59,12 +59,13 @@ type resetRequest struct {
 	age   time.Duration
 }
 
-// answerResets answers requests, one after the other, until ctx ends.
-func (s *Service) answerResets(ctx context.Context) {
+// answerResets answers requests, one after the other, until ctx ends. What is being leased
+// or answered then goes on in the context work.
+func (s *Service) answerResets(ctx, work context.Context) {
 	woken := s.runner.Woken(resetQueue)
 	for ctx.Err() == nil {
 		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = s.answerReset(ctx); return err })
+		err := sagas.Guarded(func() (err error) { more, err = s.answerReset(work); return err })
 		if err != nil && ctx.Err() == nil {
 			s.runner.Log().WarnContext(ctx, "a request for a new password was not answered", "error", sagas.Scrub(err))
 		}

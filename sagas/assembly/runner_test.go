@@ -161,3 +161,59 @@ func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
 	w.settled(id)
 	w.onlyOnce(id)
 }
+
+// Work that is being leased when the program is told to stop is done: another process takes
+// it only when its lease has ended.
+func TestWhatIsLeasedDuringAStopIsDone(t *testing.T) { // G-8
+	t.Parallel()
+	for _, story := range []struct {
+		what, table, leased string // the table, and how a lease shows in it
+		given               func(*world)
+		left                string
+	}{
+		{"a run", "saga_run", "old.status <> 'running' and new.status = 'running'", func(w *world) {
+			w.must(w.Drill(t.Context(), "one"))
+		}, `select count(*) from saga_run where status <> 'done'`},
+		{"a check", "payment_watch", "old.lease_token <> new.lease_token", func(w *world) {
+			w.place(ordering{})
+			_, err := w.pool.Exec(t.Context(), `update payment_watch set next_at = '-infinity'`)
+			w.must(err)
+		}, `select count(*) from payment_watch where next_at < business_now() or lease_until is not null`},
+		{"a request for a new password", "reset_request", "old.attempts <> new.attempts", func(w *world) {
+			w.must(w.Accounts.AskReset(t.Context(), "unknown@example.com"))
+		}, `select count(*) from reset_request`},
+	} {
+		t.Run(story.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *assembly.Options) { o.Times.Grace = time.Minute })
+			story.given(w)
+			w.stopsWhileLeasing(story.table, story.leased)
+			w.equal(story.what+" that is left", w.count(story.left), 0)
+		})
+	}
+}
+
+// stopsWhileLeasing runs the program, and ends it while it leases rows of a table.
+func (w *world) stopsWhileLeasing(table, leased string) {
+	w.t.Helper()
+	held, err := w.owner().Begin(w.t.Context())
+	w.must(err)
+	defer func() { _ = held.Rollback(context.WithoutCancel(w.t.Context())) }()
+	_, err = held.Exec(w.t.Context(), `
+		create function wait_for_the_story() returns trigger language plpgsql as
+			$$ begin perform pg_advisory_xact_lock_shared(20); return new; end $$;
+		create trigger wait_for_the_story before update on `+table+` for each row when (`+leased+`) execute function wait_for_the_story();
+		commit;
+		begin;
+		select pg_advisory_xact_lock(20)`)
+	w.must(err)
+	ctx, stop := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	w.eventually("a lease is being taken", func() bool {
+		return w.count(`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`) > 0
+	})
+	stop()
+	w.must(held.Rollback(w.t.Context()))
+	w.must(<-ended)
+}

@@ -65,7 +65,7 @@ func NewMaintenance(d Deps) *Maintenance {
 	m.register()
 	d.Runner.OnAppend(m.starts)
 	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
-	d.Runner.Background(func(ctx, _ context.Context) { m.measure(ctx) })
+	d.Runner.Background(m.measure)
 	return m
 }
 

@@ -26,11 +26,12 @@ type measuring struct {
 	lease   time.Time
 }
 
-// measure asks the engine what tenants use until ctx ends.
-func (m *Maintenance) measure(ctx context.Context) {
+// measure asks the engine what tenants use until ctx ends. What is being leased or measured
+// then goes on in the context work.
+func (m *Maintenance) measure(ctx, work context.Context) {
 	for woken := m.Runner.Woken("usage"); m.Times.Measure > 0 && ctx.Err() == nil; {
 		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = m.measureNext(ctx); return err })
+		err := sagas.Guarded(func() (err error) { more, err = m.measureNext(work); return err })
 		if err != nil && ctx.Err() == nil {
 			m.Runner.Log().WarnContext(ctx, "the usage of a tenant was not measured", "error", sagas.Scrub(err))
 		}

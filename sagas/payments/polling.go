@@ -39,15 +39,15 @@ type check struct {
 }
 
 // poll carries out the checks that are due, a bounded number at once, until ctx
-// ends. With every webhook lost it still brings each order to its end. A check
-// that has begun goes on in the context work.
+// ends. With every webhook lost it still brings each order to its end. What is being
+// leased or checked then goes on in the context work.
 func (s *Service) poll(ctx, work context.Context) {
 	woken, room := s.runner.Woken(watchQueue), make(chan struct{}, checksAtOnce)
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	for ctx.Err() == nil {
 		free := takeRoom(room)
-		group, err := s.leaseChecks(ctx, free)
+		group, err := s.leaseChecks(work, free)
 		if err != nil && ctx.Err() == nil {
 			s.runner.Log().WarnContext(ctx, "no orders were checked", "error", err)
 		}

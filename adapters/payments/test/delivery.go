@@ -104,7 +104,11 @@ func (d *delivery) round(ctx context.Context) (time.Duration, error) {
 	return d.nothingFor(ctx)
 }
 
+// claim leases what is due. Its answer is waited for even when the program is ending:
+// otherwise a webhook would wait for the end of its lease.
 func (d *delivery) claim(ctx context.Context, free int) ([]webhook, error) {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	rows, err := d.pool.Query(ctx, `
 		update test_payments.webhooks set lease_until = real_now() + $3::interval, tries = tries + 1
 		where id in (select id from test_payments.webhooks where over_at is null and due_at <= $1 and lease_until < real_now()
@@ -114,6 +118,11 @@ func (d *delivery) claim(ctx context.Context, free int) ([]webhook, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[webhook])
+}
+
+// lasting is a context for a statement that is not cut short by the end of the program.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }
 
 // nothingFor is the time to the next event that is known, one poll at most.
@@ -142,7 +151,7 @@ func (d *delivery) deliver(ctx context.Context, w webhook) {
 	case ctx.Err() == nil:
 		wait = again[min(w.Tries, len(again))-1]
 	}
-	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	keep, cancel := lasting(ctx)
 	defer cancel()
 	_, stored := d.pool.Exec(keep, `
 		with old as (delete from test_payments.webhooks where over_at < $2::timestamptz - $5::interval)
