@@ -95,6 +95,7 @@ var notifications = New("notifications", `
 			Row{{"wishes", merged(excluded("wishes"))}, {"version", excluded("version")}})
 	}),
 ).
+	LooksBy("notifications_open").
 	ReadBy("notifications", ofUser("user_id")).
 	ReadBy("inboxes", ofUser("user_id")).
 	ReadBy("preferences", ofUser("user_id"))

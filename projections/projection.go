@@ -30,7 +30,7 @@ type Projection struct {
 	names    []string // of the tables
 	tables   map[string]table
 	apart    map[string]string // see Apart
-	rules    []string          // SQL that makes them, with the indexes that are rules
+	rules    []string          // SQL that makes them, with the indexes that changes need
 	indexes  []string          // SQL of the other indexes
 	beside   string
 	today    bool                 // see Today
@@ -76,6 +76,16 @@ func (p *Projection) Revision(n int) *Projection { p.revision = n; return p }
 // Beside is SQL ("create table if not exists …") for a table that stands
 // beside the projection and holds what is no event. A rebuild keeps it.
 func (p *Projection) Beside(sql string) *Projection { p.beside = sql; return p }
+
+// LooksBy lets indexes stand from the beginning of a rebuild, because changes look for rows
+// by them. The others are added at its end.
+func (p *Projection) LooksBy(indexes ...string) *Projection {
+	for _, name := range indexes {
+		i := slices.IndexFunc(p.indexes, func(sql string) bool { return strings.HasPrefix(sql, "create index "+name+" ") })
+		p.rules, p.indexes = append(p.rules, p.indexes[i]), slices.Delete(p.indexes, i, i+1)
+	}
+	return p
+}
 
 // Besides are the SQL of all tables that stand beside read tables (see
 // [Projection.Beside]).

@@ -189,7 +189,7 @@ func (r *rebuild) resume(ctx context.Context, p *member) error {
 	})
 }
 
-// index adds the indexes that are no rules: it is cheaper to sort once than to
+// index adds the indexes that no change needs: it is cheaper to sort once than to
 // keep them in order on the way.
 func (r *rebuild) index(ctx context.Context) error {
 	for _, p := range r.parts {
@@ -232,7 +232,7 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	})
 	work.Go(func() error {
 		for w := range windows {
-			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
+			if err := pgx.BeginTxFunc(ctx, r.conn, byKey, func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
 				return err
 			}
 			if err := r.throttle(ctx, len(w.events)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -32,24 +33,11 @@ var rewrite = flag.Bool("update", false, "write statements.txt anew")
 func TestTheStatementsOfAllExamplesAreWrittenDown(t *testing.T) {
 	t.Parallel()
 	lines := map[string]bool{}
-	note := func(r eventstore.RecordedEvent) {
+	for _, r := range allExamples(t) {
 		for _, p := range All {
 			for _, s := range p.Project(r) {
 				lines[fmt.Sprintf("%s %s: %s", p.name, r.Name, strings.Join(strings.Fields(s.SQL), " "))] = true
 			}
-		}
-	}
-	for _, kind := range hosting.Kinds { // an example has the fields of one kind
-		e := hosting.Changed{Spec: kind.New().Fields().Values()}
-		note(eventstore.RecordedEvent{Stream: domain.Stream{Category: kind.Name, ID: "1"}, Version: 2, Name: e.EventName(), Event: e})
-	}
-	files, err := filepath.Glob("../domain/*/testdata/events/*.json")
-	if err != nil || len(files) < 100 {
-		t.Fatal(len(files), err)
-	}
-	for _, file := range files {
-		for _, example := range examples(t, file) {
-			note(example)
 		}
 	}
 	for _, p := range All {
@@ -69,6 +57,67 @@ func TestTheStatementsOfAllExamplesAreWrittenDown(t *testing.T) {
 	if want != statements {
 		t.Error("statements.txt is not current; go test ./projections -run 'TestTheStatements' -update writes it")
 	}
+}
+
+// A rebuild finds each row by its key: a table that was read whole for each window would
+// make it quadratic. Only what is forgotten for good is looked for without an index.
+func TestARebuildFindsRowsByTheirKeys(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	g := newGrouping()
+	tables := []string{"create schema anew; set local search_path = anew, public"}
+	for _, one := range All {
+		tables = append(tables, one.rules...) // other indexes come last
+	}
+	for _, r := range allExamples(t) {
+		for _, one := range All {
+			for _, c := range one.Changes(r) {
+				g.add(one, c, &r)
+			}
+		}
+	}
+	planned := 0
+	err := pgx.BeginTxFunc(t.Context(), p.owner, byKey, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), strings.Join(tables, ";")); err != nil {
+			return err
+		}
+		for _, set := range g.sets {
+			if strings.Contains(set.sql, "t.subject = ") || set.names[0] == (billing.FiscalKeysDestroyed{}).EventName() {
+				continue
+			}
+			s := unnested(set.sql, set.types, set.rows)
+			rows, _ := tx.Query(t.Context(), "explain "+s.SQL, s.Args...)
+			plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				return err
+			}
+			planned++
+			if all := strings.Join(plan, "\n"); strings.Contains(all, "Seq Scan") || strings.Contains(all, "Hash") || strings.Contains(all, "Merge") {
+				t.Errorf("%s: %s\n%s", set.names[0], set.sql, all)
+			}
+		}
+		return nil
+	})
+	if err != nil || planned < 100 {
+		t.Error(planned, err)
+	}
+}
+
+// allExamples are an example of each event, and one of a change of each kind of resource.
+func allExamples(t *testing.T) (all []eventstore.RecordedEvent) {
+	t.Helper()
+	for _, kind := range hosting.Kinds { // an example has the fields of one kind
+		e := hosting.Changed{Spec: kind.New().Fields().Values()}
+		all = append(all, eventstore.RecordedEvent{Stream: domain.Stream{Category: kind.Name, ID: "1"}, Version: 2, Name: e.EventName(), Event: e})
+	}
+	files, err := filepath.Glob("../domain/*/testdata/events/*.json")
+	if err != nil || len(files) < 100 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		all = append(all, examples(t, file)...)
+	}
+	return all
 }
 
 // examples are the stored example of an event, as one of each category that may have it.
