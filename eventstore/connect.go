@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -60,7 +62,7 @@ func ConnectPastReaders(ctx context.Context, url, schema string, conns int32) (*
 }
 
 func inPast(params map[string]string, schema string) map[string]string {
-	return with(with(params, "search_path", schema+", public"), "default_transaction_read_only", "on")
+	return with(params, map[string]string{"search_path": schema + ", public", "default_transaction_read_only": "on"})
 }
 
 // ConnectOwner opens a small pool with the role of the URL and the settings
@@ -72,17 +74,36 @@ func ConnectOwner(ctx context.Context, url string, change ...Change) (*pgxpool.P
 // asApp are the settings of the panel's pools. Most statements address rows by their keys,
 // so their plans are made once; making them again took a quarter of Postgres's time. Lists
 // with filters set another mode (docs/read-tables.md, "Plans").
-var asApp = map[string]string{
+var asApp = with(byKey, map[string]string{
 	"role":                                AppRole,
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "10s",
 	"plan_cache_mode":                     "force_generic_plan",
 	"random_page_cost":                    "1.1", // what is read is in memory, or on a disk without arms
+})
+
+// byKey let plans find rows by their keys, also in tables that have no statistics yet.
+// Postgres takes these for small, would read them from the beginning to the end, and keeps
+// such a plan however long they become.
+var byKey = map[string]string{
+	"enable_seqscan":   "off",
+	"enable_hashjoin":  "off",
+	"enable_mergejoin": "off",
+	"jit":              "off", // that compiles what seems dear, as what is off does
 }
 
-func with(params map[string]string, name, value string) map[string]string {
+// ByKey begins a transaction of [ConnectOwner] with plans like those of the panel's pools.
+var ByKey = sync.OnceValue(func() pgx.TxOptions {
+	begin := "begin"
+	for _, name := range slices.Sorted(maps.Keys(byKey)) {
+		begin += "; set local " + name + " = " + byKey[name]
+	}
+	return pgx.TxOptions{BeginQuery: begin}
+})
+
+func with(params, further map[string]string) map[string]string {
 	more := maps.Clone(params)
-	more[name] = value
+	maps.Copy(more, further)
 	return more
 }
 

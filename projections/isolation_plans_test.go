@@ -230,11 +230,17 @@ func TestReadersAreLetInBeforeTheProgramIsAskedFor(t *testing.T) {
 	}
 }
 
-// plan is how Postgres goes about a question of the caller's.
+// plan is how Postgres goes about a question of the caller's, if it is free to choose.
 func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
 	t.Helper()
+	return explained(t, p.For(c).askFitted, q)
+}
+
+// explained is how Postgres goes about a question that is asked in this way.
+func explained(t testing.TB, ask func(context.Context, func(*pgx.Batch)) error, q *pgx.QueuedQuery) string {
+	t.Helper()
 	var lines []string
-	err := p.For(c).ask(t.Context(), func(b *pgx.Batch) {
+	err := ask(t.Context(), func(b *pgx.Batch) {
 		b.Queue(`explain (costs off) `+q.SQL, q.Arguments...).Query(func(rows pgx.Rows) (err error) {
 			lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			return err
@@ -250,7 +256,7 @@ func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
 type ear struct{ heard []*pgx.QueuedQuery }
 
 func (e *ear) hear(sql string, args []any) {
-	if sql != onBehalf {
+	if !strings.HasPrefix(sql, onBehalf) {
 		e.heard = append(e.heard, &pgx.QueuedQuery{SQL: sql, Arguments: args})
 	}
 }
@@ -284,17 +290,24 @@ func TestPlansOfLookUpsAreKept(t *testing.T) {
 	}
 }
 
-// A statement for many rows finds each by its key, also behind the wall.
+// A statement for many rows finds each by its key, also behind the wall, and in a new panel,
+// whose tables have no statistics.
 func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Measures(t)
 	p := openPanel(t)
+	p.writesByKeys(t)
 	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
 		t.Fatal(err)
 	}
+	p.writesByKeys(t)
+}
+
+func (p *panel) writesByKeys(t *testing.T) {
+	t.Helper()
 	for table, of := range map[string]*Projection{"orders": orders, "notifications": notifications, "users": users} {
 		var changes []Change
-		for n := 41; n < 44; n++ {
+		for n := 41; n < 61; n++ {
 			id := fmt.Sprint(n) // as the stream of an event has it
 			if table != "users" {
 				id = p.id(t, table[:1]+id).String()
@@ -302,7 +315,8 @@ func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
 			changes = append(changes, update(table, Row{{"id", id}}, Row{{"version", n}}))
 		}
 		s := of.changing(changes)
-		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}); strings.Contains(plan, "Seq Scan on "+table) || strings.Contains(plan, "Join") {
+		q := &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}
+		if plan := explained(t, p.For(System).ask, q); strings.Contains(plan, "Seq Scan on "+table) || strings.Contains(plan, "Join") {
 			t.Errorf("%s\n%s", s.SQL, plan)
 		}
 	}

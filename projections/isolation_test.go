@@ -68,7 +68,7 @@ func (p *panel) visible(t testing.TB, c *Caller) map[string]int64 {
 	for _, table := range append(All.walled(), "api_key_uses", "events") {
 		b := &pgx.Batch{}
 		if c != nil {
-			b.Queue(onBehalf, append(c.behalf(), keptPlans)...)
+			b.Queue(onBehalf, c.behalf()...)
 		}
 		b.Queue(`select count(*) from ` + table).QueryRow(func(r pgx.Row) error {
 			var n int64

@@ -219,7 +219,7 @@ func (p *Past) erase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pgx.BeginTxFunc(ctx, p.conn, byKey, func(tx pgx.Tx) error { return p.made.apply(ctx, tx, w) })
+	return pgx.BeginTxFunc(ctx, p.conn, eventstore.ByKey(), func(tx pgx.Tx) error { return p.made.apply(ctx, tx, w) })
 }
 
 // Close drops the schema and lets go of it.

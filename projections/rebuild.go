@@ -212,7 +212,8 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 	return r.catchUpTo(ctx, head)
 }
 
-// catchUpTo carries the log up to a position into the new tables. While one window is
+// catchUpTo carries the log up to a position into the new tables, which have no statistics
+// yet. While one window is
 // on its way the next one is read and its changes are sorted.
 func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	r.head = head
@@ -232,7 +233,7 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	})
 	work.Go(func() error {
 		for w := range windows {
-			if err := pgx.BeginTxFunc(ctx, r.conn, byKey, func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
+			if err := pgx.BeginTxFunc(ctx, r.conn, eventstore.ByKey(), func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
 				return err
 			}
 			if err := r.throttle(ctx, len(w.events)); err != nil {

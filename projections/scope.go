@@ -107,7 +107,7 @@ type questioned interface {
 // An asker sends questions to the database on behalf of a caller.
 type asker interface {
 	ask(ctx context.Context, questions func(*pgx.Batch)) error
-	askPlanned(ctx context.Context, plans string, questions func(*pgx.Batch)) error
+	askFitted(ctx context.Context, questions func(*pgx.Batch)) error
 }
 
 // ActingFor returns the scope of a superuser who acts for a tenant, or for
@@ -244,19 +244,18 @@ func nothing() *where { return &where{conditions: []string{"false"}} }
 // tables look at. All of it is one round trip and one transaction, with which
 // that ends (docs/security.md, "Row-level security").
 func (s *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
-	return s.askPlanned(ctx, keptPlans, questions)
+	return s.askPlanned(ctx, onBehalf, questions)
 }
 
-// How questions are planned: once for each session, or for their arguments if that
-// promises more (docs/read-tables.md, "Plans").
-const (
-	keptPlans   = "force_generic_plan"
-	fittedPlans = "auto"
-)
+// askFitted asks questions whose best plan depends on their arguments: Postgres is free to
+// choose it (docs/read-tables.md, "Plans").
+func (s *reader) askFitted(ctx context.Context, questions func(*pgx.Batch)) error {
+	return s.askPlanned(ctx, onBehalf+fitted, questions)
+}
 
-func (s *reader) askPlanned(ctx context.Context, plans string, questions func(*pgx.Batch)) error {
+func (s *reader) askPlanned(ctx context.Context, settings string, questions func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
-	b.Queue(onBehalf, append(s.caller.behalf(), plans)...)
+	b.Queue(settings, s.caller.behalf()...)
 	questions(b)
 	unread := s.standing.join(b)
 	err := s.pool.SendBatch(ctx, b).Close()
@@ -264,7 +263,10 @@ func (s *reader) askPlanned(ctx context.Context, plans string, questions func(*p
 }
 
 const onBehalf = `select set_config('` + eventstore.ForTenant + `', $1, true), set_config('` + eventstore.ForUser + `', $2, true), ` +
-	`set_config('` + eventstore.ForKeyOwner + `', $3, true), set_config('plan_cache_mode', $4, true)`
+	`set_config('` + eventstore.ForKeyOwner + `', $3, true)`
+
+const fitted = `, set_config('plan_cache_mode', 'auto', true), set_config('enable_seqscan', 'on', true), ` +
+	`set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true)`
 
 // behalf are the arguments of onBehalf. A superuser operates for every tenant,
 // but reads no other user's own rows.

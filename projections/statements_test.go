@@ -77,7 +77,7 @@ func TestARebuildFindsRowsByTheirKeys(t *testing.T) {
 		}
 	}
 	planned := 0
-	err := pgx.BeginTxFunc(t.Context(), p.owner, byKey, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(t.Context(), p.owner, eventstore.ByKey(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), strings.Join(tables, ";")); err != nil {
 			return err
 		}

@@ -26,10 +26,6 @@ const (
 	fewRows    = 20   // below which a COPY is not worth its round trips
 )
 
-// byKey begins the transaction of a window. New tables have no statistics, so Postgres takes
-// them for small, and would read a whole table for each statement of each window.
-var byKey = pgx.TxOptions{BeginQuery: "begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off"}
-
 // A changeSet are changes that differ in their values alone: one statement, or one COPY.
 type changeSet struct {
 	form  Change
