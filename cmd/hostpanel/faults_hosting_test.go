@@ -63,6 +63,10 @@ func (c *campaign) awaitSynced(path string) {
 // has, and counts how often it has made each.
 func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
 	engine := enginesandbox.New(p.Pool)
+	eventually(c.t, "all runs at the engine are over", recovery, func() (over bool) { // what it loses is missed after it was accepted
+		must(c.t, p.Pool.QueryRow(ctx, `select not exists (select from saga_run where definition = 'engine/1' and status not in ('done', 'undone'))`).Scan(&over))
+		return over
+	})
 	for _, kind := range hosting.Kinds {
 		if !kind.Works() || kind.Issued {
 			continue
