@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	eventually(t, "the welcome mail is sent", patience, func() bool { return len(outbox(t, h)) == 1 })
 	admin := append(r.asUser(d.TenantAdmin), "Content-Type", asJSON)
 	made := r.ask(201, "POST", hostingAPI+"sites/", `{"domain":"rebuilt.test"}`, admin...)
-	r.awaitSynced(fmt.Sprintf("%ssites/%.0f/", hostingAPI, made.number(t, "id")), admin) // nothing changes it afterwards
+	h.awaitSynced(r, int64(made.number(t, "id")), admin)
 	before := r.ask(200, "GET", hostingAPI+"sites/", "", admin...).body
 
 	var listed []struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -37,8 +38,7 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 		t.Errorf("the run is shown as\n%s", shown)
 	}
 	h.must("runs", "retry", "engine:site-1/1", "--reason", "the disk is empty again")
-	r.awaitSynced(hostingAPI+"sites/1/", as)
-	eventually(t, "the run is done", patience, func() bool { return strings.Contains(h.must("runs", "list", "--about", "site-1"), "done") })
+	h.awaitSynced(r, 1, as)
 	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != console.Failed || !strings.Contains(complaint, "not parked") {
 		t.Errorf("a run that is done was let go on: %d %s", code, complaint)
 	}
@@ -55,12 +55,15 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 	r.stop()
 }
 
-// awaitSynced waits until the engine has what a resource shows.
-func (r *running) awaitSynced(path string, headers []string) {
-	r.t.Helper()
-	eventually(r.t, "the engine has "+path, patience, func() bool {
-		return r.ask(200, "GET", path, "", headers...).field(r.t, "sync_status") == "synced"
+// awaitSynced waits until the engine has a new site, and has been seen to have it: what the
+// engine shows of it changes no more.
+func (h home) awaitSynced(r *running, site int64, headers []string) {
+	h.t.Helper()
+	eventually(h.t, "the engine has the site", patience, func() bool {
+		return r.ask(200, "GET", fmt.Sprintf("%ssites/%d/", hostingAPI, site), "", headers...).field(h.t, "sync_status") == "synced"
 	})
+	about := fmt.Sprint("site-", site)
+	eventually(h.t, "the run is done", patience, func() bool { return strings.Contains(h.must("runs", "list", "--about", about), "done") })
 }
 
 // orderFault makes a call of the sandbox engine go wrong.
