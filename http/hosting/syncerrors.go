@@ -15,6 +15,7 @@ var syncErrors = map[string]string{
 	"foreign":         "The server has one with this name that belongs to another customer.",
 	"quota_exceeded":  "The server has no room for this.",
 	"engine_refused":  "The server has accepted this and could not carry it out. The next change tries again.",
+	"not_shown":       "The server has accepted this and does not show it. The next change tries again.",
 	"not_issued":      notIssued,
 	"not_ready":       notIssued,
 	"not_covered":     notIssued,

@@ -14,6 +14,7 @@ var hostingInSpanish = map[string]string{
 	"The server has one with this name that belongs to another customer.":                   "El servidor tiene uno con este nombre que es de otro cliente.",
 	"The server has no room for this.":                                                      "El servidor no tiene sitio para esto.",
 	"The server has accepted this and could not carry it out. The next change tries again.": "El servidor lo aceptó y no pudo llevarlo a cabo. El próximo cambio lo vuelve a intentar.",
+	"The server has accepted this and does not show it. The next change tries again.":       "El servidor lo aceptó y no lo muestra. El próximo cambio lo vuelve a intentar.",
 	"The certificate was not issued. Do all its names lead to the site?":                    "El certificado no se ha emitido. ¿Llevan todos sus nombres al sitio?",
 	"The certificate authority has issued too many certificates for this domain lately.":    "La autoridad ha emitido últimamente demasiados certificados para este dominio.",
 	"The site is not active.":                                                               "El sitio no está activo.",

@@ -158,25 +158,6 @@ func TestAWaitIsSkippedWithTheProofOfWhatItWaitsFor(t *testing.T) { // T15
 	w.equal("made by the panel", w.engine.creations("tenant/"+client), 1)
 }
 
-func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
-	t.Parallel()
-	h := newHousehold(t)
-	first := once()
-	h.engine.tell(nil, func(call, name string) error {
-		if call == "create" && name == "site/lost.example.com" && first() {
-			h.engine.forget(name)
-		}
-		return nil
-	})
-	s := h.ask(h.draw("site"), site("lost.example.com"))
-	h.carry(s)
-	h.goes()
-	h.eventually("it is made again", func() bool { return h.engine.creations("site/lost.example.com") == 2 })
-	h.quiet()
-	h.equal("number", h.has("site", "lost.example.com").ID, *h.resource(s.Ref).EngineID)
-	h.equal("sync", h.resource(s.Ref).SyncStatus, "synced")
-}
-
 // The hypervisor's data are gone with the machine, so it is not made again by itself.
 func TestAMachineThatIsLostLaterShowsIt(t *testing.T) {
 	t.Parallel()
@@ -284,84 +265,6 @@ func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
 		}
 		h.quiet()
 		h.equal(next+": made", h.engine.creations("site/torn.example.com"), 1)
-		h.end()
-	}
-}
-
-// What belongs to an object that the engine has lost waits until that is made again.
-func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // V5
-	t.Parallel()
-	for _, whole := range []string{"site/", "tenant/"} {
-		h := newHousehold(t)
-		first := once()
-		h.engine.tell(nil, func(call, name string) error {
-			if call == "create" && strings.HasPrefix(name, whole) && first() {
-				h.engine.forget(name)
-			}
-			return nil
-		})
-		s := h.ask(h.draw("site"), site("lost.example.com"))
-		handle := uuid.New()
-		f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "lost", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
-		h.carrying(map[uuid.UUID]string{handle: "pass-word-1"}, s, f)
-		h.goes()
-		h.eventually("it is made again", func() bool {
-			return h.resource(f.Ref).Status == hosting.Running && h.resource(s.Ref).Status == hosting.Running
-		})
-		h.quiet()
-		for _, ref := range []hosting.Ref{s.Ref, f.Ref} {
-			h.equal(whole+": "+ref.Stream().String(), h.resource(ref).SyncStatus, "synced")
-		}
-		h.equal(whole+": parked", h.count(`select count(*) from saga_run where status = 'parked'`), 0)
-		h.end()
-	}
-}
-
-// A part is asked for while its whole is lost and made again under another number.
-// The engine refuses the number that it was asked for with; the next call has the new one.
-func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { // V5
-	t.Parallel()
-	for whole, part := range map[string]string{"site/": "ftp_account/", "tenant/": "site/"} {
-		h := newHousehold(t)
-		s := h.ask(h.draw("site"), site("crossed.example.com"))
-		handle := uuid.New()
-		f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "crossed", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
-		asked, remade := make(chan struct{}), make(chan struct{})
-		comes := func(c chan struct{}) {
-			select {
-			case <-c:
-			case <-t.Context().Done():
-			}
-		}
-		firstMade, firstAsked := once(), once()
-		var read atomic.Int32
-		h.engine.tell(func(call, name string) error {
-			switch {
-			case call == "create" && strings.HasPrefix(name, part) && firstAsked():
-				close(asked)
-				comes(remade)
-			case call == "find" && strings.HasPrefix(name, whole) && h.engine.creations(name) == 1 && read.Add(1) > 1: // the first reads back
-				comes(asked)
-			}
-			return nil
-		}, func(call, name string) error {
-			if call == "create" && strings.HasPrefix(name, whole) && firstMade() {
-				h.engine.forget(name)
-			}
-			return nil
-		})
-		h.carrying(map[uuid.UUID]string{handle: "pass-word-1"}, s, f)
-		h.goes()
-		ref := s.Ref
-		if whole == "tenant/" {
-			ref = hosting.Ref{Kind: "tenant", ID: h.tenant}
-		}
-		comes(asked)
-		h.eventually("its whole is made again", func() bool { return h.runOf(fmt.Sprintf("engine:%s/1", ref.Stream())).Status == sagas.StatusDone })
-		close(remade)
-		h.eventually("it is made", func() bool { return h.resource(f.Ref).Status == hosting.Running })
-		h.quiet()
-		h.equal(whole+": parked", h.often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", f.Stream())), "saga.parked")+h.often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", s.Stream())), "saga.parked"), 0)
 		h.end()
 	}
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"hostpanel/domain"
@@ -15,6 +16,10 @@ import (
 // The fifth phase: what the engine shows of the object is read back, once after
 // the act and then until the engine has applied it.
 
+// errNotShown is a change that the engine has accepted and does not show. Look-ups
+// decide, as after a call without an answer: the secrets are kept until then.
+var errNotShown = domain.Fail(domain.Unknown, "not_shown", errors.New("the engine has accepted the change and does not show the object"))
+
 // readBack reads what has been written. No answer to that changes nothing: the
 // next step reads again.
 func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error) {
@@ -23,8 +28,10 @@ func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error)
 	}
 	found, is, err := a.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
 	switch {
-	case err != nil || !is:
+	case err != nil:
 		return a.result(), nil
+	case !is:
+		return sagas.Result{}, errNotShown
 	case !a.ours(found):
 		return sagas.Result{}, errNotOurs
 	}
