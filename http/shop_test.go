@@ -128,7 +128,11 @@ func database(t testing.TB) string {
 func openShop(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	url := database(t)
-	pool, readers := eventstoretest.Pool(t, url), eventstoretest.Readers(t, url)
+	return shopOver(t, url, eventstoretest.Pool(t, url), eventstoretest.Readers(t, url), options...)
+}
+
+func shopOver(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func(*shop)) *shop {
+	t.Helper()
 	s := &shop{
 		Store:  eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
 		Tables: projections.Open(readers), readers: readers, owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),

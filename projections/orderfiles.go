@@ -220,8 +220,8 @@ func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order]
 		by.counted = &known{`select coalesce(sum(placed), 0)::bigint from order_days` + w.String(), nil}
 	}
 	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
-	l.Filters = w.taking(l.Filters, "tenant", `(o.id in (select order_id from subscriptions where tenant = ?)
-		or exists (select from resources r where r.requested_for = 'order:' || o.id and r.tenant = ?))`)
+	l.Filters = w.taking(l.Filters, "tenant", `o.id in (select order_id from subscriptions where tenant = ?
+		union all select substring(r.requested_for from '^order:(.*)')::uuid from resources r where r.tenant = ? and r.requested_for like 'order:%')`)
 	return part[Order](ctx, s, by, w, l)
 }
 
@@ -250,7 +250,7 @@ func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, er
 		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String()+` order by i.created_at, i.id`, w.args...).Query(filled(&invoices))
 		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
 		w = s.operators()
-		w.and("r.requested_for = ?", "order:"+id.String())
+		w.and("r.requested_for <> '' and r.requested_for = ?", "order:"+id.String())
 		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
 	})
 	switch {

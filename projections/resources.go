@@ -283,7 +283,7 @@ func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, versi
 // ResourcesOfOrder returns the resources of an order in any state, oldest first.
 func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
 	w := s.operators()
-	w.and("r.requested_for = ?", "order:"+order.String())
+	w.and("r.requested_for <> '' and r.requested_for = ?", "order:"+order.String())
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
 

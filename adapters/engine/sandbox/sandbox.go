@@ -85,7 +85,8 @@ func (e *Engine) find(ctx context.Context, kind, name, ref string) (hosting.Engi
 	if _, err := ruleOf(kind); err != nil {
 		return hosting.EngineObject{}, false, err
 	}
-	all, err := e.query(ctx, `where kind = $1 and (name = $2 and $2 <> '' or ref = $3 and $3 <> '')
+	all, err := e.query(ctx, `where kind = $1 and id in (select id from sandbox_engine.objects where kind = $1 and name = $2 and $2 <> ''
+			union all select id from sandbox_engine.objects where kind = $1 and ref = $3 and ref <> '')
 		and visible_at <= real_now() and gone_at > real_now() order by id limit 2`, kind, name, ref)
 	switch {
 	case err != nil:
@@ -119,7 +120,11 @@ func (e *Engine) list(ctx context.Context, kind string, owner int64) ([]hosting.
 	if err := e.knows(ctx, owner); err != nil {
 		return nil, err
 	}
-	return e.query(ctx, `where kind = $1 and case kind when '`+tenant+`' then id else owner end = $2
+	owned := `owner = $2 and owner > 0`
+	if kind == tenant {
+		owned = `id = $2`
+	}
+	return e.query(ctx, `where kind = $1 and `+owned+`
 		and visible_at <= real_now() and gone_at > real_now() order by id`, kind, owner)
 }
 

@@ -27,7 +27,7 @@ func (e *Engine) usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 	rows, err := e.pool.Query(ctx, `
 		select kind, name, used, traffic, coalesce(sent ->> 'is_active', 'true') <> 'false'
 		from sandbox_engine.objects
-		where owner = $1 and kind = any($2) and visible_at <= real_now() and gone_at > real_now() order by id`,
+		where owner = $1 and owner > 0 and kind = any($2) and visible_at <= real_now() and gone_at > real_now() order by id`,
 		owner, kindsThat(func(_ string, r rule) bool { return r.storage }))
 	if err != nil {
 		return u, err
