@@ -81,7 +81,7 @@ func (m *newSites) measure(ctx context.Context, long time.Duration, headers ...s
 		return err
 	})
 	if err == nil {
-		err = m.until(ctx, `select not exists (select from resources where kind = 'site' and sync_status <> $1)`, "synced")
+		err = m.until(ctx, `select not exists (select from resources where kind = 'site' and id <= $1 and sync_status <> 'synced')`, firstSite)
 	}
 	return made{l, float64(m.n.Load()-before) / clock.Since(began).Seconds()}, err
 }
