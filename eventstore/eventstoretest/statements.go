@@ -121,10 +121,7 @@ func (s *Statements) ReadNoWholeTable(t testing.TB, pool *pgxpool.Pool, small ..
 	s.mu.Lock()
 	texts := slices.Sorted(maps.Keys(s.texts))
 	s.mu.Unlock()
-	columns, err := firstColumns(t.Context(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	indexes := wholeIndexes(t, pool)
 	known := 0
 	for _, text := range texts {
 		if !planned.MatchString(text) {
@@ -136,8 +133,8 @@ func (s *Statements) ReadNoWholeTable(t testing.TB, pool *pgxpool.Pool, small ..
 			t.Errorf("%v: %s", err, text)
 			continue
 		}
-		for _, table := range plan.whole(columns, false) {
-			if name, _, _ := strings.Cut(table, " "); !slices.Contains(small, name) {
+		for _, table := range plan.whole(indexes, false) {
+			if !slices.Contains(small, table) {
 				t.Errorf("no index serves what is read of %s:\n%s", table, text)
 			}
 		}
@@ -156,16 +153,13 @@ type plan struct {
 
 // whole are the tables that are read from the beginning to the end, or by all of an index:
 // its first column is not asked for. A limit ends what is read in the order of an index.
-// The first columns do not tell of indexes of some rows, which are read whole for the sake
-// of these.
-func (p plan) whole(firstColumns map[string]string, limited bool) (tables []string) {
+func (p plan) whole(indexes map[string]index, limited bool) (tables []string) {
 	switch p.Kind {
 	case "Seq Scan":
 		tables = append(tables, p.Table)
 	case "Index Scan", "Index Only Scan", "Bitmap Index Scan":
-		first, is := firstColumns[p.Index]
-		if is && !limited && !strings.Contains(p.Cond, first) {
-			tables = append(tables, p.Table+" by "+p.Index)
+		if i, known := indexes[p.Index]; known && !limited && !strings.Contains(p.Cond, i.column) {
+			tables = append(tables, i.table)
 		}
 	case "Limit":
 		limited = true
@@ -173,24 +167,30 @@ func (p plan) whole(firstColumns map[string]string, limited bool) (tables []stri
 		limited = false
 	}
 	for _, below := range p.Plans {
-		tables = append(tables, below.whole(firstColumns, limited)...)
+		tables = append(tables, below.whole(indexes, limited)...)
 	}
 	return tables
 }
 
-// firstColumns are those of the indexes of all rows.
-func firstColumns(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
-	rows, err := pool.Query(ctx, `select c.relname, trim(both '()' from pg_get_indexdef(i.indexrelid, 1, true))
+// An index is known by its table and its first column.
+type index struct{ table, column string }
+
+// wholeIndexes are the indexes of all rows. Others are read whole for the sake of some rows.
+func wholeIndexes(t testing.TB, pool *pgxpool.Pool) map[string]index {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), `select c.relname, i.indrelid::regclass::text, trim(both '()' from pg_get_indexdef(i.indexrelid, 1, true))
 		from pg_index i join pg_class c on c.oid = i.indexrelid where i.indpred is null`)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	columns, index, column := map[string]string{}, "", ""
-	_, err = pgx.ForEachRow(rows, []any{&index, &column}, func() error {
-		columns[index] = column
+	all, name, one := map[string]index{}, "", index{}
+	if _, err := pgx.ForEachRow(rows, []any{&name, &one.table, &one.column}, func() error {
+		all[name] = one
 		return nil
-	})
-	return columns, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // genericPlan is the plan of a statement for parameters that are not known, where a whole

@@ -18,26 +18,27 @@ import (
 // (docs/operations.md, "Incidents").
 
 // over selects the incidents whose trouble is gone. A broken log is not among
-// them: an operator settles that.
+// them: an operator settles that. Without "offset 0" Postgres may read a whole table once,
+// instead of one row for each incident.
 const over = `
 	select i.id, i.version from incidents i where (not i.is_settled or i.answer = 'ignore') and case i.kind
-		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched')
-		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked')
-		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint)
-		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider' and w.failing_since < real_now() - $1::interval)
+		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched' offset 0)
+		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked' offset 0)
+		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint offset 0)
+		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider' and w.failing_since < real_now() - $1::interval offset 0)
 		when 'access_refused' then not exists (select from ` + sagas.LiveRuns + ` where status in ('waiting', 'running', 'ready')
 			and awaits = 'access/' || (i.about ->> 'queue') || '/' || (i.about ->> 'lacks'))
 		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')
 		when 'reader_stuck' then exists (select from readers r where r.name = i.about ->> 'reader' and r.position > (i.about ->> 'position')::bigint)
-		when 'engine_orphan' then not exists (select from resources t where t.kind = 'tenant' and t.id = (i.about ->> 'tenant')::bigint and t.present)
-			or exists (select from resources r where r.kind = i.about ->> 'kind' and r.engine_id = (i.about ->> 'engine_id')::bigint and r.status <> 'gone')
+		when 'engine_orphan' then not exists (select from resources t where t.kind = 'tenant' and t.id = (i.about ->> 'tenant')::bigint and t.present offset 0)
+			or exists (select from resources r where r.kind = i.about ->> 'kind' and r.engine_id = (i.about ->> 'engine_id')::bigint and r.status <> 'gone' offset 0)
 		when 'engine_missing' then ` + recordLeft + `
 		when 'engine_changed' then ` + recordLeft + `
 		else false end
 	order by i.reported_at limit $2`
 
 // recordLeft tells that the panel has no record any more that the engine should hold.
-const recordLeft = `not exists (select from resources r where r.kind = i.about ->> 'kind' and r.id = (i.about ->> 'id')::bigint and r.present)`
+const recordLeft = `not exists (select from resources r where r.kind = i.about ->> 'kind' and r.id = (i.about ->> 'id')::bigint and r.present offset 0)`
 
 // settledAtOnce limits one round.
 const settledAtOnce = 200
