@@ -131,6 +131,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	return shopOver(t, url, eventstoretest.Pool(t, url), eventstoretest.Readers(t, url), options...)
 }
 
+// shopOver is [openShop] over pools that a test has made for itself.
 func shopOver(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func(*shop)) *shop {
 	t.Helper()
 	s := &shop{

@@ -49,13 +49,15 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 			t.Fatalf("%s: %d %s", one.kind, w.Code, w.Body)
 		}
 		made[one.kind] = record.ID
-		for _, again := range []struct{ method, body string }{{"PATCH", one.change}, {"GET", ""}} {
-			if again.method == "PATCH" && again.body == "" {
-				continue // its kind does not change
-			}
-			if w := s.call(again.method, fmt.Sprint(path, record.ID, "/"), again.body, admin...); w.Code != http.StatusOK {
-				t.Errorf("%s %s: %d %s", again.method, one.kind, w.Code, w.Body)
-			}
+		path += strconv.FormatInt(record.ID, 10) + "/"
+		if w := s.call("GET", path, "", admin...); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if one.change == "" {
+			continue // its kind does not change
+		}
+		if w := s.call("PATCH", path, one.change, admin...); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
 	for _, kind := range []string{"cron-jobs", "dns-records", "mailboxes", "sites"} {
@@ -63,7 +65,6 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 			t.Errorf("%s: %d %s", kind, w.Code, w.Body)
 		}
 	}
-	one, offered := []string{"engine_comparison", "log_verification"}, []string{"plans", "widgets"}
-	few := append(append(one, offered...), "projections", "readers", "tenant_usage") // of the last one whole rounds are made
-	seen.ReadNoWholeTable(t, s.Pool(), few...)
+	seen.ReadNoWholeTable(t, s.Pool(), "engine_comparison", "log_verification", "plans", "widgets", "projections", "readers",
+		"tenant_usage") // a round of measuring looks at all tenants
 }

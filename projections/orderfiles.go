@@ -250,7 +250,7 @@ func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, er
 		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String()+` order by i.created_at, i.id`, w.args...).Query(filled(&invoices))
 		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
 		w = s.operators()
-		w.and("r.requested_for <> '' and r.requested_for = ?", "order:"+id.String())
+		w.ofOrder(id)
 		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
 	})
 	switch {

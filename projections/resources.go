@@ -280,10 +280,15 @@ func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, versi
 	return answered, err
 }
 
+// ofOrder is the condition on what an order has made. It names the rows of the index.
+func (w *where) ofOrder(order uuid.UUID) {
+	w.and("r.requested_for <> '' and r.requested_for = ?", "order:"+order.String())
+}
+
 // ResourcesOfOrder returns the resources of an order in any state, oldest first.
 func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
 	w := s.operators()
-	w.and("r.requested_for <> '' and r.requested_for = ?", "order:"+order.String())
+	w.ofOrder(order)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
 

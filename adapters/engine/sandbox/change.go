@@ -141,7 +141,7 @@ func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after
 	}
 	_, err := tx.Exec(ctx, `
 		update sandbox_engine.objects set name = $3 || substr(name, length($4) + 1)
-		where kind = any($1) and owner = $2 and owner > 0 and (name = $4 or starts_with(name, $4 || '/'))`, parts, after.Owner, after.Name, before.Name)
+		where kind = any($1) and `+ownedBy+` and (name = $4 or starts_with(name, $4 || '/'))`, parts, after.Owner, after.Name, before.Name)
 	return err
 }
 
@@ -190,7 +190,7 @@ func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (k
 	}
 	belongs, args := `parents @> jsonb_build_object($3::text, $2::bigint)`, []any{kinds, have.ID, fieldOf(have.Kind)}
 	if have.Kind == tenant {
-		belongs, args = `owner = $2 and owner > 0`, args[:2]
+		belongs, args = ownedBy, args[:2]
 	}
 	err = tx.QueryRow(ctx, `select coalesce(min(kind), '') from sandbox_engine.objects where kind = any($1) and gone_at > real_now() and `+belongs, args...).Scan(&kind)
 	return kind, err
@@ -200,7 +200,7 @@ func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (k
 func (r rule) erase(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) error {
 	last := &pgx.Batch{}
 	if parts := partsOf(have.Kind); parts != nil {
-		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and owner = $2 and owner > 0 and (name = $3 or starts_with(name, $3 || '/'))`, parts, have.Owner, have.Name)
+		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and `+ownedBy+` and (name = $3 or starts_with(name, $3 || '/'))`, parts, have.Owner, have.Name)
 	}
 	if loose := kindsThat(func(_ string, r rule) bool { return r.loose && r.under == have.Kind }); loose != nil {
 		last.Queue(`update sandbox_engine.objects set parents = parents - $2::text where kind = any($1) and parents @> jsonb_build_object($2::text, $3::bigint)`,

@@ -120,13 +120,17 @@ func (e *Engine) list(ctx context.Context, kind string, owner int64) ([]hosting.
 	if err := e.knows(ctx, owner); err != nil {
 		return nil, err
 	}
-	owned := `owner = $2 and owner > 0`
+	owned := ownedBy
 	if kind == tenant {
 		owned = `id = $2`
 	}
 	return e.query(ctx, `where kind = $1 and `+owned+`
 		and visible_at <= real_now() and gone_at > real_now() order by id`, kind, owner)
 }
+
+// ownedBy is the condition on what a client owns, who is the second argument. It names the
+// rows of the index.
+const ownedBy = `owner = $2 and owner > 0`
 
 func (e *Engine) knows(ctx context.Context, client int64) error {
 	var known bool

@@ -27,8 +27,8 @@ func (e *Engine) usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 	rows, err := e.pool.Query(ctx, `
 		select kind, name, used, traffic, coalesce(sent ->> 'is_active', 'true') <> 'false'
 		from sandbox_engine.objects
-		where owner = $1 and owner > 0 and kind = any($2) and visible_at <= real_now() and gone_at > real_now() order by id`,
-		owner, kindsThat(func(_ string, r rule) bool { return r.storage }))
+		where kind = any($1) and `+ownedBy+` and visible_at <= real_now() and gone_at > real_now() order by id`,
+		kindsThat(func(_ string, r rule) bool { return r.storage }), owner)
 	if err != nil {
 		return u, err
 	}
