@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -91,15 +89,6 @@ var byKey = map[string]string{
 	"enable_mergejoin": "off",
 	"jit":              "off", // that compiles what seems dear, as what is off does
 }
-
-// ByKey begins a transaction of [ConnectOwner] with plans like those of the panel's pools.
-var ByKey = sync.OnceValue(func() pgx.TxOptions {
-	begin := "begin"
-	for _, name := range slices.Sorted(maps.Keys(byKey)) {
-		begin += "; set local " + name + " = " + byKey[name]
-	}
-	return pgx.TxOptions{BeginQuery: begin}
-})
 
 func with(params, further map[string]string) map[string]string {
 	more := maps.Clone(params)

@@ -173,17 +173,9 @@ func (p *Past) build(ctx context.Context) error {
 func (p *Past) finish(ctx context.Context) error {
 	_, err := p.conn.Exec(ctx, fmt.Sprintf(`
 		update projections set status = 'live', position = %[3]d, updated_at = real_now();
-		analyze %[4]s;
 		grant usage on schema %[1]s to %[2]s; grant select on all tables in schema %[1]s to %[2]s`,
-		p.Schema, eventstore.AppRole, p.Position, strings.Join(p.tables(), ", ")))
+		p.Schema, eventstore.AppRole, p.Position))
 	return err
-}
-
-func (p *Past) tables() (names []string) {
-	for _, one := range p.made.set {
-		names = append(names, one.names...)
-	}
-	return names
 }
 
 // Follow carries out erasures that were recorded since, until ctx ends: an erased text is
@@ -219,7 +211,7 @@ func (p *Past) erase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pgx.BeginTxFunc(ctx, p.conn, eventstore.ByKey(), func(tx pgx.Tx) error { return p.made.apply(ctx, tx, w) })
+	return pgx.BeginFunc(ctx, p.conn, func(tx pgx.Tx) error { return p.made.apply(ctx, tx, w) })
 }
 
 // Close drops the schema and lets go of it.

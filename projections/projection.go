@@ -255,6 +255,14 @@ func CheckName(name string) error {
 // Names are those of all read tables, as operators know them.
 func Names() []string { return All.names() }
 
+// tables lists the names of the tables of all projections of the set.
+func (s Set) tables() (names []string) {
+	for _, p := range s {
+		names = append(names, p.names...)
+	}
+	return names
+}
+
 func (s Set) names() []string {
 	names := make([]string, len(s))
 	for i, p := range s {

@@ -68,6 +68,7 @@ type rebuild struct {
 	head     int64 // of the log, as last seen
 	began    time.Time
 	done     int64 // events of this run
+	analyzed int64 // of them, when the tables were last analyzed
 }
 
 func newRebuild(conn *pgx.Conn, owner *pgxpool.Pool, log Log, set Set, o Options) *rebuild {
@@ -190,7 +191,7 @@ func (r *rebuild) resume(ctx context.Context, p *member) error {
 }
 
 // index adds the indexes that no change needs: it is cheaper to sort once than to
-// keep them in order on the way.
+// keep them in order on the way. Readers plan with the statistics that it takes.
 func (r *rebuild) index(ctx context.Context) error {
 	for _, p := range r.parts {
 		for _, sql := range p.indexes {
@@ -200,7 +201,7 @@ func (r *rebuild) index(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return r.analyze(ctx)
 }
 
 // catchUp carries the log, to its present end, into the new tables.
@@ -212,9 +213,8 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 	return r.catchUpTo(ctx, head)
 }
 
-// catchUpTo carries the log up to a position into the new tables, which have no statistics
-// yet. While one window is
-// on its way the next one is read and its changes are sorted.
+// catchUpTo carries the log up to a position into the new tables. While one window is on its
+// way the next one is read and its changes are sorted.
 func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	r.head = head
 	windows := make(chan *window, 1)
@@ -233,7 +233,10 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	})
 	work.Go(func() error {
 		for w := range windows {
-			if err := pgx.BeginTxFunc(ctx, r.conn, eventstore.ByKey(), func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
+			if err := r.analyzeGrown(ctx); err != nil {
+				return err
+			}
+			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
 				return err
 			}
 			if err := r.throttle(ctx, len(w.events)); err != nil {
@@ -243,6 +246,32 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 		return nil
 	})
 	return work.Wait()
+}
+
+// analyzeGrown takes the statistics of the new tables each time that twice as many events
+// are done. Without them Postgres takes a table for small that is large by now, and reads
+// all of it for each window.
+func (r *rebuild) analyzeGrown(ctx context.Context) error {
+	if r.done == 0 || r.done < 2*r.analyzed {
+		return nil
+	}
+	r.analyzed = r.done
+	return r.analyze(ctx)
+}
+
+// analyze leaves out small tables: by statistics Postgres would read all of them, and keep
+// such a plan while they grow. Without statistics it expects that they grow.
+func (r *rebuild) analyze(ctx context.Context) error {
+	var large *string
+	err := r.conn.QueryRow(ctx, `select string_agg(name, ', ') from unnest($1::text[]) name where pg_relation_size(name::regclass) >= 1 << 20`,
+		r.set.tables()).Scan(&large)
+	if err == nil && large != nil {
+		_, err = r.conn.Exec(ctx, `analyze `+*large)
+	}
+	if err != nil {
+		return fmt.Errorf("analyze the new tables: %w", err)
+	}
+	return nil
 }
 
 // take applies a window and notes how far the rebuild has come.

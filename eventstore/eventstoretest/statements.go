@@ -13,8 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/eventstore"
 )
 
 // A Tracer hears what a pool asks: each statement, and each round trip. Both may be nil.
@@ -198,6 +196,9 @@ func wholeIndexes(t testing.TB, pool *pgxpool.Pool) map[string]index {
 	return all
 }
 
+// ByIndex lets the plans of a transaction read a whole table only for want of an index.
+const ByIndex = `set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off; set local jit = off`
+
 // genericPlan is the plan of a statement for parameters that are not known, where a whole
 // table is read only for want of an index.
 func genericPlan(ctx context.Context, pool *pgxpool.Pool, text string) (plan, error) {
@@ -216,8 +217,8 @@ func genericPlan(ctx context.Context, pool *pgxpool.Pool, text string) (plan, er
 		if _, err := conn.Exec(ctx, "prepare planned as "+text); err != nil {
 			return err
 		}
-		err := pgx.BeginTxFunc(ctx, conn, eventstore.ByKey(), func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "set local plan_cache_mode = force_generic_plan"); err != nil {
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, ByIndex+"; set local plan_cache_mode = force_generic_plan"); err != nil {
 				return err
 			}
 			return tx.QueryRow(ctx, "explain (format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&said)
