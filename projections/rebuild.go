@@ -248,11 +248,11 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	return work.Wait()
 }
 
-// analyzeGrown takes the statistics of the new tables each time that twice as many events
+// analyzeGrown takes the statistics of the new tables each time that four times as many events
 // are done. Without them Postgres takes a table for small that is large by now, and reads
 // all of it for each window.
 func (r *rebuild) analyzeGrown(ctx context.Context) error {
-	if r.done == 0 || r.done < 2*r.analyzed {
+	if r.done == 0 || r.done < 4*r.analyzed {
 		return nil
 	}
 	r.analyzed = r.done

@@ -21,10 +21,14 @@ type benchCommand struct {
 	Against string   `placeholder:"FILE" help:"Compare the counts of each path with those of such a file; more is a failure."`
 	Smoke   bool     `help:"A moment of everything, to see that it runs."`
 	JSON    bool     `name:"json" help:"For programs."`
+	Median  []string `placeholder:"FILE" help:"Measure nothing, and print the run in the middle of several, which --json has printed to files."`
 }
 
 // Run measures on a database of its own, which is gone afterwards.
 func (b benchCommand) Run(ctx context.Context, c console.Console) error {
+	if len(b.Median) > 0 {
+		return bench.Median(c.Out, b.Median)
+	}
 	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: program.Migrations(), Server: measured}
 	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, Size: b.Size, River: b.River, JSON: b.JSON, Save: b.Save, Against: b.Against, Out: c.Out, Panel: about})
 }

@@ -51,14 +51,18 @@ type Result struct {
 
 // Reached tells whether a line with a bar reaches it.
 func (r Result) Reached() bool {
-	measured := r.Value
-	if r.Peer != "" {
-		measured = r.Ratio
-	}
 	if r.AtMost {
-		return measured <= r.Bar
+		return r.measured() <= r.Bar
 	}
-	return measured >= r.Bar
+	return r.measured() >= r.Bar
+}
+
+// measured is what counts of a line: its ratio to a peer, if it has one.
+func (r Result) measured() float64 {
+	if r.Peer != "" {
+		return r.Ratio
+	}
+	return r.Value
 }
 
 // A run is one measurement of everything, on a cluster of its own.
