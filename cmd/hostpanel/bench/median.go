@@ -12,9 +12,13 @@ import (
 
 // Median prints, of each line of several runs, the run in the middle, and what the others
 // measured. The files are what runs have printed with JSON; the order of lines is that of the
-// first file that has them.
+// first file that has them. Lines of a run that are called alike are told apart by their peer,
+// and by which of them comes first.
 func Median(out io.Writer, files []string) error {
-	type line struct{ section, name string }
+	type line struct {
+		section, name, peer string
+		nth                 int
+	}
 	var order []line
 	runs := map[line][]Result{}
 	for _, file := range files {
@@ -26,8 +30,11 @@ func Median(out io.Writer, files []string) error {
 		if err := json.Unmarshal(text, &results); err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
+		seen := map[line]int{}
 		for _, r := range results {
-			at := line{r.Section, r.Name}
+			at := line{section: r.Section, name: r.Name, peer: r.Peer}
+			seen[at]++
+			at.nth = seen[at]
 			if runs[at] == nil {
 				order = append(order, at)
 			}
