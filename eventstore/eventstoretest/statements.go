@@ -196,11 +196,8 @@ func wholeIndexes(t testing.TB, pool *pgxpool.Pool) map[string]index {
 	return all
 }
 
-// ByIndex lets the plans of a transaction read a whole table only for want of an index.
-const ByIndex = `set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off; set local jit = off`
-
-// genericPlan is the plan of a statement for parameters that are not known, where a whole
-// table is read only for want of an index.
+// genericPlan is the plan of a statement for parameters that are not known, by the settings of
+// the panel's pools: a whole table is read only for want of an index.
 func genericPlan(ctx context.Context, pool *pgxpool.Pool, text string) (plan, error) {
 	most := 0
 	for _, p := range parameter.FindAllString(text, -1) {
@@ -217,13 +214,8 @@ func genericPlan(ctx context.Context, pool *pgxpool.Pool, text string) (plan, er
 		if _, err := conn.Exec(ctx, "prepare planned as "+text); err != nil {
 			return err
 		}
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, ByIndex+"; set local plan_cache_mode = force_generic_plan"); err != nil {
-				return err
-			}
-			return tx.QueryRow(ctx, "explain (format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&said)
-		})
-		_, left := conn.Exec(ctx, "deallocate planned") // a rollback does not
+		err := conn.QueryRow(ctx, "explain (format json) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&said)
+		_, left := conn.Exec(ctx, "deallocate planned")
 		return errors.Join(err, left)
 	})
 	if err != nil || len(said) == 0 {
