@@ -52,6 +52,9 @@ func word(text string) Expr {
 	return Expr{function: literal, text: "'" + strings.ReplaceAll(text, "'", "''") + "'"}
 }
 
+// written is a condition in SQL that is part of the program.
+func written(sql string) Expr { return Expr{function: literal, text: sql} }
+
 var (
 	choice     = &function{sql: `case when %[1]s then %[2]s else %[3]s end`}
 	equality   = &function{sql: `%[1]s = %[2]s`, typ: "boolean", beside: true}

@@ -20,12 +20,6 @@ func counting(at eventstore.RecordedEvent, figures Row) Change {
 // wasUnread tells whether the notification n was unread in its inbox i.
 var wasUnread = and(missing(of("n", "read_at")), before(of("i", "through"), of("n", "unread_since")))
 
-// unreadAfter is the condition of the notifications n that are unread where the user
-// has read all until then.
-func unreadAfter(through Expr) Expr {
-	return and(missing(of("n", "read_at")), before(through, of("n", "unread_since")))
-}
-
 // unreadBehind are the notifications that are unread where the user has read
 // all until then: those raised since, each of which is in notifications_open
 // unless it was read, and the few that were marked unread since.
@@ -34,6 +28,16 @@ func unreadBehind(through string) []string {
 		`n.read_at is null and n.created_at > ` + through,
 		`n.read_at is null and n.unread_since > n.created_at and n.unread_since > ` + through + ` and n.created_at <= ` + through,
 	}
+}
+
+// unreadNow is how many of the user's are unread where all was read until then. Its two parts
+// are counted one by one, because each has an index that passes by what was read along.
+func unreadNow() Expr {
+	var parts []any
+	for _, part := range unreadBehind("excluded.through") {
+		parts = append(parts, rows("n", "notifications", and(is(of("n", "user_id"), excluded("user_id")), written(part))))
+	}
+	return addition.call(parts...)
 }
 
 // readUntil are the other ones: those read by themselves, and those read along

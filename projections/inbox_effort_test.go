@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"hostpanel/domain/notice"
+	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 )
 
@@ -26,12 +29,8 @@ const stuffed = `
 		(1, 20000, 20000, '-infinity', null, 0), (2, 20000, 0, at(20000), at(20000), 1), (3, 20000, 0, '-infinity', null, 0),
 		(4, 20000, 3, at(19997), at(19997), 1), (5, 20000, 19997, '-infinity', null, 0), (6, 20000, 3, at(20000), at(20000), 1)`
 
-// A page of notifications, and how many are unread, cost the same whatever the
-// user has, has read, and has not.
-func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
-	t.Parallel()
-	eventstoretest.Measures(t)
-	p := openPanel(t)
+func (p *panel) stuff(t testing.TB) {
+	t.Helper()
 	for _, sql := range []string{
 		`create function at(n int) returns timestamptz language sql immutable as $$ select timestamptz '2026-01-01 00:00Z' + n * interval '1s' $$`,
 		stuffed, `vacuum analyze notifications`, `vacuum analyze inboxes`,
@@ -40,6 +39,15 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A page of notifications, and how many are unread, cost the same whatever the
+// user has, has read, and has not.
+func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
+	t.Parallel()
+	eventstoretest.Measures(t)
+	p := openPanel(t)
+	p.stuff(t)
 	ear, tables := p.listening(t)
 	page := func(l Listing, filters ...Filter) func(context.Context, Scope) error {
 		l.Limit, l.Filters = 20, filters
@@ -89,6 +97,31 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 	}
 }
 
+// Marking all as read costs the same, whatever was never opened: it counts what is unread
+// from then on, and passes nothing that was read along with all others.
+func TestAnInboxOfAnySizeIsMarkedAsReadWithTheSameEffort(t *testing.T) {
+	t.Parallel()
+	eventstoretest.Measures(t)
+	p := openPanel(t)
+	p.stuff(t)
+	through := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC) // later than all of them
+	folding := func(ctx context.Context, fill func(*pgx.Batch)) error {
+		var b pgx.Batch
+		b.Queue(`select set_config('hostpanel.recorded_at', $1, true)`, through.Format(time.RFC3339))
+		fill(&b)
+		return p.owner.SendBatch(ctx, &b).Close()
+	}
+	for user := int64(1); user <= 6; user++ {
+		e := notice.AllRead{Through: through}
+		for _, s := range notifications.Project(eventstore.RecordedEvent{Stream: notice.InboxOf(user), Version: 7, Name: e.EventName(), Event: e}) {
+			q := &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}
+			if blocks := blocks(t, folding, q); blocks > 40 {
+				t.Errorf("marking all of user %d as read looked at %d blocks:\n%s\n%s", user, blocks, s.SQL, explained(t, folding, q))
+			}
+		}
+	}
+}
+
 // A page of the operators' list of orders costs the same however many there are, and
 // so does the count of all.
 func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
@@ -124,6 +157,12 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 // blocks are how many Postgres looks at for a question of the caller's.
 func (p *panel) blocks(t testing.TB, c Caller, q *pgx.QueuedQuery) int {
 	t.Helper()
+	return blocks(t, p.For(c).ask, q)
+}
+
+// blocks are how many Postgres looks at for a question that is asked in this way.
+func blocks(t testing.TB, ask func(context.Context, func(*pgx.Batch)) error, q *pgx.QueuedQuery) int {
+	t.Helper()
 	var told []byte
 	var found []struct {
 		Plan struct {
@@ -131,7 +170,7 @@ func (p *panel) blocks(t testing.TB, c Caller, q *pgx.QueuedQuery) int {
 			Read int `json:"Shared Read Blocks"`
 		}
 	}
-	err := p.For(c).ask(t.Context(), func(b *pgx.Batch) {
+	err := ask(t.Context(), func(b *pgx.Batch) {
 		b.Queue(`explain (analyze, buffers, format json) `+q.SQL, q.Arguments...).QueryRow(func(r pgx.Row) error { return r.Scan(&told) })
 	})
 	if err == nil {

@@ -87,7 +87,7 @@ var notifications = New("notifications", `
 			{"through", excluded("through")},
 			{"read_at", excluded("read_at")},
 			{"version", excluded("version")},
-			{"unread", rows("n", "notifications", and(is(of("n", "user_id"), excluded("user_id")), unreadAfter(excluded("through"))))},
+			{"unread", unreadNow()},
 		}).after("notifications", nil)
 	}),
 	On(func(at eventstore.RecordedEvent, e notice.PreferencesSet) Change {
@@ -95,7 +95,7 @@ var notifications = New("notifications", `
 			Row{{"wishes", merged(excluded("wishes"))}, {"version", excluded("version")}})
 	}),
 ).
-	LooksBy("notifications_open").
+	LooksBy("notifications_open", "notifications_again").
 	ReadBy("notifications", ofUser("user_id")).
 	ReadBy("inboxes", ofUser("user_id")).
 	ReadBy("preferences", ofUser("user_id"))
