@@ -32,7 +32,7 @@ var incidents = New("incidents", `
 	) with (fillfactor = 90);
 	create index incidents_newest on incidents (created_at desc, id desc);
 	create index incidents_reported on incidents (kind, reported_at);
-	create index incidents_open on incidents (kind) where not is_settled or answer = 'ignore'`,
+	create index incidents_open on incidents (kind, (about ->> 'tenant')) where not is_settled or answer = 'ignore'`,
 
 	On(func(at eventstore.RecordedEvent, e desk.IncidentReported) Change {
 		return upsert("incidents", its(at), Row{

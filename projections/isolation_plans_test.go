@@ -46,6 +46,8 @@ const aLot = `
 	insert into api_key_uses (id, last_used_at) select 'key' || n, now() from generate_series(1, 4000) n;
 	insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, created_at, version)
 		select md5('p' || n)::uuid, 'tenant_sync', n, n, 'tenant', n, 'queued', now(), 1 from generate_series(1, 4000) n;
+	insert into incidents (id, kind, about, is_settled, answer, reported_at, created_at, updated_at, version)
+		select md5('i' || n)::uuid, 'engine_orphan', jsonb_build_object('tenant', n::text), true, 'ignore', now(), now(), now(), 1 from generate_series(1, 4000) n;
 	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com' from generate_series(1, 4000) n;
 	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash)
 		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
@@ -142,6 +144,7 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		}},
 		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Unread(ctx); return err }},
 		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Preferences(ctx, 42); return err }},
+		{"differences of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.DifferencesOf(ctx, 42); return err }},
 		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.States(ctx); return err }},
 	} {
 		for _, c := range look.callers {
