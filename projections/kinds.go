@@ -17,28 +17,71 @@ import (
 
 // What the kinds of hosting resources say of themselves, in SQL.
 
-// setsSQL has a unique index for each set of fields that no two resources of a
-// kind may have in common, for each flag that only one of them may have, and
-// for addresses. A field that was erased is null, so that it reserves no name.
-func setsSQL() string {
+// alikeSQL are generated columns for what no two resources of a kind may have in common: its
+// sets of fields, the flag that only one has, and its address. Row-level security lets no
+// expression find its rows by an index. An erased field makes null, and reserves no name.
+func alikeSQL() string {
 	var sql strings.Builder
-	for _, kind := range hosting.Kinds {
-		for i, set := range kind.Sets {
-			fmt.Fprintf(&sql, "create unique index %s on resources (%s) where kind = '%s' and present;\n",
-				setIndex(kind, i), setHash(set), kind.Name)
-		}
-		if kind.Single != "" {
-			fmt.Fprintf(&sql, "create unique index %s on resources (kind) where kind = '%s' and spec ->> '%s' = 'true' and present;\n",
-				singleIndex(kind), kind.Name, kind.Single)
-		}
+	for i := range mostSets {
+		fmt.Fprintf(&sql, "%s uuid generated always as (md5(%s)::uuid) stored,\n\t\t", setName(i), ofEachKind("null", func(k hosting.Kind) string {
+			if i < len(k.Sets) {
+				return setText(k.Sets[i])
+			}
+			return ""
+		}))
 	}
-	sql.WriteString(`create unique index resources_address on resources ((spec ->> 'email')) ` +
-		`where kind in (` + kindsThat(func(k hosting.Kind) bool { return k.Address != "" }) + `) and present`)
+	fmt.Fprintf(&sql, "single boolean generated always as (%s) stored,\n\t\t", ofEachKind("false", func(k hosting.Kind) string {
+		if k.Single != "" {
+			return "spec ->> '" + k.Single + "' = 'true'"
+		}
+		return ""
+	}))
+	fmt.Fprintf(&sql, "address text generated always as (%s) stored,", ofEachKind("null", func(k hosting.Kind) string {
+		if k.Address != "" {
+			return "spec ->> 'email'"
+		}
+		return ""
+	}))
 	return sql.String()
 }
 
-// setHash is the expression that the index of a set is made of.
-func setHash(set []string) string {
+// ofEachKind is an expression that depends on the kind of a resource: where it is blank, the
+// value is that of the other kinds.
+func ofEachKind(others string, expression func(hosting.Kind) string) string {
+	sql := "case kind"
+	for _, kind := range hosting.Kinds {
+		if then := expression(kind); then != "" {
+			sql += " when '" + kind.Name + "' then " + then
+		}
+	}
+	return sql + " else " + others + " end"
+}
+
+// setsSQL has the unique indexes of these columns.
+func setsSQL() string {
+	var sql strings.Builder
+	for i := range mostSets {
+		fmt.Fprintf(&sql, "create unique index %s on resources (kind, %s) where present and %s is not null;\n\t", setIndex(i), setName(i), setName(i))
+	}
+	return sql.String() + "create unique index " + singleIndex + ` on resources (kind) where single and present;
+	create unique index ` + addressIndex + ` on resources (address) where present and address is not null`
+}
+
+// mostSets is how many sets a kind has at most.
+var mostSets = func() (most int) {
+	for _, kind := range hosting.Kinds {
+		most = max(most, len(kind.Sets))
+	}
+	return most
+}()
+
+const singleIndex, addressIndex = "resources_single", "resources_address"
+
+func setName(i int) string  { return fmt.Sprintf("set_%d", i+1) }
+func setIndex(i int) string { return "resources_" + setName(i) }
+
+// setText are the values of a set, line by line.
+func setText(set []string) string {
 	columns := make([]string, len(set))
 	for i, name := range set {
 		columns[i] = "(spec ->> '" + name + "')"
@@ -46,14 +89,14 @@ func setHash(set []string) string {
 			columns[i] = "tenant::text"
 		}
 	}
-	return "md5(" + strings.Join(columns, " || chr(10) || ") + ")"
+	return strings.Join(columns, " || chr(10) || ")
 }
 
-// SetTaken reports whether another resource of the kind has the same values in
-// a set of fields that no two of them may have in common.
-func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set []string, id, tenant int64, values field.Values) (bool, error) {
-	texts := make([]string, len(set))
-	for i, name := range set {
+// SetTaken reports whether another resource of the kind has the same values in one of
+// kind.Sets.
+func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set int, id, tenant int64, values field.Values) (bool, error) {
+	texts := make([]string, len(kind.Sets[set]))
+	for i, name := range kind.Sets[set] {
 		if json.Unmarshal(values[name], &texts[i]) != nil {
 			texts[i] = string(values[name]) // a number or boolean
 		}
@@ -63,7 +106,7 @@ func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set []s
 	}
 	w := s.public()
 	w.conditions = append(w.conditions, "kind = '"+kind.Name+"'", "present")
-	w.and(setHash(set)+" = md5(?)", strings.Join(texts, "\n"))
+	w.and(setName(set)+" = md5(?)::uuid", strings.Join(texts, "\n"))
 	w.and("id <> ?", id)
 	taken, err := value[bool](ctx, s, `select exists (select from resources`, w, `)`)
 	if err != nil {
@@ -83,25 +126,19 @@ func kindsThat(hold func(hosting.Kind) bool) string {
 	return strings.Join(names, ", ")
 }
 
-func setIndex(kind hosting.Kind, i int) string {
-	return fmt.Sprintf("resources_%s_set%d", kind.Name, i)
-}
-
-func singleIndex(kind hosting.Kind) string { return "resources_" + kind.Name + "_single" }
-
 // takenSets are the refusals: "The fields site, name must make a unique set."
 // Which of two kinds an address is refused to, the event tells.
 func takenSets(at eventstore.RecordedEvent) map[string]error {
 	kind, _ := hosting.KindNamed(at.Stream.Category)
 	taken := map[string]error{}
 	for i, set := range kind.Sets {
-		taken[setIndex(kind, i)] = kind.NotUnique(set)
+		taken[setIndex(i)] = kind.NotUnique(set)
 	}
 	if kind.Single != "" {
-		taken[singleIndex(kind)] = domain.Refuse(domain.Conflict, "Conflict, please retry.")
+		taken[singleIndex] = domain.Refuse(domain.Conflict, "Conflict, please retry.")
 	}
 	if kind.Address != "" {
-		taken["resources_address"] = domain.RefuseField(kind.Address, kind.Rival)
+		taken[addressIndex] = domain.RefuseField(kind.Address, kind.Rival)
 	}
 	return taken
 }

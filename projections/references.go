@@ -31,13 +31,12 @@ func lookedSQL() string {
 	for _, name := range references() {
 		fmt.Fprintf(&sql, "%s bigint generated always as ((spec ->> '%s')::bigint) stored,\n\t\t", name, name)
 	}
-	sql.WriteString("called text generated always as (case kind")
-	for _, kind := range hosting.Kinds {
-		if kind.Called != "" {
-			fmt.Fprintf(&sql, " when '%s' then spec ->> '%s'", kind.Name, kind.Called)
+	return sql.String() + "called text generated always as (" + ofEachKind("null", func(k hosting.Kind) string {
+		if k.Called != "" {
+			return "spec ->> '" + k.Called + "'"
 		}
-	}
-	return sql.String() + " end) stored,"
+		return ""
+	}) + ") stored,"
 }
 
 func lookupsSQL() string {

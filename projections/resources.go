@@ -42,6 +42,7 @@ var resources = New("resources", resourcesSQL(`
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
+		{alike}
 		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
 		unique (tenant, kind, id)
@@ -51,6 +52,7 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_engine on resources (kind, engine_id) where engine_id is not null;
 	create index resources_leaving on resources (tenant, kind) where status = 'leaving';
+	create index resources_children on resources (parent) where kind = 'tenant' and parent is not null;
 	create index resources_subject on resources (subject) where subject is not null;
 	{lookups}
 	{sets};
@@ -154,18 +156,17 @@ const subTenants = `kind = 'tenant' and parent = (select scope_administered()) a
 // resourcesSQL fills in the search text of each kind: its searchable fields in
 // lower case, one line each.
 func resourcesSQL(sql string) string {
-	var searched strings.Builder
-	for _, kind := range hosting.Kinds {
-		if len(kind.Search) == 0 {
-			continue
+	searched := ofEachKind("''", func(k hosting.Kind) string {
+		if len(k.Search) == 0 {
+			return ""
 		}
-		texts := make([]string, len(kind.Search))
-		for i, name := range kind.Search {
+		texts := make([]string, len(k.Search))
+		for i, name := range k.Search {
 			texts[i] = "coalesce(spec ->> '" + name + "', '')"
 		}
-		fmt.Fprintf(&searched, " when '%s' then lower(%s)", kind.Name, strings.Join(texts, " || chr(10) || "))
-	}
-	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
+		return "lower(" + strings.Join(texts, " || chr(10) || ") + ")"
+	})
+	return strings.NewReplacer("{searched}", searched, "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{alike}", alikeSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
 }
 
 // resource is the key of the row of the event's resource.

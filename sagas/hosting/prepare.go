@@ -248,11 +248,11 @@ func (s *Service) checkNames(ctx context.Context, d *hosting.Draft, wrong *field
 // one. Sets of several fields are compared once all fields are right.
 func (s *Service) checkSets(ctx context.Context, d *hosting.Draft, wrong *field.Errors) error {
 	right := len(*wrong) == 0
-	for _, set := range d.Kind.Sets {
+	for i, set := range d.Kind.Sets {
 		if !isSent(d, set) || !right && (len(set) > 1 || wrong.Has(set[0])) {
 			continue
 		}
-		taken, err := s.system().SetTaken(ctx, d.Kind, set, d.ID, d.Tenant, d.Spec.Fields().Values())
+		taken, err := s.system().SetTaken(ctx, d.Kind, i, d.ID, d.Tenant, d.Spec.Fields().Values())
 		if err != nil {
 			return err
 		}
