@@ -267,10 +267,10 @@ type DueDocument struct {
 // one on.
 func (s OrderReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
 	w := s.operators()
-	tail := w.with(" and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
+	due := w.with(" where documented_at is null and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
 	return list[DueDocument](ctx, s, `select invoice_id, credit_note, number, created_at from (
-		select id as invoice_id, null::uuid as credit_note, number, created_at from invoices where documented_at is null
-		union all select invoice_id, id, number, created_at from credit_notes where documented_at is null) due`, w, tail)
+		(select id as invoice_id, null::uuid as credit_note, number, created_at from invoices`+due+`)
+		union all (select invoice_id, id, number, created_at from credit_notes`+due+`)) due`, w, w.with(" order by created_at, number limit ?", limit))
 }
 
 // CreditNote is one of the caller's tenant.

@@ -1,0 +1,169 @@
+//go:build !rlsonly
+
+package projections
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// aLotMore are records of the same tenants and users as those of aLot.
+const aLotMore = `
+	insert into credit_notes (id, number, order_id, tenant, invoice_id, invoice, refund, total, subtotal, tax, tax_rate, currency, created_at, updated_at)
+		select md5('c' || n)::uuid, 'CRN-' || n, md5('o' || n)::uuid, n, md5('o' || n)::uuid, 'INV-' || n, 're_' || n, 1, 1, 0, 0, 'EUR', now() + n * interval '1s', now() from generate_series(1, 4000) n;
+	insert into credit_balances (id, tenant, currency, test_money, balance, created_at, updated_at, version)
+		select md5('b' || n)::uuid, n, 'EUR', false, 1, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into credit_movements (id, tenant, currency, test_money, kind, amount, balance, actor, created_at, version)
+		select md5('m' || n)::uuid, n, 'EUR', false, 'booked', 1, 1, 'x', now() + n * interval '1s', 1 from generate_series(1, 4000) n;
+	insert into payment_methods (id, tenant, subject, provider, kind, brand, last4, expires, order_id, created_at, updated_at, version)
+		select md5('p' || n)::uuid, n, md5('s' || n)::uuid, 'test', 'card', '', '', '2029-03', md5('o' || n)::uuid, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into method_setups (id, tenant, user_id, subject, provider, status, expires_at, created_at, updated_at, version)
+		select md5('t' || n)::uuid, n, n, md5('s' || n)::uuid, 'test', case when n % 2 = 0 then 'open' else 'done' end, now(), now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into webhook_endpoints (id, tenant, url, events, is_active, created_at, updated_at, version)
+		select n, n, 'https://hook.example/', '{}', true, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into webhook_deliveries (id, endpoint, tenant, event_id, event_type, status, created_at, updated_at, version)
+		select md5('d' || n)::uuid, n, n, n, 'x', 'delivered', now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, engine_id, created_at, updated_at, version)
+		select kind, n, n, 'running', jsonb_build_object('site', n, 'zone', n, 'mail_domain', n, 'name', 'n' || n, 'origin', n || '.example.com.', 'domain', n || '.example.com'), 1, 'synced', '', n, now(), now(), 1
+		from generate_series(1, 4000) n, unnest(array['dns_zone', 'dns_record', 'mail_domain', 'mail_alias', 'ftp_account', 'cron_job', 'certificate']) kind;
+	insert into zone_serials (zone, serial) select n, 2026010101 from generate_series(1, 4000) n;
+	analyze`
+
+// A look-up reads as little in a large panel as in a small one: a few blocks, whatever there is
+// of other tenants.
+func TestALookUpReadsFewBlocks(t *testing.T) {
+	t.Parallel()
+	eventstoretest.Measures(t)
+	p := openPanel(t)
+	for _, sql := range []string{aLot, aLotMore} {
+		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ear, tables := p.listening(t)
+	id := func(sort string) uuid.UUID { return p.id(t, sort+"42") }
+	ofOrder, ofSubject := id("o"), id("s")
+	site, _ := hosting.KindNamed("site")
+	page := Listing{Limit: 20}
+	account := billing.CreditAccount{Tenant: 42, Currency: "EUR"}
+	lookUps := map[string]func(context.Context, Scope) error{
+		"names of users": func(ctx context.Context, s Scope) error {
+			return tried(s.UserNames(ctx, map[int64]bool{41: true, 42: true}))
+		},
+		"who listens": func(ctx context.Context, s Scope) error { return tried(s.Listening(ctx, 42)) },
+		"some notifications": func(ctx context.Context, s Scope) error {
+			return tried(s.NotificationsAmong(ctx, []uuid.UUID{id("n")}))
+		},
+		"deliveries":              func(ctx context.Context, s Scope) error { return tried(s.WebhookDeliveries(ctx, 42, page)) },
+		"a delivery":              func(ctx context.Context, s Scope) error { return tried(s.WebhookDelivery(ctx, 42, id("d"))) },
+		"an endpoint":             func(ctx context.Context, s Scope) error { return tried(s.WebhookEndpoint(ctx, 42)) },
+		"what a method pays":      func(ctx context.Context, s Scope) error { return tried(s.ChargedBy(ctx, id("p"))) },
+		"a balance":               func(ctx context.Context, s Scope) error { return tried(s.CreditBalance(ctx, id("b"))) },
+		"a movement":              func(ctx context.Context, s Scope) error { return tried(s.CreditMovement(ctx, id("m"))) },
+		"a credit note":           func(ctx context.Context, s Scope) error { return tried(s.CreditNote(ctx, id("c"))) },
+		"credit notes of invoice": func(ctx context.Context, s Scope) error { return tried(s.CreditNotesOfInvoice(ctx, ofOrder)) },
+		"credit notes of order":   func(ctx context.Context, s Scope) error { return tried(s.CreditNotesOfOrder(ctx, ofOrder)) },
+		"due documents":           func(ctx context.Context, s Scope) error { return tried(s.DueDocuments(ctx, DueDocument{}, 20)) },
+		"due subscriptions": func(ctx context.Context, s Scope) error {
+			return tried(s.DueSubscriptions(ctx, time.Now(), DueSubscription{}, 20))
+		},
+		"the last invoice":        func(ctx context.Context, s Scope) error { return tried(s.LastInvoice(ctx, ofOrder)) },
+		"a setup":                 func(ctx context.Context, s Scope) error { return tried(s.MethodSetup(ctx, id("t"))) },
+		"setups of a user":        func(ctx context.Context, s Scope) error { return tried(s.MethodSetupsOf(ctx, 42, 42)) },
+		"open setups":             func(ctx context.Context, s Scope) error { return tried(s.OpenMethodSetupsOf(ctx, 42)) },
+		"open setups of a person": func(ctx context.Context, s Scope) error { return tried(s.OpenMethodSetupsOf(ctx, 0, ofSubject)) },
+		"open invoices":           func(ctx context.Context, s Scope) error { return tried(s.OpenInvoices(ctx, account)) },
+		"an order's file":         func(ctx context.Context, s Scope) error { return tried(s.OrderFile(ctx, ofOrder)) },
+		"an order for its run":    func(ctx context.Context, s Scope) error { return tried(s.OrderForRun(ctx, ofOrder)) },
+		"orders that pay":         func(ctx context.Context, s Scope) error { return tried(s.OrdersPaying(ctx, ofOrder)) },
+		"a method":                func(ctx context.Context, s Scope) error { return tried(s.PaymentMethod(ctx, id("p"))) },
+		"methods of a tenant":     func(ctx context.Context, s Scope) error { return tried(s.PaymentMethodsOf(ctx, 42)) },
+		"methods of a person":     func(ctx context.Context, s Scope) error { return tried(s.PaymentMethodsOf(ctx, 0, ofSubject)) },
+		"services of a tenant":    func(ctx context.Context, s Scope) error { return tried(s.ServicesOf(ctx, 42)) },
+		"a subscription":          func(ctx context.Context, s Scope) error { return tried(s.Subscription(ctx, ofOrder)) },
+		"an order of a tenant":    func(ctx context.Context, s Scope) error { return tried(s.TenantOrder(ctx, ofOrder)) },
+		"what was acknowledged": func(ctx context.Context, s Scope) error {
+			return tried(s.Acknowledged(ctx, hosting.Ref{Kind: "site", ID: 42}, 1))
+		},
+		"some resources":            func(ctx context.Context, s Scope) error { return tried(s.Among(ctx, "site", []int64{41, 42})) },
+		"what rests":                func(ctx context.Context, s Scope) error { return tried(s.Asleep(ctx, 42)) },
+		"what belongs to a tenant":  func(ctx context.Context, s Scope) error { return tried(s.Belonging(ctx, 42, 20)) },
+		"the bin":                   func(ctx context.Context, s Scope) error { return tried(s.Binned(ctx, site, "42.example.com")) },
+		"the branding":              func(ctx context.Context, s Scope) error { _, _, err := s.Branding(ctx, 42); return err },
+		"figures of a tenant":       func(ctx context.Context, s Scope) error { return tried(s.Counts(ctx, 42)) },
+		"an evidence pack":          func(ctx context.Context, s Scope) error { return tried(s.EvidencePack(ctx, id("p"))) },
+		"evidence packs":            func(ctx context.Context, s Scope) error { return tried(s.EvidencePacks(ctx, ofOrder)) },
+		"holders of an engine's id": func(ctx context.Context, s Scope) error { return tried(s.Holders(ctx, "dns_zone", 42)) },
+		"a kept resource":           func(ctx context.Context, s Scope) error { return tried(s.Kept(ctx, hosting.Ref{Kind: "site", ID: 42})) },
+		"what leaves": func(ctx context.Context, s Scope) error {
+			return tried(s.Leaving(ctx, "site", 42, field.Values{"domain": []byte(`"x"`)}))
+		},
+		"what leaves, of all": func(ctx context.Context, s Scope) error {
+			return tried(s.Leaving(ctx, "site", 0, field.Values{"domain": []byte(`"x"`)}))
+		},
+		"what leaves of a tenant":  func(ctx context.Context, s Scope) error { return tried(s.LeavingOf(ctx, 42)) },
+		"a limit":                  func(ctx context.Context, s Scope) error { _, _, err := s.Limit(ctx, site, 42); return err },
+		"the limit of sub-tenants": func(ctx context.Context, s Scope) error { _, _, err := s.LimitOfSubTenants(ctx, 42); return err },
+		"the look":                 func(ctx context.Context, s Scope) error { _, _, err := s.LookOf(ctx, 42); return err },
+		"a name of others": func(ctx context.Context, s Scope) error {
+			return tried(s.NameTakenByOthers(ctx, "site", "domain", "42.example.com", ofOrder))
+		},
+		"what is out of step": func(ctx context.Context, s Scope) error { return tried(s.OutOfStep(ctx, 42, true, 20)) },
+		"sites out of step":   func(ctx context.Context, s Scope) error { return tried(s.SitesOutOfStep(ctx, 42, true, 20)) },
+		"parts of a zone":     func(ctx context.Context, s Scope) error { return tried(s.PartsOf(ctx, "dns_record", "zone", 42)) },
+		"who receives mail":   func(ctx context.Context, s Scope) error { return tried(s.ReceivesMail(ctx, 42, "42.example.com")) },
+		"recorded ones": func(ctx context.Context, s Scope) error {
+			return tried(s.Recorded(ctx, hosting.Ref{Kind: "site", ID: 42}))
+		},
+		"references":           func(ctx context.Context, s Scope) error { return tried(s.Referring(ctx, "cron_job", "site", 42)) },
+		"what was refused":     func(ctx context.Context, s Scope) error { return tried(s.Refused(ctx, 42, 20)) },
+		"states of a tenant":   func(ctx context.Context, s Scope) error { return tried(s.StateCounts(ctx, 42)) },
+		"sub-tenants":          func(ctx context.Context, s Scope) error { return tried(s.SubTenants(ctx, 42)) },
+		"usage":                func(ctx context.Context, s Scope) error { return tried(s.Usage(ctx, 42)) },
+		"contacts of a person": func(ctx context.Context, s Scope) error { return tried(s.WithContactOf(ctx, []uuid.UUID{ofSubject})) },
+		"a zone":               func(ctx context.Context, s Scope) error { return tried(s.Zone(ctx, 42, []string{"ns1.example.com."})) },
+		"widgets with a plan":  func(ctx context.Context, s Scope) error { return tried(s.WidgetsWith(ctx, 42)) },
+		"a widget":             func(ctx context.Context, s Scope) error { return tried(s.Widget(ctx, "w")) },
+	}
+	pages := map[string]func(context.Context, Scope) error{
+		"a page of orders":       func(ctx context.Context, s Scope) error { return tried(s.TenantOrders(ctx, page)) },
+		"a page of services":     func(ctx context.Context, s Scope) error { return tried(s.Services(ctx, page, false)) },
+		"a page of methods":      func(ctx context.Context, s Scope) error { return tried(s.PaymentMethods(ctx, page)) },
+		"a page of credit notes": func(ctx context.Context, s Scope) error { return tried(s.CreditNotes(ctx, page)) },
+		"a page of balances":     func(ctx context.Context, s Scope) error { return tried(s.CreditBalances(ctx, page)) },
+		"a page of movements":    func(ctx context.Context, s Scope) error { return tried(s.CreditMovements(ctx, page)) },
+		"a page of sites":        func(ctx context.Context, s Scope) error { return tried(s.OfKind(ctx, site, page)) },
+	}
+	member := Caller{User: 42, Tenant: 42, Admin: true}
+	readFew := func(c Caller, all map[string]func(context.Context, Scope) error) {
+		for up, with := range all {
+			ear.heard = nil
+			if err := with(t.Context(), tables.For(c)); err != nil {
+				if _, refused := errors.AsType[*domain.Error](err); !refused {
+					t.Errorf("%s, %+v: %v", up, c, err)
+				}
+			}
+			for _, q := range ear.heard {
+				if blocks := p.blocks(t, c, q); blocks > 100 {
+					t.Errorf("%s, %+v read %d blocks:\n%s\n%s", up, c, blocks, strings.Join(strings.Fields(q.SQL), " "), p.plan(t, c, q))
+				}
+			}
+		}
+	}
+	readFew(System, lookUps)
+	readFew(member, lookUps)
+	readFew(member, pages) // operators' lists are counted
+}
+
+func tried[T any](_ T, err error) error { return err }
