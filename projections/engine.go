@@ -47,7 +47,7 @@ func (s ResourceReader) Leaving(ctx context.Context, kind string, tenant int64, 
 	w.and("r.kind = ?", kind)
 	given(w, "r.tenant = ?", tenant)
 	w.and("r.spec @> ?::jsonb", having)
-	w.conditions = append(w.conditions, "r.status = 'leaving'")
+	w.conditions = append(w.conditions, "r.leaving")
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
 }
 
@@ -59,7 +59,7 @@ var belongs = "r.kind not in (" + kindsThat(func(k hosting.Kind) bool { return !
 func (s ResourceReader) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "r.status = 'leaving'", belongs)
+	w.conditions = append(w.conditions, "r.leaving", belongs)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id limit 10")
 }
 
@@ -81,7 +81,7 @@ func (s ResourceReader) WithContactOf(ctx context.Context, subjects []uuid.UUID)
 func (s ResourceReader) Asleep(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "not r.active", "r.engine_id is not null", "r.status not in ('leaving', 'gone')", belongs)
+	w.conditions = append(w.conditions, "not r.active", "r.engine_id is not null", kept, belongs)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id")
 }
 
@@ -90,7 +90,7 @@ func (s ResourceReader) Asleep(ctx context.Context, tenant int64) ([]Resource, e
 func (s ResourceReader) Belonging(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')", belongs)
+	w.conditions = append(w.conditions, kept, belongs)
 	w.args = append(w.args, limit)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }

@@ -46,7 +46,7 @@ func lookupsSQL() string {
 	}
 	return sql.String() + `create index resources_called on resources (kind, called, id) include (tenant) where present;
 	create index resources_called_in on resources (kind, tenant, called, id) where present;
-	create index resources_in_bin on resources (kind, called) where trashed_at is not null and status not in ('leaving', 'gone');`
+	create index resources_in_bin on resources (kind, called) where trashed_at is not null and kept;`
 }
 
 // Referring counts the resources of a kind that refer to one with this number,
@@ -81,7 +81,7 @@ func (s ResourceReader) Among(ctx context.Context, kind string, ids []int64) (fo
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
-const kept = `r.status not in ('leaving', 'gone')`
+const kept = `r.kept`
 
 // Kept returns one resource that is there or in the bin.
 func (s ResourceReader) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {

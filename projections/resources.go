@@ -39,6 +39,8 @@ var resources = New("resources", resourcesSQL(`
 		disabled_by       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
+		leaving     boolean not null generated always as (status = 'leaving') stored, -- not by status: a change in place writes no index
+		kept        boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
@@ -51,7 +53,7 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant, parent) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_engine on resources (kind, engine_id) where engine_id is not null;
-	create index resources_leaving on resources (tenant, kind) where status = 'leaving';
+	create index resources_leaving on resources (tenant, kind) where leaving;
 	create index resources_children on resources (parent) where kind = 'tenant' and parent is not null;
 	create index resources_subject on resources (subject) where subject is not null;
 	{lookups}

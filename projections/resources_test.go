@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -41,6 +42,19 @@ func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {
 	}
 	if err != nil || s.Domain != "example.com" || s.DocumentRoot != "/var/www/42" || r.TenantName != "Ana SL" || *r.EngineID != 9 {
 		t.Fatal(r, s, err)
+	}
+}
+
+// What changes often is in no index, nor in the condition of one: Postgres changes such a row in
+// place. Otherwise each change wrote some ten indexes, and left ten entries for its vacuum.
+func TestWhatChangesOftenIsInNoIndexOfResources(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	rows, _ := p.owner.Query(t.Context(), `select distinct i.relname || ' has ' || a.attname from pg_depend d join pg_class i on i.oid = d.objid and i.relkind = 'i'
+		join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+		where d.refobjid = 'resources'::regclass and a.attname in ('spec', 'status', 'wish', 'sync_status', 'sync_error', 'disabled_by', 'active', 'synced_at', 'updated_at', 'version')`)
+	if found, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(found) > 0 {
+		t.Error(found, err)
 	}
 }
 

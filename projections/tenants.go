@@ -79,7 +79,7 @@ func (s ResourceReader) outOfStep(ctx context.Context, tenant int64, by string, 
 	w.and("r.tenant = ?", tenant)
 	w.and("r.kind = any(?)", kinds)
 	w.and("('"+by+"' = any(r.disabled_by)) <> ?", rests)
-	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
+	w.conditions = append(w.conditions, kept)
 	w.args = append(w.args, domain.OrNull(limit))
 	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
@@ -106,7 +106,7 @@ func (s ResourceReader) WithPackage(ctx context.Context, id int64) ([]int64, err
 	w := s.operators()
 	w.and("r.kind = ?", "tenant")
 	w.and("r.package = ?", id)
-	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
+	w.conditions = append(w.conditions, kept)
 	found, err := list[numbered](ctx, s, `select r.id from resources r`, w, " order by r.id")
 	numbers := make([]int64, len(found))
 	for i, one := range found {

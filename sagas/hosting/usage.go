@@ -69,7 +69,7 @@ func (m *Maintenance) nextMeasuring(ctx context.Context) (due measuring, err err
 		update tenant_usage u set fails = fails + 1, next_at = business_now() + least($1::interval, $2::interval * power(2, least(fails, 20)))
 		where tenant = (select tenant from tenant_usage where next_at <= business_now() and not in_recovery() order by next_at limit 1 for update skip locked)
 		returning tenant, figures, next_at,
-			(select engine_id from resources r where r.kind = 'tenant' and r.id = u.tenant and r.status not in ('leaving', 'gone'))`,
+			(select engine_id from resources r where r.kind = 'tenant' and r.id = u.tenant and r.kept)`,
 		m.Times.Measure, m.Runner.Times().Lease).Scan(&due.tenant, &due.figures, &due.lease, &due.client)
 	return due, err
 }
