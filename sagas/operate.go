@@ -133,7 +133,7 @@ func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run
 	if err := s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...); err != nil {
 		return err
 	}
-	s.wakeFor(c.At().Queue, e.work)
+	s.wakeAfter(e.work)
 	return nil
 }
 

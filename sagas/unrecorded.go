@@ -75,7 +75,7 @@ func (s *executor) record(ctx context.Context, c claimed, u *unrecorded, what st
 	}
 	s.completed.Add(int64(len(u.done)))
 	for _, step := range u.done {
-		s.wakeFor(step.queue, step.work)
+		s.wakeAfter(step.work)
 	}
 	for _, step := range u.done {
 		if err := s.faultAt(AfterComplete, step.claimed); err != nil {

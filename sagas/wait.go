@@ -52,14 +52,11 @@ func releaseRow(about domain.Stream) eventstore.TxStatement {
 	}
 }
 
-// EndWaits lets runs of a queue go on that wait for what a stream is about, as
-// [Work.Releases] does with a step.
-func (s *Runner) EndWaits(ctx context.Context, about domain.Stream, queue string) error {
+// EndWaits lets runs go on that wait for what a stream is about, as [Work.Releases] does with
+// a step.
+func (s *Runner) EndWaits(ctx context.Context, about domain.Stream) error {
 	row := releaseRow(about)
 	_, err := s.Exec(ctx, "release runs that wait", row.SQL, row.Args...)
-	if err == nil {
-		s.Wake(queue)
-	}
 	return err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"hostpanel/domain"
 )
 
 // Workers poll their queues once a second. Wake-ups shorten that delay: directly in
@@ -62,15 +60,11 @@ func (s *core) Wake(queue string) {
 // WakeHere wakes the workers of a queue in this process only.
 func (s *core) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
 
-// wakeFor wakes the queues that have work after a step of a queue. Released runs wait
-// in that queue or in the local one; those of other processes go on by their poll.
-func (s *core) wakeFor(queue string, done Work) {
+// wakeAfter wakes the queue that has work after a step. Runs that it has released are told by
+// release_runs, in each process.
+func (s *core) wakeAfter(done Work) {
 	if done.Wakes != "" {
 		s.Wake(done.Wakes)
-	}
-	if done.Releases != (domain.Stream{}) {
-		s.WakeHere(LocalQueue)
-		s.WakeHere(queue)
 	}
 }
 

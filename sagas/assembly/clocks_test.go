@@ -159,6 +159,32 @@ func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
 	h.standsSoon(s)
 }
 
+// Each process is told the queue of a run that goes on. A release that finds none, as most do, wakes
+// no worker.
+func TestOnlyAReleaseThatFindsRunsIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	conn, err := eventstoretest.Owner(t, w.url()).Acquire(t.Context())
+	w.must(err)
+	defer conn.Release()
+	for _, sql := range []string{
+		`insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing`,
+		`insert into saga_run (id, key, cause, correlation, definition, steps, input, queue, status, awaits, run_at)
+			select gen_random_uuid(), 'drill:1', '', gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting', 'tenant-1', business_now() + interval '1 hour'`,
+		`listen saga_due`, `select release_runs('tenant-2')`, `select release_runs('tenant-1')`,
+	} {
+		_, err := conn.Exec(t.Context(), sql)
+		w.must(err)
+	}
+	told, err := conn.Conn().WaitForNotification(t.Context())
+	if err != nil || told.Payload != "\nlocal" {
+		t.Error(told, err)
+	}
+	if due := w.count(`select count(*) from saga_run where key = 'drill:1' and run_at <= business_now()`); due != 1 {
+		t.Error("the run is not due")
+	}
+}
+
 func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Measures(t)

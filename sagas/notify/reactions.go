@@ -85,7 +85,7 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.CompensationStarted: // no welcome mail is to come
-		return n.runner.EndWaits(ctx, r.Stream, notificationQueue)
+		return n.runner.EndWaits(ctx, r.Stream)
 	case order.ProvisioningParked:
 		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
 			return notice.OrderParked(id, number, e.Step, e.Code, language)
