@@ -98,7 +98,7 @@ func picked[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) 
 	count := cmp.Or(by.counted, &known{`select count(*) from ` + by.from + w.String() + by.anyPart(), slices.Clone(w.args)})
 	page := by.page(w, l)
 	err = ask(func(b *pgx.Batch) {
-		b.Queue(count.sql, count.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
+		b.Queue(count.sql, count.args...).QueryRow(into(&found.Count))
 		b.Queue(page, w.args...).Query(filled(&found.Rows))
 	})
 	if err != nil {

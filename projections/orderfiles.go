@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
@@ -296,6 +297,7 @@ type Backlog struct {
 	Held      map[order.Hold]int64 // orders that a person has to look at, by reason
 	Failed    int64                // orders whose setup has stopped
 	Incidents int64                // that are open
+	Restored  *uuid.UUID           // the incident of the recovery mode; nil: it is not on
 }
 
 // Backlog reads it for operators in one round trip, with all days since one.
@@ -305,15 +307,15 @@ func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found B
 		Orders int64
 	}
 	var holds []held
-	count := func(at *int64) func(pgx.Row) error { return func(r pgx.Row) error { return r.Scan(at) } }
 	err = s.ask(ctx, func(b *pgx.Batch) {
 		w := s.operators()
 		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
 		b.Queue(`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+` order by day, currency, test`, w.args...).Query(filled(&found.Days))
 		w = s.operators()
 		b.Queue(`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() + ` and holds <> '{}') h group by hold`).Query(filled(&holds))
-		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(count(&found.Failed))
-		b.Queue(`select count(*) from incidents` + w.String() + ` and not is_settled`).QueryRow(count(&found.Incidents))
+		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(into(&found.Failed))
+		b.Queue(`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` + w.String() + ` and not is_settled`).
+			QueryRow(into(&found.Incidents, &found.Restored))
 	})
 	if err != nil {
 		return found, fmt.Errorf("read what needs a person: %w", err)

@@ -39,7 +39,7 @@ var resources = New("resources", resourcesSQL(`
 		disabled_by       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
-		leaving     boolean not null generated always as (status = 'leaving') stored, -- not by status: a change in place writes no index
+		leaving     boolean not null generated always as (status = 'leaving') stored, -- for its index, so that a change of status writes none
 		kept        boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and disabled_by = '{}' and trashed_at is null) stored,

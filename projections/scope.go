@@ -302,10 +302,15 @@ func list[T any](ctx context.Context, s asker, sql string, w *where, tail string
 	return found, nil
 }
 
+// into scans the one row that is found.
+func into(values ...any) func(pgx.Row) error {
+	return func(r pgx.Row) error { return r.Scan(values...) }
+}
+
 // value reads the one value that a query yields, as [list] reads rows.
 func value[T any](ctx context.Context, s asker, sql string, w *where, tail string) (found T, err error) {
 	err = s.ask(ctx, func(b *pgx.Batch) {
-		b.Queue(sql+w.String()+tail, w.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found) })
+		b.Queue(sql+w.String()+tail, w.args...).QueryRow(into(&found))
 	})
 	return found, err
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hostpanel/domain/notice"
-	"hostpanel/domain/operations"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -30,9 +29,9 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 	if err != nil {
 		return nil, err
 	}
-	restored, err := s.restoredPage(ctx, c)
-	if err != nil {
-		return nil, err
+	restored := "" // the page where the recovery mode of a restored panel is ended; blank: it is not on
+	if id := o.backlog.Restored; id != nil {
+		restored = notice.IncidentPage(*id)
 	}
 	w := web.Texts[web.Readers(c)]
 	var behind int64
@@ -43,17 +42,6 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 		"Waiting": waitingFigures(w, o), "Today": todayFigures(w, o), "Money": moneyCards(w, o),
 		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": w.Moment("", &o.at, ""), "Wide": true, "Restored": restored,
 	})
-}
-
-// restoredPage is where the recovery mode of a restored panel is ended; blank: it is not on.
-func (s *reports) restoredPage(ctx context.Context, c route.Call) (string, error) {
-	open, err := s.Scope(c).Incidents(ctx, projections.Listing{Limit: 1, Filters: []projections.Filter{
-		{Field: "kind", Op: "=", Value: operations.RecoveryMode}, {Field: "is_settled", Op: "=", Value: false},
-	}})
-	if err != nil || len(open.Rows) == 0 {
-		return "", err
-	}
-	return notice.IncidentPage(open.Rows[0].ID), nil
 }
 
 // waitingFigures are what needs a person.
