@@ -22,9 +22,10 @@ const (
 // setup is the provisioning of an order, where it has one.
 const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
 
-// live tells that something made for the order may still exist outside.
+// live tells that something made for the order may still exist outside. With "offset 0" the order's
+// own runs are looked up: as a join, Postgres may begin with all effects.
 const live = `exists (select from effect e join saga_run r on r.id = e.saga_id where r.order_id = o.id
-	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped'))`
+	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped') offset 0)`
 
 // unfit finds the orders of each sort, with what repairs them. A service in its
 // grace is suspended and does not count.
@@ -38,7 +39,7 @@ var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 		from orders o where o.status = 'active' and o.minor > 0 and (o.payment_status <> 'paid' or o.refunded >= o.minor)`,
 	captured: `select o.id, o.order_number, o.status, o.updated_at as since, 'refund' as action
 		from orders o where o.status = 'cancelled' and o.cancel_reason <> 'ended' and o.payment_status = 'paid' and o.minor > 0
-			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%' and r.status not in ('done', 'undone'))`,
+			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%' and r.status not in ('done', 'undone') offset 0)`,
 	live: `select o.id, o.order_number, o.status, o.updated_at as since,
 			case when d.status = 'parked' then 'retry the run' when p.status = 'parked' then 'retry' when 'paused' in (d.status, p.status) then 'resume'
 				when d.id is null then 'recheck' else 'release' end as action
