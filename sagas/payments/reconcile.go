@@ -22,10 +22,10 @@ const (
 // setup is the provisioning of an order, where it has one.
 const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
 
-// live tells that something made for the order may still exist outside. With "offset 0" the order's
-// own runs are looked up: as a join, Postgres may begin with all effects.
-const live = `exists (select from effect e join saga_run r on r.id = e.saga_id where r.order_id = o.id
-	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped') offset 0)`
+// live tells that something made for the order may still exist outside. With "offset 0" Postgres
+// looks up the order's runs, and then the effects of each: as a join it may begin with all effects.
+const live = `exists (select from saga_run r where r.order_id = o.id and exists (select from effect e where e.saga_id = r.id
+	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped') offset 0) offset 0)`
 
 // unfit finds the orders of each sort, with what repairs them. A service in its
 // grace is suspended and does not count.
