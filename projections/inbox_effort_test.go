@@ -29,6 +29,7 @@ const stuffed = `
 		(1, 20000, 20000, '-infinity', null, 0), (2, 20000, 0, at(20000), at(20000), 1), (3, 20000, 0, '-infinity', null, 0),
 		(4, 20000, 3, at(19997), at(19997), 1), (5, 20000, 19997, '-infinity', null, 0), (6, 20000, 3, at(20000), at(20000), 1)`
 
+// stuff fills the tables with the inboxes.
 func (p *panel) stuff(t testing.TB) {
 	t.Helper()
 	for _, sql := range []string{

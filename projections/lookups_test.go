@@ -41,7 +41,7 @@ const aLotMore = `
 	analyze`
 
 // A look-up reads as little in a large panel as in a small one: a few blocks, whatever there is
-// of other tenants.
+// of other tenants. Tenants with a package are read one by one when it changes, and left out.
 func TestALookUpReadsFewBlocks(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Measures(t)
