@@ -3,18 +3,18 @@ package http
 import (
 	"slices"
 
+	"hostpanel/http/accounts"
 	"hostpanel/http/audit"
-	"hostpanel/http/auth"
 	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
 	"hostpanel/http/export"
 	"hostpanel/http/hosting"
-	"hostpanel/http/notifications"
+	"hostpanel/http/notices"
 	"hostpanel/http/operations"
+	"hostpanel/http/orders"
 	"hostpanel/http/pages"
 	"hostpanel/http/route"
-	"hostpanel/http/storefront"
 	"hostpanel/http/web"
 )
 
@@ -22,13 +22,13 @@ import (
 // API document. A further area is a package and a line here.
 func (s *Server) Areas() []route.Area {
 	return slices.Concat(
-		s.forBrowsers(auth.Routes(s.auth())...),
+		s.forBrowsers(accounts.Routes(s.auth())...),
 		s.forBrowsers(hosting.Routes(s.hosting())),
-		storefront.Routes(s.storefront()),
-		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
-		auth.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
-		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(s.billing())),
+		orders.Routes(s.storefront()),
+		[]route.Area{accounts.SetPasswordRoutes(s.auth()), notices.UnsubscribeRoutes(s.notifications())},
+		accounts.PageRoutes(s.auth()),
+		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notices.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
+		s.forBrowsers(notices.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(s.billing())),
 		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)
@@ -62,8 +62,8 @@ func (s *Server) callers() *caller.Callers {
 
 func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.callers(), AsOf: s.AsOf} }
 
-func (s *Server) auth() auth.Deps {
-	return auth.Deps{
+func (s *Server) auth() accounts.Deps {
+	return accounts.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
 	}
 }
@@ -75,8 +75,8 @@ func (s *Server) hosting() hosting.Deps {
 	}
 }
 
-func (s *Server) storefront() storefront.Deps {
-	return storefront.Deps{
+func (s *Server) storefront() orders.Deps {
+	return orders.Deps{
 		Renderer: s.renderer(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
 		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
 		Unavailable: s.Settings.Unavailable,
@@ -87,8 +87,8 @@ func (s *Server) audit() audit.Deps {
 	return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
 }
 
-func (s *Server) notifications() notifications.Deps {
-	return notifications.Deps{
+func (s *Server) notifications() notices.Deps {
+	return notices.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
 	}
 }

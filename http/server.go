@@ -19,16 +19,16 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
 	"hostpanel/domain/webhook"
+	"hostpanel/http/accounts"
 	"hostpanel/http/audit"
-	"hostpanel/http/auth"
 	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
 	"hostpanel/http/hosting"
 	"hostpanel/http/operations"
+	"hostpanel/http/orders"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
-	"hostpanel/http/storefront"
 	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -50,8 +50,8 @@ type Server struct {
 	Documents        billing.Documents
 	Machines         billing.Machines
 	Payments         Payments
-	HostedCheckout   storefront.HostedCheckout // nil: no configured provider has one
-	Runs             storefront.Runs
+	HostedCheckout   orders.HostedCheckout // nil: no configured provider has one
+	Runs             orders.Runs
 	Accounts         Accounts
 	Hosting          hosting.Service
 	Jobs             hosting.Jobs
@@ -67,7 +67,7 @@ type Server struct {
 	Watch            operations.Watch
 	Rebuilds         operations.Rebuilds
 	Credentials      caller.Credentials
-	Tokens           auth.Tokens
+	Tokens           accounts.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them
 	Sessions         Sessions
 	Changes          waiting.Log
@@ -116,21 +116,21 @@ type Settings struct {
 
 // Orders places orders, for services and for open invoices.
 type Orders interface {
-	storefront.Orders
+	orders.Orders
 	billing.Orders
 }
 
 // Payments receives the webhooks of payment providers, and carries out refunds
 // and other payment decisions of operators.
 type Payments interface {
-	storefront.Payments
+	orders.Payments
 	billing.Setups
 	operations.Payments
 }
 
 // Accounts carries out changes of accounts.
 type Accounts interface {
-	auth.Accounts
+	accounts.Accounts
 	operations.Accounts
 }
 

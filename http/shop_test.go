@@ -45,7 +45,7 @@ import (
 	"hostpanel/sagas/assembly"
 	invoicing "hostpanel/sagas/billing"
 	usecases "hostpanel/sagas/hosting"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 // offers are the payment methods: of them only the one without money is configured.
@@ -65,7 +65,7 @@ type shop struct {
 	*assembly.Panel
 	server    *panel.Server
 	hosting   *usecases.Service
-	orders    *provisioning.Service
+	orders    *orders.Service
 	handler   http.Handler
 	provider  *test.Provider
 	owner     *pgxpool.Pool
@@ -157,7 +157,7 @@ func shopOver(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...
 	s.hosting = usecases.New(usecases.Options{
 		Tables: s.Tables, Resources: s.Reconciler, Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
 	})
-	s.orders = provisioning.New(provisioning.Options{
+	s.orders = orders.New(orders.Options{
 		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Payments, Domains: s.hosting, Offers: offers(), TaxRate: price("21"),
 	})
 	s.server = &panel.Server{
@@ -171,7 +171,7 @@ func shopOver(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Subscriptions: s.Billing, Documents: s.Billing, Machines: s.Reconciler, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
-		OrderDetails: s.Operations, Orders: s.Panel, Previews: provisioning.Previews{Provisioner: s.Provisioner, Orders: s.orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
+		OrderDetails: s.Operations, Orders: s.Panel, Previews: orders.Previews{Provisioner: s.Provisioner, Orders: s.orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
 		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)

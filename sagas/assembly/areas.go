@@ -16,17 +16,17 @@ import (
 	"hostpanel/sagas/audit"
 	"hostpanel/sagas/billing"
 	"hostpanel/sagas/hosting"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/hosting/reconcile"
+	"hostpanel/sagas/notices"
 	"hostpanel/sagas/operations"
+	"hostpanel/sagas/orders"
 	"hostpanel/sagas/payments"
-	"hostpanel/sagas/provisioning"
-	"hostpanel/sagas/reconcile"
 )
 
 // Areas are the parts of the panel's sagas.
 type Areas struct {
 	Payments    *payments.Service
-	Notify      *notify.Notifier
+	Notify      *notices.Notifier
 	Accounts    *accounts.Service
 	Audit       *audit.Service        // looks back at the log
 	Operations  *operations.Service   // of the panel itself: incidents, the log
@@ -47,7 +47,7 @@ func (s *Panel) addPayments(o Options) {
 
 // addNotify adds what tells users, customers and endpoints of tenants.
 func (s *Panel) addNotify(o Options) {
-	s.Notify = notify.New(notify.Deps{
+	s.Notify = notices.New(notices.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
 		UnsubscribeKeys: o.UnsubscribeKeys, Times: s.times.NotifyTimes, Customer: s.customerOf, MayJoin: s.mayJoin,
 	})
@@ -93,11 +93,11 @@ func (s *Panel) addHosting(o Options) {
 // addProvisioning adds what makes services of paid orders, and ends them.
 func (s *Panel) addProvisioning(p Policy) {
 	policies := s.Reconciler.Policies()
-	s.Provisioner = provisioning.NewProvisioner(provisioning.Deps{
+	s.Provisioner = orders.NewProvisioner(orders.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
-		Policies:     provisioning.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
+		Policies:     orders.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
-		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
+		Times: orders.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
 	})
 	s.Maintenance.OwnServices = s.KeepSubTenant
 }
@@ -105,43 +105,43 @@ func (s *Panel) addProvisioning(p Policy) {
 // addBilling adds what renews subscriptions.
 func (s *Panel) addBilling(o Options) {
 	p := o.Policy
-	orders := provisioning.New(provisioning.Options{
+	places := orders.New(orders.Options{
 		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: provisioning.PlanChanges{Provisioner: s.Provisioner},
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: orders.PlanChanges{Provisioner: s.Provisioner},
 		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused,
 		YearsKept: cmp.Or(p.YearsKept, invoices.UsualYearsKept), Writers: o.Documents, Offers: o.Offers,
 	})
 }
 
 // customerOf is whom an order was set up for.
-func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, error) {
+func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notices.Customer, error) {
 	c, err := s.Customer(ctx, id)
-	return notify.Customer(c), err
+	return notices.Customer(c), err
 }
 
 // mayJoin is the user who may let an unpaid order join a tenant; 0: no user.
 func (s *Panel) mayJoin(ctx context.Context, id uuid.UUID) (int64, error) {
-	return provisioning.MayJoin(ctx, s.tables, id)
+	return orders.MayJoin(ctx, s.tables, id)
 }
 
 // welcome sends the welcome mails of provisioning.
-type welcome struct{ *notify.Notifier }
+type welcome struct{ *notices.Notifier }
 
-func (welcome) Queue() string          { return notify.MailQueue }
+func (welcome) Queue() string          { return notices.MailQueue }
 func (w welcome) Policy() sagas.Policy { return w.WelcomePolicy() }
 
-func (w welcome) Call(ctx context.Context, order uuid.UUID, to provisioning.Customer) (sagas.Call, error) {
-	return w.WelcomeCall(ctx, notify.WelcomeOf(order, notify.Customer(to)))
+func (w welcome) Call(ctx context.Context, order uuid.UUID, to orders.Customer) (sagas.Call, error) {
+	return w.WelcomeCall(ctx, notices.WelcomeOf(order, notices.Customer(to)))
 }
 
-func (w welcome) Delay(order uuid.UUID, to provisioning.Customer, failed sagas.FailedAttempt) sagas.Work {
-	return w.DelayWelcome(notify.WelcomeOf(order, notify.Customer(to)), failed)
+func (w welcome) Delay(order uuid.UUID, to orders.Customer, failed sagas.FailedAttempt) sagas.Work {
+	return w.DelayWelcome(notices.WelcomeOf(order, notices.Customer(to)), failed)
 }
 
 func (w welcome) LinkRows(order uuid.UUID, user int64) []eventstore.TxStatement {
 	return w.WelcomeLinkRows(order, user)
 }
 
-func (welcome) Shred(order uuid.UUID) eventstore.TxStatement { return notify.ShredWelcomeLink(order) }
+func (welcome) Shred(order uuid.UUID) eventstore.TxStatement { return notices.ShredWelcomeLink(order) }

@@ -24,9 +24,9 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	invoicing "hostpanel/sagas/billing"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 	"hostpanel/sagas/operations"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 // Options are what all areas need of the program around them.
@@ -41,11 +41,11 @@ type Options struct {
 	Offers    order.Offers              // payment methods
 	Engine    hosting.EngineServer
 	Compute   hosting.Hypervisor
-	Mail      notify.Mail
+	Mail      notices.Mail
 	Outbox    accounts.Outbox       // where sent mails can be deleted; nil: they are with a mail server
 	Listed    func(context.Context) // writes the list of erasures; nil: there is none
 	Rebuild   operations.Rebuild    // builds read tables anew
-	Webhooks  notify.Webhooks
+	Webhooks  notices.Webhooks
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
 	Times     Times         // zero: [Defaults]
@@ -93,7 +93,7 @@ func (r Retention) apply(t *Times) {
 // A Panel is the runner with all sagas of the panel.
 type Panel struct {
 	*sagas.Runner
-	*provisioning.Provisioner
+	*orders.Provisioner
 	Areas
 
 	store  *eventstore.Store

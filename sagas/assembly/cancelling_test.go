@@ -13,7 +13,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
 // untouched checks that nothing of an order is left anywhere (V3).
@@ -103,7 +103,7 @@ func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
 func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	t.Parallel()
 	w := newWorld(t)
-	w.pauses(notify.MailQueue) // the welcome mail holds it up
+	w.pauses(notices.MailQueue) // the welcome mail holds it up
 	w.goes()
 	id := w.buy(ordering{domain: "turns.example.com", email: "turns@example.com"})
 	w.standsAt(id, "welcome")
@@ -187,7 +187,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 		}
 		return nil
 	})
-	w.pauses(notify.MailQueue)
+	w.pauses(notices.MailQueue)
 	w.goes()
 	var hosted, machines []fmt.Stringer
 	planned := 0

@@ -15,7 +15,7 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 const again = "again@example.com"
@@ -36,8 +36,8 @@ func newRegular(t *testing.T) regular {
 	return r
 }
 
-func (r regular) orders() *provisioning.Service {
-	return provisioning.New(provisioning.Options{Tables: r.tables, Commands: r.store, Now: r.Now})
+func (r regular) orders() *orders.Service {
+	return orders.New(orders.Options{Tables: r.tables, Commands: r.store, Now: r.Now})
 }
 
 // link is the link in the mail about an order.
@@ -262,10 +262,10 @@ func TestTheLinkOfAnErasedAccountLeadsNowhere(t *testing.T) {
 	id := r.place(ordering{email: again})
 	j := r.link(id)
 	r.must(r.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:90"}, r.user))
-	if _, err := r.orders().Choice(t.Context(), j.Order, j.User); !errors.Is(err, provisioning.ErrNoChoice) {
+	if _, err := r.orders().Choice(t.Context(), j.Order, j.User); !errors.Is(err, orders.ErrNoChoice) {
 		t.Error(err)
 	}
-	if _, err := r.orders().Choice(t.Context(), uuid.New(), j.User); !errors.Is(err, provisioning.ErrNoChoice) {
+	if _, err := r.orders().Choice(t.Context(), uuid.New(), j.User); !errors.Is(err, orders.ErrNoChoice) {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas/assembly"
-	"hostpanel/sagas/reconcile"
+	"hostpanel/sagas/hosting/reconcile"
 )
 
 // An authority issues what an engine has ordered, when it is told to.
@@ -47,8 +47,8 @@ var atNoon = byHand(func() time.Time { return noon })
 
 const theOrder = "ssl_certificate/example.com" // as the engine knows it
 
-// orders is a household at work, whose site has a certificate on order.
-func orders(t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options)) (*household, *authority, hosting.Ref) {
+// issuances is a household at work, whose site has a certificate on order.
+func issuances(t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options)) (*household, *authority, hosting.Ref) {
 	t.Helper()
 	a := &authority{}
 	h := newHousehold(t, append(options, atNoon, func(o *assembly.Options) {
@@ -77,7 +77,7 @@ func (h *household) becomesCertificate(ref hosting.Ref, status string) {
 
 func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	h.eventually("it is ordered", func() bool { return h.resource(ref).SyncStatus == "synced" })
 	h.equal("before it is issued", h.certificate(ref).Status, "pending")
 	ends := noon.Add(90 * day)
@@ -110,7 +110,7 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 // An open order stays open while its site is in the bin, and is not repeated after.
 func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	h.eventually("the run waits", func() bool { return h.runOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
 	h.carry(hosting.Disable{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
 	h.quiet()
@@ -125,7 +125,7 @@ func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
 // The engine takes the order and drops it without a word.
 func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	h.eventually("it is ordered", func() bool { return h.resource(ref).SyncStatus == "synced" })
 	h.must(a.Remove(t.Context(), h.has("ssl_certificate", "example.com")))
 	h.becomesCertificate(ref, "failed")
@@ -147,7 +147,7 @@ func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
 // The engine refuses for good.
 func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil, func(o *assembly.Options) {
+	h, a, ref := issuances(t, nil, func(o *assembly.Options) {
 		engine := o.Engine.(*fakeEngine) //nolint:forcetypeassert // every world has one
 		engine.tell(func(call, name string) error {
 			if call == "create" && name == theOrder {
@@ -169,7 +169,7 @@ func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 // A renewal that fails leaves what there is.
 func TestARenewalThatFailsLeavesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	ends := noon.Add(90 * day)
 	a.issue(ends)
 	h.becomesCertificate(ref, "issued")
@@ -212,7 +212,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 // A comparison orders a lost certificate anew. Disabled sites are skipped.
 func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
 	h.quiet()
@@ -229,7 +229,7 @@ func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
 // A site has one certificate at the engine, whatever the panel knows of.
 func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
 	second := certificateOf(hosting.Ref{Kind: "ssl_certificate", ID: 6}, nil)
@@ -249,7 +249,7 @@ func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"not yet", "meanwhile"} {
-		h, a, ref := orders(t, nil)
+		h, a, ref := issuances(t, nil)
 		h.engine.strict = true
 		a.issue(noon.Add(90 * day))
 		h.becomesCertificate(ref, "issued")
@@ -285,7 +285,7 @@ func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
 
 func TestACertificateWaitsForTheNameOfItsSite(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil)
+	h, a, ref := issuances(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
 	h.quiet()

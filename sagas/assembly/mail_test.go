@@ -14,7 +14,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
 // A mail that had to wait is not sent once its link has ended, and one that
@@ -134,6 +134,6 @@ func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
 
 // mailedUser is the user whom a run sends a link.
 func mailedUser(r sagas.Run) int64 {
-	in, _ := sagas.InputOf[notify.LinkMail](r) // of other runs it is none
+	in, _ := sagas.InputOf[notices.LinkMail](r) // of other runs it is none
 	return in.User
 }

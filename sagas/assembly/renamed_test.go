@@ -27,7 +27,7 @@ func (h *household) certificatesOf(site hosting.Ref) map[string]hosting.Certific
 // old name the old certificate is its own again.
 func TestARenamedSiteGetsACertificateForItsNewName(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, func(c *hosting.Certificate) {
+	h, a, ref := issuances(t, func(c *hosting.Certificate) {
 		c.Domain, c.Names = "example.com", []string{"www.example.com"}
 	})
 	a.issue(noon.Add(90 * day))

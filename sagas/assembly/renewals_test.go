@@ -17,13 +17,13 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 // A renewing world has a clock that a test moves, as a demo has.
 type renewing struct {
 	*world
-	orders *provisioning.Service
+	orders *orders.Service
 }
 
 func newRenewing(t *testing.T) *renewing {
@@ -35,7 +35,7 @@ func renewingOn(w *world) *renewing {
 	w.t.Helper()
 	w.moves()
 	w.goes()
-	return &renewing{w, provisioning.New(provisioning.Options{
+	return &renewing{w, orders.New(orders.Options{
 		Tables: w.tables, Commands: w.store, Subjects: w.store, Payments: w.Payments, Now: w.store.Clock().Now,
 		Offers: testOffers,
 	})}

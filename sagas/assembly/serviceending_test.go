@@ -12,7 +12,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
 func mustParse(id fmt.Stringer) uuid.UUID { return uuid.MustParse(id.String()) }
@@ -202,7 +202,7 @@ func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
 func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
 	t.Parallel()
 	w := newWorld(t)
-	w.pauses(notify.MailQueue)
+	w.pauses(notices.MailQueue)
 	w.goes()
 	id := w.buy(ordering{kind: "vps"})
 	w.standsAt(id, "welcome")

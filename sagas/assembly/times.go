@@ -6,10 +6,10 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/audit"
 	"hostpanel/sagas/hosting"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/hosting/reconcile"
+	"hostpanel/sagas/notices"
 	"hostpanel/sagas/operations"
 	"hostpanel/sagas/payments"
-	"hostpanel/sagas/reconcile"
 )
 
 const day = 24 * time.Hour
@@ -54,7 +54,7 @@ type ReconcileTimes = reconcile.Times
 type HostingTimes = hosting.Times
 
 // NotifyTimes are those of mails, and of messages to endpoints of tenants.
-type NotifyTimes = notify.Times
+type NotifyTimes = notices.Times
 
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
@@ -68,7 +68,7 @@ var Defaults = Times{
 		SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day, MeasurePoll: time.Minute,
 		Compare: day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
 	},
-	NotifyTimes:     notify.Defaults,
+	NotifyTimes:     notices.Defaults,
 	PaymentTimes:    payments.Defaults,
 	OperationsTimes: operations.Defaults,
 	AuditTimes:      audit.Defaults,

@@ -17,7 +17,7 @@ import (
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 func (w *world) order(id uuid.UUID) order.Order {
@@ -42,13 +42,13 @@ func (w *world) runOf(key string) sagas.Run {
 // A provisionRun is the provisioning of an order with what it works with.
 type provisionRun struct {
 	sagas.Run
-	Job provisioning.ProvisionInput
+	Job orders.ProvisionInput
 }
 
 func (w *world) provision(id uuid.UUID) provisionRun {
 	w.t.Helper()
 	r := w.runOf("provision:" + id.String())
-	in, err := sagas.InputOf[provisioning.ProvisionInput](r)
+	in, err := sagas.InputOf[orders.ProvisionInput](r)
 	w.must(err)
 	return provisionRun{r, in}
 }

@@ -10,10 +10,10 @@ import (
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
-var _ notify.Mail = (*folder.Folder)(nil)
+var _ notices.Mail = (*folder.Folder)(nil)
 
 func letter() notice.Mail {
 	return notice.Mail{MessageID: "o.1/welcome..\\x@panel.test", From: "panel@panel.test", To: "jose@customer.test", Subject: "Hi", Text: "Hello"}

@@ -14,10 +14,10 @@ import (
 	"hostpanel/adapters/mail/smtp"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
-var _ notify.Mail = (*smtp.Server)(nil)
+var _ notices.Mail = (*smtp.Server)(nil)
 
 func letter() notice.Mail {
 	return notice.Mail{MessageID: "o.1.welcome@panel.test", To: "jose@customer.test", Subject: "Hi", Text: "Hello\n.\nthere\n"}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"hostpanel/sagas/hosting"
-	"hostpanel/sagas/provisioning"
+	"hostpanel/sagas/orders"
 )
 
 // SagaFigures are the names of the figures that sagas know of themselves.
@@ -20,4 +20,4 @@ func SagaFigures() (names []string) {
 func HostingOf(p *Program) *hosting.Service { return p.hosting() }
 
 // StorefrontOf is the service that the API is given for orders.
-func StorefrontOf(p *Program) *provisioning.Service { return p.storefront() }
+func StorefrontOf(p *Program) *orders.Service { return p.storefront() }

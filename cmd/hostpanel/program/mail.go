@@ -9,12 +9,12 @@ import (
 	"hostpanel/adapters/mail/smtp"
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
 // A Mailer is where mails go: a mail server, or the outbox.
 type Mailer interface {
-	notify.Mail
+	notices.Mail
 	// Check tells whether mails would be taken, and sends none.
 	Check(ctx context.Context) error
 	// Address is the server's host and port, or the folder.

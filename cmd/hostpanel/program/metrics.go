@@ -30,20 +30,20 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	up       = describe("up", "1: the figures could be read from the database.")
-	position = describe("log_position", "Events in the log.")
-	headAge  = describe("log_head_age_seconds", "Time since the last event.")
-	orders   = describe("orders", "Orders by status.", "status")
-	readers  = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
-	unread   = describe("reader_lag_seconds", "Age of the first event that a reader of the log has yet to see.", "reader")
-	longest  = describe("transaction_oldest_seconds", "How long the oldest transaction at the database is open.")
-	behind   = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
-	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
-	incident = describe("incidents_open", "Troubles that operators have to see to, by kind.", "kind")
-	verified = describe("log_verified_position", "Up to where the log was verified in the background, this time.")
-	checked  = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, since it began.")
-	broken   = describe("log_broken_events", "Events that were not as they were written, this time.")
-	hashes   = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
+	up          = describe("up", "1: the figures could be read from the database.")
+	position    = describe("log_position", "Events in the log.")
+	headAge     = describe("log_head_age_seconds", "Time since the last event.")
+	orderCounts = describe("orders", "Orders by status.", "status")
+	readers     = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
+	unread      = describe("reader_lag_seconds", "Age of the first event that a reader of the log has yet to see.", "reader")
+	longest     = describe("transaction_oldest_seconds", "How long the oldest transaction at the database is open.")
+	behind      = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
+	live        = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
+	incident    = describe("incidents_open", "Troubles that operators have to see to, by kind.", "kind")
+	verified    = describe("log_verified_position", "Up to where the log was verified in the background, this time.")
+	checked     = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, since it began.")
+	broken      = describe("log_broken_events", "Events that were not as they were written, this time.")
+	hashes      = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
 )
 
 // ofSagas are the figures that sagas know of themselves.
@@ -107,7 +107,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orderCounts, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -215,7 +215,7 @@ func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) erro
 		return err
 	}
 	for _, status := range order.Statuses {
-		to <- prometheus.MustNewConstMetric(orders, prometheus.GaugeValue, float64(counts[status]), string(status))
+		to <- prometheus.MustNewConstMetric(orderCounts, prometheus.GaugeValue, float64(counts[status]), string(status))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/http/storefront"
+	"hostpanel/http/orders"
 )
 
 // openProviders opens the payment providers that are in use. All is for
@@ -48,7 +48,7 @@ func (p *Program) offers() (all order.Offers) {
 
 // hostedProvider is the provider whose payment page the panel itself shows.
 type hostedProvider interface {
-	storefront.HostedCheckout
+	orders.HostedCheckout
 	WebhookSecret() string
 }
 

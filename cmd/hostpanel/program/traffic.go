@@ -13,7 +13,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/webhook"
-	"hostpanel/sagas/notify"
+	"hostpanel/sagas/notices"
 )
 
 // traffic counts what this process answers and sends.
@@ -83,7 +83,7 @@ func resultOf(err error) string {
 
 // countedMail counts the mails of another.
 type countedMail struct {
-	notify.Mail
+	notices.Mail
 	traffic *traffic
 }
 
@@ -96,7 +96,7 @@ func (c countedMail) Send(ctx context.Context, m notice.Mail) error {
 
 // countedWebhooks counts the webhooks of another.
 type countedWebhooks struct {
-	notify.Webhooks
+	notices.Webhooks
 	traffic *traffic
 }
 

@@ -1,0 +1,205 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// loginPages are where people come in and go out (docs/accounts.md, "Pages").
+func (s *handlers) loginPages() route.Area {
+	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.resetDesk()
+	return route.Area{
+		Name: "Entrance", Access: s.Browser(),
+		About: "Where people sign in and out in a browser.",
+		Routes: []route.Route{
+			web.View("/", "Where everybody begins: on to the page that is theirs", s.start).As("start"),
+			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page").
+				Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")),
+			s.Press(caller.LoginPath, "Sign in", login).As("login").
+				Failing(http.StatusUnauthorized, "There is no active account with this name and password, or the code is wrong."),
+			s.Press(web.LogoutPath, "Sign out", leave).As("logout"),
+			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
+			s.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
+		},
+	}
+}
+
+// start sends everybody to the page that is theirs.
+func (s *handlers) start(_ context.Context, c route.Call) (*route.Document, error) {
+	if v := caller.VisitOf(c); v.IsSignedIn() {
+		return web.SeeOther(web.HomeOf(v.Who.User)), nil
+	}
+	return web.SeeOther(caller.LoginPath), nil
+}
+
+func (s *handlers) loginDesk() web.FormPage {
+	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain}}
+}
+
+func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	next, v := web.LocalPath(c.Param("next")), caller.VisitOf(c)
+	if v.IsSignedIn() && back == nil {
+		return web.SeeOther(cmp.Or(next, web.HomeOf(v.Who.User))), nil
+	}
+	_, waits, err := s.Sessions.PendingSignIn(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	if waits && (back == nil || back.Form == "code") {
+		return s.showCode(c, next, back)
+	}
+	return s.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
+			{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
+			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
+			{Name: "next", Type: "hidden", Value: next},
+		},
+	}, back)})
+}
+
+// showCode is the second step, after a right password.
+func (s *handlers) showCode(c route.Call, next string, back *web.Returned) (*route.Document, error) {
+	return s.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "code", Action: caller.LoginPath, Inputs: []web.Input{
+			{Name: "otp", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Focus: true, Long: 64},
+			{Name: "next", Type: "hidden", Value: next},
+		},
+	}, back), "Again": s.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
+}
+
+// enter signs a user in, or asks for the code of the second factor.
+func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if err := web.Needed(sent, "username", "password"); err != nil {
+		return nil, err
+	}
+	user, err := s.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
+	if errors.Is(err, caller.CodeMissing) {
+		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, c, user, sent)
+}
+
+// awaitCode leads to the second step. The browser gets a new id, which opens
+// nothing but that.
+func (s *handlers) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {
+	if err := s.endVisit(ctx, c); err != nil {
+		return nil, err
+	}
+	id, err := s.Sessions.BeginSignIn(ctx, user.ID, user.SessionVersion)
+	if err != nil {
+		return nil, err
+	}
+	path := caller.LoginPath
+	if next != "" {
+		path += "?" + url.Values{"next": {next}}.Encode()
+	}
+	return web.SeeOther(path, s.Cookie(caller.SessionCookie, id, 0)), nil
+}
+
+// giveCode completes a sign-in whose password was given before.
+func (s *handlers) giveCode(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	pending, waits, err := s.Sessions.PendingSignIn(ctx, caller.VisitOf(c).ID)
+	if err != nil {
+		return nil, err
+	}
+	user, known, err := s.System().Identity(ctx, pending.User)
+	if err != nil {
+		return nil, err
+	}
+	if !waits || !known || !user.IsActive || user.SessionVersion != pending.Version {
+		return web.SeeOther(caller.LoginPath), s.endVisit(ctx, c)
+	}
+	if err := web.Needed(sent, "otp"); err != nil {
+		return nil, err
+	}
+	if err := s.asked().Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
+		return nil, err
+	}
+	return s.open(ctx, c, user.User, sent)
+}
+
+// beginAgain lets another user sign in at the browser.
+func (s *handlers) beginAgain(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	return web.SeeOther(caller.LoginPath), s.endVisit(ctx, c)
+}
+
+// open signs a user in. The browser gets a new id, so that the former id opens
+// nothing.
+func (s *handlers) open(ctx context.Context, c route.Call, user projections.User, sent url.Values) (*route.Document, error) {
+	if err := s.endVisit(ctx, c); err != nil {
+		return nil, err
+	}
+	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	if err != nil {
+		return nil, err
+	}
+	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
+}
+
+// endVisit ends what the former id of the browser opens.
+func (s *handlers) endVisit(ctx context.Context, c route.Call) error {
+	id := caller.VisitOf(c).ID
+	return errors.Join(s.Sessions.EndSession(ctx, id), s.Sessions.EndSignIn(ctx, id))
+}
+
+func (s *handlers) leaveDesk() web.FormPage {
+	return web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
+}
+
+// showLeave asks again after an outdated form, unless the user has signed out
+// already.
+func (s *handlers) showLeave(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	if !caller.VisitOf(c).IsSignedIn() {
+		return web.SeeOther(caller.LoginPath), nil
+	}
+	return s.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
+		"Form": s.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
+	})
+}
+
+func (s *handlers) leave(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
+		return nil, err
+	}
+	return s.Done(caller.LoginPath, "signed_out", s.Cookie(caller.SessionCookie, "", -1)), nil
+}
+
+func (s *handlers) resetDesk() web.FormPage {
+	return web.FormPage{Show: s.showReset, Forms: map[string]web.FormHandler{"reset": s.sendLink}}
+}
+
+func (s *handlers) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	return s.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
+			{Name: "email", Type: "email", Autocomplete: "email", Required: true, Plain: true, Focus: true},
+		},
+	}, back)})
+}
+
+// sendLink says the same whether the account exists or not.
+func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	var asked forgotten
+	if err := web.DecodeForm(&asked, sent); err != nil {
+		return nil, err
+	}
+	if err := s.reset(ctx, c, asked.Email); err != nil {
+		return nil, err
+	}
+	w := web.Texts[web.Readers(c)]
+	return s.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
+		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
+	})
+}

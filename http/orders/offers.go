@@ -1,0 +1,123 @@
+package orders
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+	"hostpanel/domain/tax"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// An offeredPlan is a plan as customers see it: what all plans have, then what
+// plans of its own sort have.
+type offeredPlan struct{ projections.Plan }
+
+// offeredFields are the fields of a plan in the order in which they are shown,
+// by the sort of plan that has them.
+var offeredFields = []struct {
+	sort  string // "": all
+	names []string
+}{
+	{"", []string{"name", "slug", "description", "price", "effective_price", "setup_fee", "currency", "billing_period", "resource_type"}},
+	{storefront.HostingPlan, []string{"quota_sites", "quota_databases", "quota_storage_gb", "quota_mailboxes", "quota_domains", "quota_ftp_users"}},
+	{storefront.VPSPlan, []string{"vps_cpu_cores", "vps_memory_mb", "vps_disk_gb", "vps_bandwidth_tb", "vps_default_os", "vps_os_options"}},
+	{storefront.SaaSPlan, []string{"saas_max_vms", "saas_max_hosting_accounts", "saas_max_agents", "saas_whitelabel"}},
+}
+
+// Fields are the plan (docs/storefront.md, "Plans and widgets").
+func (p *offeredPlan) Fields() field.Set {
+	effective := p.EffectivePrice()
+	all := append(p.Plan.Plan.Fields(), field.Amount("effective_price", &effective, 12, 2).Doc("The price with two places."))
+	set := field.Set{field.Int("id", &p.ID)}
+	for _, group := range offeredFields {
+		for _, name := range group.names {
+			f, _ := all.Named(name)
+			set = append(set, f.When(group.sort == "" || group.sort == p.ResourceType))
+		}
+	}
+	return set
+}
+
+func offered(plans []projections.Plan) []offeredPlan {
+	all := make([]offeredPlan, len(plans))
+	for i, p := range plans {
+		all[i] = offeredPlan{p}
+	}
+	return all
+}
+
+// An offeredWidget is an order form with its plans, and with the ways to pay.
+type offeredWidget struct {
+	projections.Widget
+	plans   []offeredPlan
+	methods []offeredMethod
+	origins []string    // that a payment page can have
+	tax     *offeredTax // nil: it does not depend on the buyer
+}
+
+// offeredWidget is an order form with the methods that its customers can choose.
+func (s *handlers) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
+	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
+	if home, rate, countries, ok := s.Tax.ByCountry(s.Now()); ok {
+		members := slices.DeleteFunc(slices.Clone(countries), func(country string) bool { return !tax.IsMember(country) })
+		shown.tax = &offeredTax{home, rate, countries, members}
+	}
+	return shown
+}
+
+// An offeredTax is what a form has to know where the tax depends on the buyer.
+type offeredTax struct {
+	home               string
+	rate               decimal.Decimal
+	countries, members []string
+}
+
+// Fields are what the form has to know.
+func (t *offeredTax) Fields() field.Set {
+	return field.Set{
+		field.Text("seller_country", &t.home).ReadOnly(),
+		field.Amount("seller_rate", &t.rate, 5, 2).ReadOnly().Doc("Percent that prices include, and that a business of another member state does not pay."),
+		field.Texts("countries", &t.countries, nil).ReadOnly().Doc("That have a rate."),
+		field.Texts("member_states", &t.members, nil).ReadOnly().Doc("In which a customer_tax_id takes the tax out of the price."),
+	}
+}
+
+// Fields are the widget (docs/storefront.md, "Plans and widgets").
+func (w *offeredWidget) Fields() field.Set {
+	set := slices.DeleteFunc(w.Widget.Fields(), func(f field.Field) bool { return f.Name == "plans" })
+	return append(set,
+		field.Objects("plans", &w.plans),
+		field.Objects("payment_methods", &w.methods).Doc("Values for an order's payment_method with this key, with what customers read."),
+		field.Object("tax", &w.tax).Doc("What a form has to know to ask for customer_country and customer_tax_id; null: the tax does not depend on them."),
+		field.Texts("payment_origins", &w.origins, nil).ReadOnly().Doc("Origins that payment_url can have. A page sends its customers nowhere else."),
+	)
+}
+
+// An offeredMethod is a payment method as customers see it.
+type offeredMethod struct {
+	name  string
+	label order.Label
+	saves bool
+}
+
+// Fields are the method.
+func (m *offeredMethod) Fields() field.Set {
+	return field.Set{
+		field.Text("name", &m.name),
+		field.Within("label", true, func() field.Set { return field.Set{field.Text("en", &m.label.EN), field.Text("es", &m.label.ES)} }),
+		field.Flag("saves", &m.saves).ReadOnly().Doc("Whether its provider keeps payment methods for renewals. A form may ask for save_payment_method then."),
+	}
+}
+
+func methodsOf(offers order.Offers) []offeredMethod {
+	all := make([]offeredMethod, len(offers))
+	for i, o := range offers {
+		all[i] = offeredMethod{o.Name, o.Label, o.Saves}
+	}
+	return all
+}

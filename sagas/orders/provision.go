@@ -1,0 +1,351 @@
+package orders
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/domain/texts"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// The lists of provisioning, by what was bought (docs/sagas.md,
+// "Provisioning"). A change to a list is a new definition; a running saga keeps the
+// list that it started with.
+
+var provisionLists = map[string][]string{
+	"hosting":             {"account", "tenant", "tenant.engine", "tenant.ready", "billing", "welcome", "activate"},
+	"hosting with domain": {"account", "tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
+	"vps":                 {"account", "tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
+	"saas":                {"account", "tenant", "billing", "welcome", "activate"},
+
+	// What joins a tenant makes neither an account nor a tenant.
+	"joining hosting":             {"tenant", "tenant.ready", "billing", "welcome", "activate"},
+	"joining hosting with domain": {"tenant", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
+	"joining vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
+	"joining saas":                {"tenant", "billing", "welcome", "activate"},
+
+	// Where the customer has chosen the tenant by a link, a new one may be made instead.
+	"choosing hosting":             {"tenant", "tenant.engine", "tenant.ready", "billing", "welcome", "activate"},
+	"choosing hosting with domain": {"tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
+	"choosing vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
+	"choosing saas":                {"tenant", "billing", "welcome", "activate"},
+}
+
+// A ProvisionInput is what the provisioning of an order works with.
+type ProvisionInput struct {
+	Order  uuid.UUID `json:"order"`
+	Type   string    `json:"type"` // hosting, vps, saas
+	User   int64     `json:"user"`
+	Opened bool      `json:"opened,omitempty"` // the account was opened for this order
+	Tenant int64     `json:"tenant"`
+	Site   int64     `json:"site,omitempty"`
+	VM     int64     `json:"vm,omitempty"`
+	Client int64     `json:"client,omitempty"`    // the engine's id of the tenant
+	Domain string    `json:"domain,omitempty"`    // instead of the one that was ordered
+	OS     string    `json:"os_choice,omitempty"` // likewise
+	Joins  bool      `json:"joins,omitempty"`     // the tenant was there before
+	Again  bool      `json:"again,omitempty"`     // the customer has a tenant of the same name
+}
+
+func (p *Provisioner) registerProvision() {
+	engine, compute, outside := p.deps.Outside.EngineQueue(), p.deps.Outside.ComputeQueue(), p.deps.Policies
+	p.provision = sagas.Register(p.deps.Runner, sagas.Saga[ProvisionInput]{
+		Name: "provision", Definition: "provision/1",
+		Begun: func(in ProvisionInput) []domain.Command {
+			return []domain.Command{order.StartProvisioning{ID: in.Order, At: p.deps.Runner.Now()}}
+		},
+		Parked: func(in ProvisionInput, step, code string) []domain.Command {
+			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: p.deps.Runner.Now()}}
+		},
+		Undone: p.orderCompensated, Stuck: p.compensationParked,
+		TakeBack: func(ctx context.Context, cause domain.Metadata, r sagas.Run, reason string) error {
+			return p.Cancel(ctx, cause, r.Order, reason)
+		},
+		Steps: []sagas.Step[ProvisionInput]{
+			{
+				Name: "account", Says: "create the user account if absent", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[ProvisionInput]{Do: p.openAccount, Undo: p.closeAccount},
+			},
+			{
+				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
+				Local: &sagas.Local[ProvisionInput]{Do: p.openTenant, Undo: p.closeTenant},
+			},
+			{
+				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine, Joins: true,
+				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.tenantCall},
+			},
+			{
+				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready, Joins: true,
+				Wait: p.tenantReady, Of: "tenant.engine",
+			},
+			{
+				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine, Joins: true,
+				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.siteCall},
+			},
+			{
+				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready, Joins: true,
+				Wait: p.siteReady, Of: "site",
+			},
+			{
+				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine, Joins: true,
+				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.vmCall},
+			},
+			{
+				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine, Joins: true,
+				Wait: p.vmReady, Of: "vm",
+			},
+			{
+				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
+				Local: &sagas.Local[ProvisionInput]{Do: p.bill, Undo: p.endBilling},
+			},
+			{
+				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.deps.Welcome.Queue(), Policy: p.deps.Welcome.Policy(),
+				Effect: &sagas.Effect[ProvisionInput]{
+					Key: keyed("welcome"), Lasting: true,
+					Prepare: func(ctx context.Context, in *ProvisionInput) (sagas.Call, error) {
+						return p.deps.Welcome.Call(ctx, in.Order, in.customer())
+					},
+					Deferred: func(in ProvisionInput, failed sagas.FailedAttempt) sagas.Work {
+						return p.deps.Welcome.Delay(in.Order, in.customer(), failed)
+					},
+				},
+			},
+			{
+				Name: "activate", Says: "set the order status to active", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
+				Local: &sagas.Local[ProvisionInput]{Do: p.activate},
+			},
+		},
+	})
+}
+
+// keyed is the key of an order's effect: "o/<order>/site".
+func keyed(step string) func(ProvisionInput) string {
+	return func(in ProvisionInput) string { return sagas.EffectKey(in.Order, step) }
+}
+
+// listFor picks the list for an order.
+func listFor(o projections.Order, chosen bool) []string {
+	list := o.ResourceType
+	if o.ResourceType == "hosting" && o.Domain != "" {
+		list += " with domain"
+	}
+	switch {
+	case chosen:
+		list = "choosing " + list
+	case o.OrderedBy != nil:
+		list = "joining " + list
+	}
+	return provisionLists[list]
+}
+
+// provisioning is the run that a paid order starts. The numbers of everything
+// that it may make are drawn now, so that names outside follow from them.
+// An order that pays an invoice makes nothing.
+func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas.Start, begins bool, err error) {
+	o, err := p.order(ctx, id)
+	if err != nil || o.Invoice != nil {
+		return run, false, err
+	}
+	chosen, err := chooser{p}.isChosen(ctx, o)
+	if err != nil {
+		return run, false, err
+	}
+	list := listFor(o, chosen)
+	job, err := jobFor(ctx, o, list, p.deps.Store.NextIDs)
+	if err != nil {
+		return run, false, err
+	}
+	return p.provision.Start(id.String(), job, id, list...), true, nil
+}
+
+// jobFor is the job of an order, with numbers for all that it may make.
+func jobFor(ctx context.Context, o projections.Order, list []string, numbered func(ctx context.Context, names ...string) ([]int64, error)) (job ProvisionInput, err error) {
+	job = ProvisionInput{Order: o.ID, Type: o.ResourceType}
+	names := []string{}
+	var at []*int64
+	if o.OrderedBy != nil {
+		job.User, job.Tenant, job.Joins = *o.OrderedBy, domain.OrZero(o.Tenant), true
+	} else {
+		names, at = []string{"user", "tenant"}, []*int64{&job.User, &job.Tenant}
+	}
+	if slices.Contains(list, "site") {
+		names, at = append(names, "site"), append(at, &job.Site)
+	}
+	if slices.Contains(list, "vm") {
+		names, at = append(names, "vm"), append(at, &job.VM)
+	}
+	numbers, err := numbered(ctx, names...)
+	for i, number := range numbers {
+		*at[i] = number
+	}
+	return job, err
+}
+
+// orderOf is the key of an order among what a run has read.
+type orderOf uuid.UUID
+
+// order is all that is known of an order, personal data included.
+func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
+	return sagas.Remembered(ctx, orderOf(id), func(ctx context.Context) (projections.Order, error) {
+		return p.deps.Tables.For(projections.System).OrderForRun(ctx, id)
+	})
+}
+
+// openAccount opens an account, unless the address has one: that is then let
+// into the tenant, and nothing in it is touched (rule R-2).
+func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	email := account.PlainAddress(o.CustomerEmail)
+	if email == "" {
+		return sagas.Work{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
+	}
+	user, known, err := p.deps.UserNamed(ctx, email)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	if known {
+		job.User, job.Opened = user, false
+		return sagas.Work{}, nil
+	}
+	open := account.Open{
+		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),
+	}
+	job.Opened = true
+	return sagas.Work{
+		Commands: []domain.Command{open}, Rows: p.deps.Welcome.LinkRows(job.Order, job.User),
+	}, nil
+}
+
+// closeAccount closes an account that was opened for this order and has not been
+// used since.
+func (p *Provisioner) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	user, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(job.User))
+	if err != nil || !job.Opened || user.HasPassword || user.For != forOrder(job) || len(user.Memberships) > 0 {
+		return sagas.Work{}, err
+	}
+	return sagas.Work{
+		Commands: []domain.Command{account.Deactivate{User: job.User, At: p.deps.Runner.Now()}},
+		Rows:     []eventstore.TxStatement{p.deps.Welcome.Shred(job.Order)},
+	}, nil
+}
+
+func forOrder(job *ProvisionInput) string { return "order:" + job.Order.String() }
+
+// openTenant asks for the tenant and for what was bought, and makes the
+// customer the tenant's admin.
+func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	ask := func(kind string, id int64, spec hosting.Spec) domain.Command {
+		return hosting.Request{
+			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
+		}
+	}
+	instead, err := chooser{p}.insteadOfChoice(ctx, job, o)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	commands, err := p.joining(ctx, job, o)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	if !job.Joins {
+		user, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(job.User))
+		if err != nil {
+			return sagas.Work{}, err
+		}
+		if job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o); err != nil {
+			return sagas.Work{}, err
+		}
+		tenant, err := p.tenantOf(ctx, job, o)
+		if err != nil {
+			return sagas.Work{}, err
+		}
+		commands = append(instead, ask("tenant", job.Tenant, tenant),
+			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, Seen: user.Tenants(), At: p.deps.Runner.Now()})
+	}
+	if job.Site != 0 {
+		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
+	}
+	if job.VM != 0 {
+		commands = append(commands, ask("vm", job.VM, machineOf(job, o)))
+	}
+	return sagas.Work{Commands: commands}, nil
+}
+
+// closeTenant asks for the removal of everything that openTenant asked for.
+func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+	var work sagas.Work
+	for _, ref := range []hosting.Ref{{Kind: "vm", ID: job.VM}, {Kind: "site", ID: job.Site}, {Kind: "tenant", ID: job.Tenant}} {
+		if ref.ID != 0 && (ref.Kind != "tenant" || !job.Joins) { // the steps before this one have removed it outside
+			work = work.And(sagas.Work{
+				Commands: []domain.Command{hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref}}, Rows: []eventstore.TxStatement{sagas.FreeClaims(ref.Stream(), sagas.Claim{})},
+			})
+		}
+	}
+	if job.Joins {
+		return work, nil
+	}
+	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}}), nil
+}
+
+// bill starts the subscription and writes the invoice, with the order's frozen
+// totals.
+func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	now, period := p.deps.Runner.Now(), string(o.BillingPeriod)
+	return sagas.Work{Commands: []domain.Command{
+		billing.Subscribe{
+			Order: o.ID, Tenant: job.Tenant, User: job.User, Plan: o.PlanID, PlanName: o.PlanName, BillingPeriod: period,
+			Price: o.PeriodPrice, Currency: o.Currency, At: now, Terms: p.deps.Terms,
+		},
+		billing.Issue{
+			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
+			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate, Treatment: o.Treatment,
+			Currency: o.Currency, Test: o.Test, At: now,
+		},
+	}}, nil
+}
+
+// firstLines are what an order is billed for, in its language: its first period, and the
+// setup fee, which takes the cent that rounding may leave (rule M-3).
+func firstLines(o projections.Order, at time.Time) []billing.Line {
+	cycle := string(o.BillingPeriod)
+	period := billing.PeriodLine(o.Language, o.PlanName, cycle, at, billing.PeriodStart(at, cycle, 1), o.Total)
+	if o.SetupFee.IsZero() {
+		return []billing.Line{period}
+	}
+	period.Total = o.Without(o.PeriodPrice.Round(2), o.Currency)
+	return []billing.Line{period, {Text: texts.Say(o.Language, "invoices.setup_fee"), Total: o.Total.Sub(period.Total)}}
+}
+
+// endBilling ends the subscription. An invoice is never deleted; its credit
+// note is written with the refund.
+func (p *Provisioner) endBilling(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+	return sagas.Work{Commands: []domain.Command{billing.End{Order: job.Order, Reason: "undone", At: p.deps.Runner.Now()}}}, nil
+}
+
+func (p *Provisioner) activate(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: p.deps.Runner.Now()}}}, nil
+}

@@ -1,0 +1,158 @@
+package orders
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// Deps are what a [Provisioner] works with.
+type Deps struct {
+	Runner       *sagas.Runner
+	Store        *eventstore.Store
+	Tables       *projections.Tables
+	Outside      Outside
+	Policies     Policies
+	Welcome      Welcome
+	CancelUnpaid func(context.Context, domain.Metadata, order.Cancel) error                  // at the order's payment provider
+	Empty        func(ctx context.Context, tenant int64, by string) error                    // asks for the removal of all that is in a tenant
+	UserNamed    func(ctx context.Context, email string) (user int64, known bool, err error) // the account of an address
+	Times        Times
+	KeepDisputed bool // a dispute does not suspend the service
+	Seller       billing.Seller
+	Terms        billing.Terms // of renewals
+}
+
+// Times are those of orders that become services, and end.
+type Times struct {
+	RefundGrace time.Duration // for which a service that has ended is kept
+	Look        time.Duration // the longest time between two looks at whether it is over
+}
+
+// Policies are how long and how often steps outside are tried.
+type Policies struct {
+	Engine  sagas.Policy // a call that makes something
+	Ready   sagas.Policy // the wait until the engine has carried it out
+	Machine sagas.Policy // the wait until a machine runs
+}
+
+// Outside makes objects at the hosting engine and machines at the hypervisor.
+type Outside interface {
+	EngineQueue() string
+	ComputeQueue() string
+	// Make is the call that makes one object for a resource. The function
+	// confirmed is told the engine's id of it.
+	Make(of hosting.Ref, o hosting.EngineObject, confirmed func(id int64, seen hosting.EngineObject) sagas.Work) sagas.Call
+	// MakeMachine is the call that makes a machine.
+	MakeMachine(of hosting.Ref, vm hosting.VM) sagas.Call
+	// IsMade tells whether an object has been carried out.
+	IsMade(context.Context, hosting.EngineObject) (bool, error)
+	// IsGone tells whether the object of a call is gone.
+	IsGone(context.Context, sagas.Call) (bool, error)
+	// RunningMachine finds a machine, and tells whether it runs.
+	RunningMachine(ctx context.Context, tag, name string) (hosting.VM, bool, error)
+	// ChangeCalls are the calls that a change of a record would make at the engine. Nothing
+	// is changed.
+	ChangeCalls(ctx context.Context, of hosting.Ref, change field.Values) ([]hosting.EngineCall, error)
+	// MakeCalls are the calls that would make objects, the owner first. One whose name another
+	// client has is taken. Nothing is made.
+	MakeCalls(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
+	// MachineCall is the call that would make a machine. Nothing is made.
+	MachineCall(context.Context, hosting.VM) (call hosting.EngineCall, hasRoom bool, err error)
+}
+
+// Welcome sends the customer of an order the welcome mail.
+type Welcome interface {
+	Queue() string
+	Policy() sagas.Policy
+	// Call is the call that sends the mail.
+	Call(ctx context.Context, order uuid.UUID, to Customer) (sagas.Call, error)
+	// Delay is what happens instead while the mail cannot be sent.
+	Delay(order uuid.UUID, to Customer, failed sagas.FailedAttempt) sagas.Work
+	// LinkRows keep the one-time link of the mail; Shred deletes it.
+	LinkRows(order uuid.UUID, user int64) []eventstore.TxStatement
+	Shred(order uuid.UUID) eventstore.TxStatement
+}
+
+// A Customer is whom an order was set up for.
+type Customer struct {
+	User   int64
+	Opened bool // the account was opened for the order
+	Tenant int64
+}
+
+// A Provisioner makes services of paid orders, and ends them
+// (docs/sagas.md, "Provisioning").
+type Provisioner struct {
+	deps Deps
+
+	local, grace, left sagas.Policy // of steps in the database; of keeping; of waiting until nothing is left
+	provision          sagas.Definition[ProvisionInput]
+	deprovision        sagas.Definition[DeprovisionInput]
+	changePlan         sagas.Definition[ChangePlanInput]
+}
+
+// NewProvisioner registers how orders become services, and how services end.
+func NewProvisioner(d Deps) *Provisioner {
+	t := d.Runner.Times()
+	p := &Provisioner{
+		deps: d, local: t.LocalPolicy(), grace: sagas.Policy{Timeout: t.Write},
+		left: sagas.Policy{Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap, First: d.Policies.Ready.First, Last: t.UndoCap},
+	}
+	p.registerProvision()
+	p.registerDeprovision()
+	PlanChanges{p}.register()
+	d.Runner.OnAppend(p.starts)
+	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
+		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
+	return p
+}
+
+// starts are the runs that begin with events of orders and subscriptions: provisioning
+// with the money, another plan, and the end of a service.
+func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(p.deps.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
+		switch r.Event.(type) {
+		case order.PaymentConfirmed, order.Reopened:
+			return p.provisioning(ctx, uuid.MustParse(r.Stream.ID))
+		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
+			if !ends(r.Event) {
+				break
+			}
+			return p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
+		case billing.PlanChanged:
+			return PlanChanges{p}.planChanging(r)
+		}
+		return sagas.Start{}, false, nil
+	})
+}
+
+// react is the reaction of provisioning to an event of the log.
+func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case order.Activated, order.DisputeOpened:
+		return p.keepService(ctx, r)
+	case order.DisputeClosed:
+		return errors.Join(p.keepService(ctx, r), p.compensateOrder(ctx, r, "charged back"))
+	case order.CancelRequested:
+		return p.compensateOrder(ctx, r, e.Reason)
+	case order.RefundCompleted:
+		return p.compensateOrder(ctx, r, "refunded")
+	case billing.SubscriptionSuspended, billing.PeriodRenewed, billing.PaymentExtended:
+		return p.keepPaid(ctx, r)
+	case billing.SubscriptionEnded:
+		return errors.Join(p.endUnpaid(ctx, r, e.Reason), p.keepOthers(ctx, r))
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package orders
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// What provisioning makes at the engine and at the hypervisor. Names follow
+// from our numbers and are known before the call (rule E-1); our reference
+// stands in a searchable field (E-2); only what is ours is adopted (E-3).
+
+// tenantOf is the tenant as the order has bought it: new, named after the
+// company or the customer, with the plan's package or limits.
+func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o projections.Order) (*hosting.Tenant, error) {
+	name := nameOf(o)
+	if job.Again { // so that both can be told apart
+		name += " (" + o.OrderNumber + ")"
+	}
+	login := hosting.CustomerNumber(job.Tenant)
+	t := &hosting.Tenant{
+		Name: name, Email: o.CustomerEmail, Slug: slug(name, job.Tenant), ContactName: o.CustomerName, CompanyName: o.CustomerCompany,
+		Phone: o.CustomerPhone, Language: o.Language, Username: login, CustomerNumber: login,
+		Status: "active", IsActive: true, Limits: hosting.NoLimits(),
+	}
+	give(t, o.Plan)
+	if o.Plan.SaaS != nil {
+		owner, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(o.Owner))
+		if err != nil {
+			return nil, err
+		}
+		if owner.ActiveTenant != 0 {
+			t.Parent = &owner.ActiveTenant
+		}
+	}
+	return t, nil
+}
+
+// give sets in a tenant what a plan sells.
+func give(t *hosting.Tenant, p order.Plan) {
+	t.Package = p.Package
+	switch {
+	case p.SaaS != nil:
+		t.SaaS = projections.SaaSMaxima(p.SaaS)
+	case p.ResourceType == "vps":
+		t.Limits = hosting.Limits{} // the machine is all that was bought
+	case p.Package == nil && p.ResourceType == "hosting":
+		t.Limits = hosting.PackageFrom(p.Quotas)
+	}
+}
+
+// nameOf is what the tenant of an order is named after.
+func nameOf(o projections.Order) string { return cmp.Or(o.CustomerCompany, o.CustomerName) }
+
+// hasNamesake tells whether the customer belongs to another tenant of the name that the new
+// one is to have.
+func hasNamesake(ctx context.Context, scope projections.Scope, job *ProvisionInput, o projections.Order) (bool, error) {
+	known, err := scope.Memberships(ctx, job.User)
+	return slices.ContainsFunc(known, func(m projections.Membership) bool {
+		return m.Tenant != job.Tenant && m.TenantName == nameOf(o)
+	}), err
+}
+
+// slug makes a name fit for URLs; the number keeps it unique.
+func slug(name string, id int64) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	number := strconv.FormatInt(id, 10)
+	stem := b.String()
+	stem = strings.Trim(stem[:min(len(stem), 99-len(number))], "-")
+	return strings.Trim(stem+"-"+number, "-")
+}
+
+func siteOf(job *ProvisionInput, o projections.Order) *hosting.Site {
+	domain := o.Domain
+	if job.Domain != "" {
+		domain = job.Domain
+	}
+	return &hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
+}
+
+func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
+	m := &hosting.Machine{Name: hosting.MachineName(job.VM), Tag: job.Order.String(), OS: o.OSChoice}
+	if v := o.Plan.VPS; v != nil {
+		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB
+		if m.OS == "" {
+			m.OS = v.DefaultOS
+		}
+	}
+	if job.OS != "" {
+		m.OS = job.OS
+	}
+	return m
+}
+
+// asked is the version of a resource that an order has asked for. What was
+// changed since is not what the order makes.
+const asked = 1
+
+// joining are the commands that prepare the tenant that an order joins; none, if the order
+// makes its own. One without a place at the engine gets it now, if it needs one.
+func (p *Provisioner) joining(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
+	if !job.Joins {
+		return nil, nil
+	}
+	t, is, err := p.tenancyOf(ctx, job.Tenant)
+	switch {
+	case err != nil:
+		return nil, err
+	case !is || t.row.TrashedAt != nil:
+		return nil, domain.Fail(domain.Permanent, "no_tenant", errors.New("the tenant that the service was to join has ended"))
+	case o.ResourceType == "hosting" && t.row.EngineID == nil:
+		return []domain.Command{hosting.Push{Ref: t.row.Ref()}}, nil
+	}
+	return nil, nil
+}
+
+// findClient finds the engine's id of a tenant that the order has not made.
+func (p *Provisioner) findClient(ctx context.Context, job *ProvisionInput) error {
+	if !job.Joins || job.Client != 0 {
+		return nil
+	}
+	ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}
+	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
+	if row := found[ref]; row.EngineID != nil {
+		job.Client = *row.EngineID
+	}
+	return err
+}
+
+// tenantCall makes the engine's client for the tenant. One that the order joins has it.
+func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	if job.Joins {
+		return sagas.Call{}, nil
+	}
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	tenant, err := p.tenantOf(ctx, job, o)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	call := p.engineCall("tenant", job.Tenant, *clientWith(job, tenant), func(id int64) { job.Client = id })
+	if job.Site != 0 {
+		call.Free = func(ctx context.Context) error { return p.siteIsFree(ctx, siteObject(job, o)) }
+	}
+	return call, nil
+}
+
+// siteIsFree refuses a domain that the engine has already. In a restored panel that is
+// the site of the same order, made under a tenant that the panel has lost: another client
+// beside it would be one too many.
+func (p *Provisioner) siteIsFree(ctx context.Context, site hosting.EngineObject) error {
+	site.Owner = 0
+	if _, err := p.deps.Outside.IsMade(ctx, site); !errors.Is(err, sagas.ErrAbsent) {
+		return err
+	}
+	return nil
+}
+
+// clientOf is the engine's client for the tenant.
+func clientOf(job *ProvisionInput) hosting.EngineObject {
+	number := hosting.CustomerNumber(job.Tenant)
+	return hosting.EngineObject{Kind: "tenant", Name: number, Ref: number}
+}
+
+// siteCall makes the website.
+func (p *Provisioner) siteCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	if err := p.findClient(ctx, job); err != nil {
+		return sagas.Call{}, err
+	}
+	return p.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
+}
+
+func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
+	site := siteOf(job, o)
+	return hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
+}
+
+// engineCall makes one object at the engine, for a resource that the order has
+// asked for, and confirms it with its number.
+func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
+	ref := hosting.Ref{Kind: kind, ID: id}
+	return p.deps.Outside.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
+		made(id)
+		return sagas.Work{
+			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
+			Releases: ref.Stream(),
+		}
+	})
+}
+
+func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	if job.Joins {
+		err := p.findClient(ctx, job)
+		return job.Client != 0, sagas.Work{}, err
+	}
+	ready, err := p.deps.Outside.IsMade(ctx, clientOf(job))
+	return ready, sagas.Work{}, err
+}
+
+func (p *Provisioner) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return false, sagas.Work{}, err
+	}
+	if err := p.findClient(ctx, job); err != nil {
+		return false, sagas.Work{}, err
+	}
+	ready, err := p.deps.Outside.IsMade(ctx, siteObject(job, o))
+	return ready, sagas.Work{}, err
+}
+
+// vmCall makes the virtual server.
+func (p *Provisioner) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	o, err := p.order(ctx, job.Order)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	return p.deps.Outside.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
+}
+
+// vmReady is when the machine has booted: only then is it as it was ordered.
+func (p *Provisioner) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	found, runs, err := p.deps.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
+	if err != nil {
+		return false, sagas.Work{}, err
+	}
+	address := (&hosting.Machine{Address: found.Address}).Fields().Values()["address"]
+	return runs, sagas.Work{Commands: []domain.Command{hosting.Confirm{
+		Ref: hosting.Ref{Kind: "vm", ID: job.VM}, External: found.External, Observed: map[string]json.RawMessage{"address": address},
+	}}}, nil
+}
