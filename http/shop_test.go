@@ -171,7 +171,7 @@ func shopOver(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Subscriptions: s.Billing, Documents: s.Billing, Machines: s.Reconciler, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
-		OrderDetails: s.Operations, Orders: s.Panel, Previews: orders.Previews{Provisioner: s.Provisioner, Orders: s.orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
+		OrderDetails: s.Operations, Orders: s.Panel, Previews: orders.Previews{Setup: s.Provisioner, Orders: s.orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
 		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)

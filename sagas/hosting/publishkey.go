@@ -37,7 +37,7 @@ func (s *Service) PublishKey(ctx context.Context, cause hosting.Cause, by projec
 
 // A keyPublisher publishes a key on behalf of a caller.
 type keyPublisher struct {
-	*Service
+	service *Service
 
 	cause hosting.Cause
 	by    projections.Caller
@@ -51,7 +51,7 @@ func (k keyPublisher) zoneAbove(ctx context.Context, tenant int64, name string) 
 		origins = append(origins, above)
 	}
 	kind, _ := hosting.KindNamed("dns_zone")
-	found, err := k.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
+	found, err := k.service.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: tenant}, {Field: "origin", Op: "in", Value: origins},
 	}, Limit: int64(len(origins))})
 	var longest projections.Resource
@@ -79,7 +79,7 @@ func (k keyPublisher) keyIn(ctx context.Context, zone projections.Resource, name
 	if err != nil {
 		return nil, err
 	}
-	found, err := k.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
+	found, err := k.service.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
 		{Field: "zone", Op: "=", Value: zone.ID}, {Field: "name", Op: "=", Value: relative}, {Field: "record_type", Op: "=", Value: dns.TXT},
 	}, Limit: kind.Most})
 	if err != nil {
@@ -106,7 +106,7 @@ func (k keyPublisher) replace(ctx context.Context, d *hosting.Draft, data string
 	if err != nil {
 		return nil, domain.Receipt{}, err
 	}
-	receipt, err := k.Change(ctx, k.cause, k.by, d)
+	receipt, err := k.service.Change(ctx, k.cause, k.by, d)
 	return d, receipt, err
 }
 
@@ -118,7 +118,7 @@ func (k keyPublisher) add(ctx context.Context, zone projections.Resource, name, 
 	if err != nil {
 		return nil, domain.Receipt{}, err
 	}
-	receipt, _, err := k.Create(ctx, k.cause, k.by, d)
+	receipt, _, err := k.service.Create(ctx, k.cause, k.by, d)
 	return d, receipt, err
 }
 
@@ -128,7 +128,7 @@ func (k keyPublisher) asked(ctx context.Context, d *hosting.Draft, fields map[st
 		return err
 	}
 	var wrong field.Errors
-	if err := k.Prepare(ctx, k.by, d, &wrong); err != nil {
+	if err := k.service.Prepare(ctx, k.by, d, &wrong); err != nil {
 		return err
 	}
 	return wrong.Err()

@@ -16,7 +16,7 @@ import (
 // end with it.
 
 // subTenants has the rules of requests about sub-tenants.
-type subTenants struct{ *Service }
+type subTenants struct{ service *Service }
 
 // settleSubTenant settles what an administrator asks for of a sub-tenant. Its parent is
 // the tenant for which the administrator acts, and what only operators set is left as it
@@ -37,7 +37,7 @@ func settleSubTenant(by projections.Caller, d *hosting.Draft, wrong *field.Error
 // have. Those of operators are not limited.
 func (s subTenants) limit(ctx context.Context, d *hosting.Draft) (used, most int64, err error) {
 	if parent := hosting.NumberIn(d.Spec, "parent"); parent != 0 && d.Delegated {
-		return s.system().LimitOfSubTenants(ctx, parent)
+		return s.service.system().LimitOfSubTenants(ctx, parent)
 	}
 	return 0, hosting.Unlimited, nil
 }
@@ -47,11 +47,11 @@ func (s subTenants) mayBrand(ctx context.Context, by projections.Caller, d *host
 	if d.Kind.Name != brands || by.SeesAll() || d.Tenant != by.Tenant {
 		return nil
 	}
-	t, err := s.tenantOf(ctx, d.Tenant)
+	t, err := s.service.tenantOf(ctx, d.Tenant)
 	if err != nil || !t.spec.IsSubTenant(t.row.RequestedFor) {
 		return err
 	}
-	parent, err := s.tenantOf(ctx, *t.spec.Parent)
+	parent, err := s.service.tenantOf(ctx, *t.spec.Parent)
 	if err == nil && !parent.spec.MaySaaS().WhiteLabel {
 		err = errNoBrand
 	}

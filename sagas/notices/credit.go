@@ -11,12 +11,12 @@ import (
 	"hostpanel/eventstore"
 )
 
-// hearOfCredit tells the administrators of a tenant how its credit balance has changed
+// reactToCredit tells the administrators of a tenant how its credit balance has changed
 // (docs/invoices.md, "Partial payments and credit"). What an invoice takes of it is told
 // with the invoice.
-func (n payers) hearOfCredit(ctx context.Context, r eventstore.RecordedEvent) error {
+func (n billingNews) reactToCredit(ctx context.Context, r eventstore.RecordedEvent) error {
 	says := func(template string, a billing.CreditAccount, amount, left decimal.Decimal) error {
-		return n.tellAdmins(ctx, r, func(language string) notice.Text {
+		return n.notifier.tellAdmins(ctx, r, func(language string) notice.Text {
 			return notice.CreditNews(template, amount, left, a.Currency, language)
 		}, nil)
 	}

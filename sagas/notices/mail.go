@@ -103,7 +103,7 @@ func (n *Notifier) mailStarts(ctx context.Context, events []eventstore.RecordedE
 		case account.LinkRequested:
 			run, begins = n.linkMail(r, e)
 		case account.JoiningOffered:
-			run, begins = asker{n}.joiningMail(r, e)
+			run, begins = joiningOffer{n}.joiningMail(r, e)
 		case notice.MailRequested:
 			run, begins = n.notificationMail(r)
 		case order.Cancelled:

@@ -84,7 +84,7 @@ func (n *Notifier) tellBuyer(ctx context.Context, r eventstore.RecordedEvent, id
 // tellCustomer notifies the user for whom an order was set up. An order that
 // was not set up has none.
 func (n *Notifier) tellCustomer(ctx context.Context, r eventstore.RecordedEvent, o projections.Order, text notice.Text) error {
-	id, err := payers{n}.bought(ctx, o)
+	id, err := billingNews{n}.bought(ctx, o)
 	if err != nil {
 		return err
 	}

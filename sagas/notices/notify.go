@@ -116,7 +116,7 @@ func New(d Deps) *Notifier {
 		publicURL: d.PublicURL, unsubscribeKeys: d.UnsubscribeKeys, customer: d.Customer, mayJoin: d.MayJoin, times: d.Times,
 	}
 	n.registerMails()
-	asker{n}.registerJoiningMails()
+	joiningOffer{n}.registerJoiningMails()
 	registerWebhooks(d)
 	n.runner.OnAppend(n.mailStarts)
 	n.runner.OnEvent(n.react, sagas.NamesOf(toldOf...)...)

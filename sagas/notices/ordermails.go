@@ -39,7 +39,7 @@ func (n *Notifier) OrderMails(ctx context.Context, id uuid.UUID) ([]operations.S
 	if err := unlessMissing(err); err != nil {
 		return nil, err
 	}
-	anew := rewriter{n}
+	anew := mailHistory{n}
 	own, err := anew.ownMails(ctx, o, to)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (n *Notifier) OrderMails(ctx context.Context, id uuid.UUID) ([]operations.S
 	return all, err
 }
 
-// A rewriter writes mails anew.
-type rewriter struct{ *Notifier }
+// mailHistory composes the mails of an order again.
+type mailHistory struct{ notifier *Notifier }
 
 // A mailedEffect is a mail that a run of the order has sent, or is to send.
 type mailedEffect struct {
@@ -61,8 +61,8 @@ type mailedEffect struct {
 
 // ownMails are those that runs of the order send: welcome mails, that nothing was
 // collected, and which tenant the order joins.
-func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
-	rows, _ := n.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e join saga_run r on r.id = e.saga_id
+func (n mailHistory) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
+	rows, _ := n.notifier.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e join saga_run r on r.id = e.saga_id
 		where r.order_id = $1 and e.step in ('welcome', 'send', 'lost', 'join') order by e.updated_at, e.key`, o.ID)
 	effects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[mailedEffect])
 	if err != nil {
@@ -87,9 +87,9 @@ func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer
 }
 
 // ownLetter is what such a mail says.
-func (n rewriter) ownLetter(ctx context.Context, o projections.Order, to Customer, e mailedEffect) (notice.Letter, error) {
+func (n mailHistory) ownLetter(ctx context.Context, o projections.Order, to Customer, e mailedEffect) (notice.Letter, error) {
 	if e.Step == "lost" || e.Step == "join" {
-		user, _, err := n.recipient(ctx, o.Subject)
+		user, _, err := n.notifier.recipient(ctx, o.Subject)
 		if err != nil {
 			return notice.Letter{}, err
 		}
@@ -97,18 +97,18 @@ func (n rewriter) ownLetter(ctx context.Context, o projections.Order, to Custome
 		if e.Step == "join" {
 			l = joiningLetter(o, user)
 		}
-		return n.branded(ctx, homeTenant(user), l)
+		return n.notifier.branded(ctx, homeTenant(user), l)
 	}
 	had, err := n.hadPassword(ctx, to.User, e.At)
 	if err != nil {
 		return notice.Letter{}, err
 	}
-	return n.branded(ctx, to.Tenant, welcomeLetter(o, !had && (to.Opened || e.Step == "send")))
+	return n.notifier.branded(ctx, to.Tenant, welcomeLetter(o, !had && (to.Opened || e.Step == "send")))
 }
 
 // hadPassword tells whether a user had a password at a time.
-func (n rewriter) hadPassword(ctx context.Context, user int64, at time.Time) (bool, error) {
-	history, err := n.store.Read(ctx, account.Stream(user))
+func (n mailHistory) hadPassword(ctx context.Context, user int64, at time.Time) (bool, error) {
+	history, err := n.notifier.store.Read(ctx, account.Stream(user))
 	var a account.User
 	for _, r := range history {
 		if e, is := r.Event.(account.Event); is && !r.RecordedAt.After(at) {
@@ -120,11 +120,11 @@ func (n rewriter) hadPassword(ctx context.Context, user int64, at time.Time) (bo
 
 // newsOf are the mails of notifications to the customer about the order. Their ids
 // follow from the events that they tell of.
-func (n rewriter) newsOf(ctx context.Context, o projections.Order, user int64) (all []operations.SentMail, err error) {
+func (n mailHistory) newsOf(ctx context.Context, o projections.Order, user int64) (all []operations.SentMail, err error) {
 	if user == 0 {
 		return nil, nil
 	}
-	history, err := n.store.ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
+	history, err := n.notifier.store.ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
 		domain.Stream{Category: billing.SubscriptionCategory, ID: o.ID.String()})
 	if err != nil || len(history) == 0 {
 		return nil, err
@@ -133,11 +133,11 @@ func (n rewriter) newsOf(ctx context.Context, o projections.Order, user int64) (
 	for i, r := range history {
 		streams[i] = notice.ConfirmMail{ID: noticeOf(r, user)}.Stream()
 	}
-	told, err := n.store.ReadStreams(ctx, mostOfOrder, streams...)
+	told, err := n.notifier.store.ReadStreams(ctx, mostOfOrder, streams...)
 	if err != nil {
 		return nil, err
 	}
-	u, err := n.accountUser(ctx, user)
+	u, err := n.notifier.accountUser(ctx, user)
 	if domain.ClassOf(err) == domain.Permanent {
 		return nil, nil // the account has ended
 	}
@@ -148,13 +148,13 @@ func (n rewriter) newsOf(ctx context.Context, o projections.Order, user int64) (
 }
 
 // newsAsSent are the mails that were asked for, and what became of each.
-func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eventstore.RecordedEvent) (all []operations.SentMail, err error) {
+func (n mailHistory) newsAsSent(ctx context.Context, u projections.User, told []eventstore.RecordedEvent) (all []operations.SentMail, err error) {
 	places := map[domain.Stream]int{}
 	for _, r := range told {
 		i, asked := places[r.Stream]
 		switch e := r.Event.(type) {
 		case notice.MailRequested:
-			l, err := n.newsLetter(ctx, u, e)
+			l, err := n.notifier.newsLetter(ctx, u, e)
 			if err != nil {
 				return nil, err
 			}
@@ -182,13 +182,13 @@ func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eve
 }
 
 // asSent is the mail of a letter, without the secrets of its links.
-func (n rewriter) asSent(l notice.Letter, key string) (operations.SentMail, error) {
-	l = n.addressed(l, key)
+func (n mailHistory) asSent(l notice.Letter, key string) (operations.SentMail, error) {
+	l = n.notifier.addressed(l, key)
 	if l.Occasion == notice.FirstOrder {
-		l.Link = n.publicURL() + "/set-password/?token=…"
+		l.Link = n.notifier.publicURL() + "/set-password/?token=…"
 	}
 	if l.Unsubscribe != "" {
-		l.Unsubscribe = n.publicURL() + "/notifications/unsubscribe/…/"
+		l.Unsubscribe = n.notifier.publicURL() + "/notifications/unsubscribe/…/"
 	}
 	m, err := l.Write()
 	if err != nil {

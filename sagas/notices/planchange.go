@@ -15,9 +15,9 @@ import (
 	"hostpanel/projections"
 )
 
-// hearOfChange tells the customer of a subscription how a change of the plan stands
+// reactToChange tells the customer of a subscription how a change of the plan stands
 // (docs/invoices.md, "Changing the plan"). A dropped change is told to operators as well.
-func (n payers) hearOfChange(ctx context.Context, r eventstore.RecordedEvent) error {
+func (n billingNews) reactToChange(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.ChangeInvoiced:
 		return n.tellOfChangeBill(ctx, r, e)
@@ -35,36 +35,36 @@ func (n payers) hearOfChange(ctx context.Context, r eventstore.RecordedEvent) er
 	return nil
 }
 
-func (n payers) tellOfChangeBill(ctx context.Context, r eventstore.RecordedEvent, e billing.ChangeInvoiced) error {
-	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfChangeBill(ctx context.Context, r eventstore.RecordedEvent, e billing.ChangeInvoiced) error {
+	o, err := n.notifier.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	i, err := n.tables.For(projections.System).Invoice(ctx, e.Invoice)
+	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, e.Invoice)
 	if err != nil || paidOnIssue(i) {
 		return err
 	}
 	bill := notice.Bill{Invoice: e.Invoice, Number: i.Number, Plan: e.PlanName, Total: toPay(i), Currency: i.Currency, Day: e.DueAt}
-	return n.tellCustomer(ctx, r, o, bill.News(notice.ChangeDue, o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, bill.News(notice.ChangeDue, o.Language))
 }
 
-func (n payers) tellOfNewPlan(ctx context.Context, r eventstore.RecordedEvent, template, plan string, day time.Time) error {
-	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfNewPlan(ctx context.Context, r eventstore.RecordedEvent, template, plan string, day time.Time) error {
+	o, err := n.notifier.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
 }
 
-func (n payers) tellOfDropped(ctx context.Context, r eventstore.RecordedEvent, e billing.ChangeDropped) error {
-	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfDropped(ctx context.Context, r eventstore.RecordedEvent, e billing.ChangeDropped) error {
+	o, err := n.notifier.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	if err := n.tellCustomer(ctx, r, o, notice.ChangeDropped(o.ID, e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
+	if err := n.notifier.tellCustomer(ctx, r, o, notice.ChangeDropped(o.ID, e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
 		return err
 	}
-	return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+	return n.notifier.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
 		return notice.ChangeDroppedOf(id, number, e.PlanName, overruns(e.Over, language), language)
 	})
 }
@@ -85,8 +85,8 @@ func overruns(over []billing.Overrun, language string) string {
 }
 
 // planOf is the plan that a subscription has by now: not always the one that was ordered.
-func (n payers) planOf(ctx context.Context, o projections.Order) (string, error) {
-	sub, known, err := n.tables.For(projections.System).SubscriptionOfOrder(ctx, o.ID)
+func (n billingNews) planOf(ctx context.Context, o projections.Order) (string, error) {
+	sub, known, err := n.notifier.tables.For(projections.System).SubscriptionOfOrder(ctx, o.ID)
 	if err != nil || !known {
 		return o.PlanName, err
 	}

@@ -70,18 +70,18 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 	if err := n.tellTenant(ctx, r); err != nil {
 		return err
 	}
-	if err := (payers{n}).hear(ctx, r); err != nil {
+	if err := (billingNews{n}).react(ctx, r); err != nil {
 		return err
 	}
-	if err := (payers{n}).hearOfChange(ctx, r); err != nil {
+	if err := (billingNews{n}).reactToChange(ctx, r); err != nil {
 		return err
 	}
-	if err := (payers{n}).hearOfCredit(ctx, r); err != nil {
+	if err := (billingNews{n}).reactToCredit(ctx, r); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {
 	case order.Placed:
-		return asker{n}.offerJoining(ctx, r, e)
+		return joiningOffer{n}.offerJoining(ctx, r, e)
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.CompensationStarted: // no welcome mail is to come

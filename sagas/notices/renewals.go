@@ -15,12 +15,12 @@ import (
 	"hostpanel/projections"
 )
 
-// payers are the customers of subscriptions, as those who are told.
-type payers struct{ *Notifier }
+// billingNews notifies the customers of subscriptions.
+type billingNews struct{ notifier *Notifier }
 
-// hear tells the customer of a subscription how its renewal stands
+// react tells the customer of a subscription how its renewal stands
 // (docs/invoices.md, "Renewals").
-func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
+func (n billingNews) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.PeriodInvoiced:
 		return n.tellOfNewBill(ctx, r, e)
@@ -54,12 +54,12 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 }
 
 // tellOfPart tells that a part of an invoice is paid, and what is left.
-func (n payers) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e billing.InvoicePartPaid) error {
-	i, err := n.tables.For(projections.System).Invoice(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e billing.InvoicePartPaid) error {
+	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	o, err := n.order(ctx, i.OrderID)
+	o, err := n.notifier.order(ctx, i.OrderID)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (n payers) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e bi
 		return err
 	}
 	bill := notice.Bill{Invoice: i.ID, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due, Currency: i.Currency, Day: domain.OrZero(i.DueAt)}
-	return n.tellCustomer(ctx, r, o, bill.News(notice.InvoicePartPaid, o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, bill.News(notice.InvoicePartPaid, o.Language))
 }
 
 // paidOnIssue tells whether the balance has paid an invoice in the append that issued it.
@@ -83,8 +83,8 @@ func toPay(i projections.Invoice) decimal.Decimal {
 }
 
 // tellOfNewBill tells whether the invoice of the next period is charged, or has to be paid.
-func (n payers) tellOfNewBill(ctx context.Context, r eventstore.RecordedEvent, e billing.PeriodInvoiced) error {
-	sub, err := n.tables.For(projections.System).Subscription(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfNewBill(ctx context.Context, r eventstore.RecordedEvent, e billing.PeriodInvoiced) error {
+	sub, err := n.notifier.tables.For(projections.System).Subscription(ctx, uuid.MustParse(r.Stream.ID))
 	template := notice.InvoiceDue
 	if sub.SavedMethod != nil {
 		template = notice.InvoiceToCharge
@@ -105,37 +105,37 @@ func newsOfCharge(e billing.ChargeFailed) string {
 	return notice.ChargeFailed
 }
 
-func (n payers) tellOfMethod(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
+func (n billingNews) tellOfMethod(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
 	if e.Setup != uuid.Nil {
 		return n.tellOfAdded(ctx, r, e)
 	}
-	o, err := n.order(ctx, e.Order)
+	o, err := n.notifier.order(ctx, e.Order)
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.MethodNews(o.PlanName, e.Label(), o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, notice.MethodNews(o.PlanName, e.Label(), o.Language))
 }
 
 // tellOfAdded tells who has added a payment method without a payment.
-func (n payers) tellOfAdded(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
-	setup, err := n.tables.For(projections.System).MethodSetup(ctx, e.Setup)
+func (n billingNews) tellOfAdded(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
+	setup, err := n.notifier.tables.For(projections.System).MethodSetup(ctx, e.Setup)
 	if err != nil {
 		return err
 	}
-	user, err := n.tables.For(projections.System).User(ctx, setup.User)
+	user, err := n.notifier.tables.For(projections.System).User(ctx, setup.User)
 	if err != nil {
 		return unlessMissing(err)
 	}
-	return n.tell(ctx, r, user.ID, notice.MethodAddedNews(e.Label(), user.Language), nil)
+	return n.notifier.tell(ctx, r, user.ID, notice.MethodAddedNews(e.Label(), user.Language), nil)
 }
 
 // tellOfBill tells of an invoice and of a day. Of nothing to pay its own notification tells.
-func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID, day time.Time) error {
-	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID, day time.Time) error {
+	o, err := n.notifier.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
+	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, invoice)
 	if err != nil || i.Total.IsZero() || paidOnIssue(i) && template != notice.InvoicePaid {
 		return err
 	}
@@ -144,11 +144,11 @@ func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, temp
 		return err
 	}
 	bill := notice.Bill{Invoice: invoice, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: toPay(i), Currency: i.Currency, Day: day}
-	return n.tellCustomer(ctx, r, o, bill.News(template, o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, bill.News(template, o.Language))
 }
 
-func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, template string, day time.Time) error {
-	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+func (n billingNews) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, template string, day time.Time) error {
+	o, err := n.notifier.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
@@ -156,15 +156,15 @@ func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, temp
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
+	return n.notifier.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
 }
 
 // bought is the order whose customer is told of an order: that which started the
 // subscription, if the order pays an invoice of it.
-func (n payers) bought(ctx context.Context, o projections.Order) (uuid.UUID, error) {
+func (n billingNews) bought(ctx context.Context, o projections.Order) (uuid.UUID, error) {
 	if o.Invoice == nil {
 		return o.ID, nil
 	}
-	i, err := n.tables.For(projections.System).Invoice(ctx, *o.Invoice)
+	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, *o.Invoice)
 	return i.OrderID, err
 }

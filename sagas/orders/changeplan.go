@@ -32,11 +32,16 @@ type ChangePlanInput struct {
 }
 
 // PlanChanges bring tenants what their changed plans grant.
-type PlanChanges struct{ *Provisioner }
+type PlanChanges struct {
+	deps  Deps
+	local sagas.Policy
+	saga  sagas.Definition[ChangePlanInput]
+}
 
-func (p PlanChanges) register() {
+func newPlanChanges(d Deps, local sagas.Policy) *PlanChanges {
+	p := &PlanChanges{deps: d, local: local}
 	patient := sagas.Policy{Timeout: p.local.Timeout, Base: p.local.Base, Cap: p.local.Cap, First: p.deps.Policies.Ready.First, Last: p.deps.Policies.Ready.Last}
-	p.changePlan = sagas.Register(p.deps.Runner, sagas.Saga[ChangePlanInput]{
+	p.saga = sagas.Register(p.deps.Runner, sagas.Saga[ChangePlanInput]{
 		Name: "change-plan", Definition: "change-plan/1",
 		Serial: func(in ChangePlanInput) (domain.Stream, int) { return subscriptionOf(in.Order), in.Version },
 		Steps: []sagas.Step[ChangePlanInput]{
@@ -50,21 +55,22 @@ func (p PlanChanges) register() {
 			},
 		},
 	})
+	return p
 }
 
 func subscriptionOf(order uuid.UUID) domain.Stream { return billing.Advance{Order: order}.Stream() }
 
 // planChanging is the run that a change of the plan starts, in the append that records it:
 // "change-plan:<order>/<version>".
-func (p PlanChanges) planChanging(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
+func (p *PlanChanges) planChanging(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 	e := r.Event.(billing.PlanChanged) //nolint:forcetypeassert // the caller has looked
 	id := uuid.MustParse(r.Stream.ID)
-	return p.changePlan.Start(fmt.Sprintf("%s/%d", id, r.Version), ChangePlanInput{Order: id, Version: r.Version, Grants: e.Grants}, id), true, nil
+	return p.saga.Start(fmt.Sprintf("%s/%d", id, r.Version), ChangePlanInput{Order: id, Version: r.Version, Grants: e.Grants}, id), true, nil
 }
 
 // changeLimits asks for the limits of the plan. A tenant that has no place at the engine
 // gets none because of them.
-func (p PlanChanges) changeLimits(ctx context.Context, in *ChangePlanInput) (sagas.Work, error) {
+func (p *PlanChanges) changeLimits(ctx context.Context, in *ChangePlanInput) (sagas.Work, error) {
 	if err := p.deps.Runner.AfterEarlier(ctx, subscriptionOf(in.Order), in.Version); err != nil {
 		return sagas.Work{}, err
 	}
@@ -96,7 +102,7 @@ func isPlaceless(t hosting.Resource) bool {
 }
 
 // limitsApplied is when the engine has taken the last change of the tenant.
-func (p PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (bool, sagas.Work, error) {
+func (p *PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (bool, sagas.Work, error) {
 	ref, now, err := p.tenantAt(ctx, in.Order)
 	if err != nil {
 		return false, sagas.Work{}, err
@@ -112,7 +118,7 @@ func (p PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (bo
 }
 
 // tenantAt is the tenant of a subscription as the log has it.
-func (p PlanChanges) tenantAt(ctx context.Context, order uuid.UUID) (ref hosting.Ref, t hosting.Resource, err error) {
+func (p *PlanChanges) tenantAt(ctx context.Context, order uuid.UUID) (ref hosting.Ref, t hosting.Resource, err error) {
 	s, _, err := eventstore.Fold(ctx, p.deps.Store, billing.Subscriptions, subscriptionOf(order))
 	if err != nil {
 		return ref, t, err
@@ -122,7 +128,7 @@ func (p PlanChanges) tenantAt(ctx context.Context, order uuid.UUID) (ref hosting
 	return ref, t, err
 }
 
-func (p PlanChanges) recorded(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
+func (p *PlanChanges) recorded(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
 	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
 	row, known := found[ref]
 	if err == nil && !known {
@@ -144,7 +150,7 @@ func differing(row projections.Resource, values field.Values) field.Values {
 
 // Grants are the fields of a tenant's record that a plan sets: the same as provisioning
 // sets for who orders it.
-func (PlanChanges) Grants(plan projections.Plan) field.Values {
+func (*PlanChanges) Grants(plan projections.Plan) field.Values {
 	t := hosting.Tenant{Limits: hosting.NoLimits()}
 	give(&t, bought(plan))
 	values := t.Fields().Values()
@@ -162,7 +168,7 @@ func (PlanChanges) Grants(plan projections.Plan) field.Values {
 }
 
 // Overruns are the limits of a plan that are lower than what a tenant uses, by name.
-func (p PlanChanges) Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error) {
+func (p *PlanChanges) Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error) {
 	_, limited := grants["package"]
 	if !limited {
 		return nil, nil
@@ -198,7 +204,7 @@ func (p PlanChanges) Overruns(ctx context.Context, tenant int64, grants field.Va
 
 // limitsWith are the limits of a tenant whose record has other values: those of the
 // package, or its own without one.
-func (p PlanChanges) limitsWith(ctx context.Context, tenant int64, grants field.Values) (hosting.Limits, error) {
+func (p *PlanChanges) limitsWith(ctx context.Context, tenant int64, grants field.Values) (hosting.Limits, error) {
 	row, err := p.recorded(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
 	if err != nil {
 		return hosting.Limits{}, err
@@ -224,7 +230,7 @@ func (p PlanChanges) limitsWith(ctx context.Context, tenant int64, grants field.
 
 // EngineCalls are the calls at the engine that would bring what a plan grants to a tenant.
 // A tenant without a place there needs none.
-func (p PlanChanges) EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error) {
+func (p *PlanChanges) EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error) {
 	ref := hosting.Ref{Kind: "tenant", ID: tenant}
 	row, err := p.recorded(ctx, ref)
 	if err != nil {

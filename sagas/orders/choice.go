@@ -116,26 +116,23 @@ func (s *Service) ChooseTenant(ctx context.Context, cause domain.Metadata, id uu
 	return err
 }
 
-// A chooser keeps to the tenants that customers have chosen.
-type chooser struct{ *Provisioner }
-
 // isChosen tells whether the customer has chosen the tenant of an order by a link.
-func (p chooser) isChosen(ctx context.Context, o projections.Order) (bool, error) {
+func isChosen(ctx context.Context, store *eventstore.Store, o projections.Order) (bool, error) {
 	if o.OrderedBy == nil {
 		return false, nil
 	}
-	stands, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(o.ID))
+	stands, _, err := eventstore.Fold(ctx, store, order.Decider, order.Stream(o.ID))
 	return stands.Chosen, err
 }
 
 // insteadOfChoice lets the order make a tenant if the customer has chosen one that takes
 // the service no longer, and returns what is to be done beside it.
-func (p chooser) insteadOfChoice(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
+func (p *Provisioner) insteadOfChoice(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
 	if !job.Joins {
 		return nil, nil
 	}
 	scope := p.deps.Tables.For(projections.System)
-	chosen, err := p.isChosen(ctx, o)
+	chosen, err := isChosen(ctx, p.deps.Store, o)
 	if err != nil || !chosen {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // Previews tell what an order would cost and do. They run what an order runs, as far as it
 // only reads, so there is no second description of it (docs/orders.md, "Preview").
 type Previews struct {
-	*Provisioner
+	Setup  *Provisioner
 	Orders *Service
 }
 
@@ -28,7 +28,7 @@ const outsideTime = 5 * time.Second
 // Preview completes an order, adds to wrong what is wrong with it, and tells what it would
 // do. That its domain is taken is no mistake but a conflict. Nothing is written.
 func (p Previews) Preview(ctx context.Context, d *order.Draft, wrong *field.Errors) (order.Preview, []hosting.EngineCall, error) {
-	seen := &preview{Previews: p}
+	seen := &preview{from: p}
 	if err := seen.agree(ctx, d, wrong); err != nil || len(*wrong) > 0 {
 		return seen.told, nil, err
 	}
@@ -46,7 +46,7 @@ func (p Previews) Preview(ctx context.Context, d *order.Draft, wrong *field.Erro
 
 // A preview is one that is being made.
 type preview struct {
-	Previews
+	from  Previews
 	told  order.Preview
 	would projections.Order     // as the order would be read
 	owner *hosting.EngineObject // the client that has to be made first; nil: none
@@ -58,12 +58,12 @@ type preview struct {
 func (p *preview) agree(ctx context.Context, d *order.Draft, wrong *field.Errors) error {
 	asked := d.Domain
 	var found field.Errors
-	err := p.Orders.Prepare(ctx, d, &found)
+	err := p.from.Orders.Prepare(ctx, d, &found)
 	i := slices.IndexFunc(found, func(e field.Wrong) bool { return e.Field == "domain" })
 	if err == nil && i >= 0 {
 		p.told.Conflict("domain", order.DomainTaken, found[i].Messages[0])
 		found, d.Domain = nil, ""
-		err = p.Orders.Prepare(ctx, d, &found)
+		err = p.from.Orders.Prepare(ctx, d, &found)
 	}
 	*wrong = append(*wrong, found...)
 	if err != nil || len(found) > 0 {
@@ -72,7 +72,7 @@ func (p *preview) agree(ctx context.Context, d *order.Draft, wrong *field.Errors
 	p.told.Place = d.Agreed
 	p.told.Domain, p.told.Cost = asked, d.Agreed.Totals()
 	p.would = readAs(p.told.Place, p.told.Cost)
-	for _, line := range firstLines(p.would, p.Orders.Now()) {
+	for _, line := range firstLines(p.would, p.from.Orders.Now()) {
 		p.told.Lines = append(p.told.Lines, order.PreviewLine{Text: line.Text, Total: line.Total})
 	}
 	return nil
@@ -97,9 +97,9 @@ func readAs(c order.Place, cost money.Totals) projections.Order {
 func (p *preview) job(ctx context.Context) (*ProvisionInput, error) {
 	list := listFor(p.would, false)
 	for _, name := range list {
-		p.told.Steps = append(p.told.Steps, order.Step{Name: name, Says: p.provision.Says(name)})
+		p.told.Steps = append(p.told.Steps, order.Step{Name: name, Says: p.from.Setup.provision.Says(name)})
 	}
-	job, err := jobFor(ctx, p.would, list, p.deps.Store.UpcomingIDs)
+	job, err := jobFor(ctx, p.would, list, p.from.Setup.deps.Store.UpcomingIDs)
 	return &job, err
 }
 
@@ -108,7 +108,7 @@ func (p *preview) joined(ctx context.Context, job *ProvisionInput) error {
 	if !job.Joins {
 		return nil
 	}
-	t, is, err := p.tenancyOf(ctx, job.Tenant)
+	t, is, err := p.from.Setup.tenancyOf(ctx, job.Tenant)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (p *preview) joined(ctx context.Context, job *ProvisionInput) error {
 	if is && t.row.EngineID == nil && p.would.ResourceType == storefront.HostingPlan {
 		p.owner = clientWith(job, &t.spec)
 	}
-	return p.findClient(ctx, job)
+	return p.from.Setup.findClient(ctx, job)
 }
 
 // clientWith is the engine's client for a tenant with its values.
@@ -133,7 +133,7 @@ func (p *preview) sites(ctx context.Context, job *ProvisionInput) error {
 	if job.Site == 0 {
 		return nil
 	}
-	scope := p.deps.Tables.For(projections.System)
+	scope := p.from.Setup.deps.Tables.For(projections.System)
 	adds, _, err := scope.PlanAdds(ctx, p.told.Plan)
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func (p *preview) atEngine(ctx context.Context, job *ProvisionInput) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
-	calls, taken, err := p.deps.Outside.MakeCalls(asking, objects...)
-	if p.isSilent(asking, err, p.deps.Outside.EngineQueue()) {
+	calls, taken, err := p.from.Setup.deps.Outside.MakeCalls(asking, objects...)
+	if p.isSilent(asking, err, p.from.Setup.deps.Outside.EngineQueue()) {
 		return nil
 	}
 	for _, o := range taken {
@@ -174,7 +174,7 @@ func (p *preview) atEngine(ctx context.Context, job *ProvisionInput) error {
 // objects are what the setup would make at the hosting engine.
 func (p *preview) objects(ctx context.Context, job *ProvisionInput) (all []hosting.EngineObject, err error) {
 	if slices.Contains(listFor(p.would, false), "tenant.engine") {
-		tenant, err := p.tenantOf(ctx, job, p.would)
+		tenant, err := p.from.Setup.tenantOf(ctx, job, p.would)
 		if err != nil {
 			return nil, err
 		}
@@ -196,8 +196,8 @@ func (p *preview) atHypervisor(ctx context.Context, job *ProvisionInput) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
-	call, hasRoom, err := p.deps.Outside.MachineCall(asking, machineOf(job, p.would).VM())
-	if p.isSilent(asking, err, p.deps.Outside.ComputeQueue()) {
+	call, hasRoom, err := p.from.Setup.deps.Outside.MachineCall(asking, machineOf(job, p.would).VM())
+	if p.isSilent(asking, err, p.from.Setup.deps.Outside.ComputeQueue()) {
 		return nil
 	}
 	if err == nil && !hasRoom {

@@ -159,7 +159,7 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 	if err != nil || o.Invoice != nil {
 		return run, false, err
 	}
-	chosen, err := chooser{p}.isChosen(ctx, o)
+	chosen, err := isChosen(ctx, p.deps.Store, o)
 	if err != nil {
 		return run, false, err
 	}
@@ -259,7 +259,7 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
 		}
 	}
-	instead, err := chooser{p}.insteadOfChoice(ctx, job, o)
+	instead, err := p.insteadOfChoice(ctx, job, o)
 	if err != nil {
 		return sagas.Work{}, err
 	}

@@ -95,12 +95,13 @@ type Customer struct {
 // A Provisioner makes services of paid orders, and ends them
 // (docs/sagas.md, "Provisioning").
 type Provisioner struct {
+	Changes *PlanChanges // of subscriptions
+
 	deps Deps
 
 	local, grace, left sagas.Policy // of steps in the database; of keeping; of waiting until nothing is left
 	provision          sagas.Definition[ProvisionInput]
 	deprovision        sagas.Definition[DeprovisionInput]
-	changePlan         sagas.Definition[ChangePlanInput]
 }
 
 // NewProvisioner registers how orders become services, and how services end.
@@ -112,7 +113,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	}
 	p.registerProvision()
 	p.registerDeprovision()
-	PlanChanges{p}.register()
+	p.Changes = newPlanChanges(d, p.local)
 	d.Runner.OnAppend(p.starts)
 	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
 		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
@@ -132,7 +133,7 @@ func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEv
 			}
 			return p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
 		case billing.PlanChanged:
-			return PlanChanges{p}.planChanging(r)
+			return p.Changes.planChanging(r)
 		}
 		return sagas.Start{}, false, nil
 	})

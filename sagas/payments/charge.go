@@ -78,13 +78,13 @@ func (in ForgetInput) key() string {
 	return "payment_method/" + in.Method.String() + "/forget"
 }
 
-// forgetting removes payment methods at their providers.
-type forgetting struct{ *Service }
+// methodRemoval removes payment methods at their providers.
+type methodRemoval struct{ service *Service }
 
 // register registers the saga that removes payment methods at their providers.
-func (s forgetting) register() sagas.Definition[ForgetInput] {
-	return sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
-		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.refundPolicy(), Queue: forgetQueue,
+func (s methodRemoval) register() sagas.Definition[ForgetInput] {
+	return sagas.Register(s.service.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
+		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.service.refundPolicy(), Queue: forgetQueue,
 		Effect: &sagas.Effect[ForgetInput]{
 			Key:     ForgetInput.key,
 			Prepare: s.call, Lasting: true,
@@ -95,12 +95,12 @@ func (s forgetting) register() sagas.Definition[ForgetInput] {
 // forgetQueue is where removals wait for their turn.
 const forgetQueue = "payments:forget"
 
-func (s forgetting) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
+func (s methodRemoval) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
 	m, err := s.forgotten(ctx, *in)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	p, err := s.provider(m.Provider)
+	p, err := s.service.provider(m.Provider)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -122,12 +122,12 @@ func (in ForgetInput) request(provider string) map[string]any {
 }
 
 // forgotten is the method that the provider is to forget.
-func (s forgetting) forgotten(ctx context.Context, in ForgetInput) (billing.PaymentMethod, error) {
+func (s methodRemoval) forgotten(ctx context.Context, in ForgetInput) (billing.PaymentMethod, error) {
 	if in.Setup == uuid.Nil {
-		m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
+		m, _, err := eventstore.Fold(ctx, s.service.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
 		return m, err
 	}
-	m, _, err := eventstore.Fold(ctx, s.store, billing.MethodSetups, billing.MethodSetupStream(in.Setup))
+	m, _, err := eventstore.Fold(ctx, s.service.store, billing.MethodSetups, billing.MethodSetupStream(in.Setup))
 	return billing.PaymentMethod{Provider: m.Provider, Customer: m.Customer, Token: m.Token, Kind: m.Kind}, err
 }
 

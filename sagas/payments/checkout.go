@@ -76,11 +76,11 @@ func (s *Service) OpenSessionOf(ctx context.Context, o projections.Order) (order
 }
 
 // sessions are the pages on which customers pay, or add payment methods.
-type sessions struct{ *Service }
+type sessions struct{ service *Service }
 
 // keptSession is that of another request for the same order, which was faster.
 func (s sessions) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	o, err := s.order(ctx, id)
+	o, err := s.service.order(ctx, id)
 	if err == nil && o.SessionID == "" {
 		err = errProviderAway
 	}
@@ -97,12 +97,12 @@ func sessionOfOrder(o projections.Order) order.Session {
 
 func (s sessions) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
 	_, saves := p.(order.Saver)
-	saved, err := s.savedMethod(ctx, p, domain.OrZero(o.KeptMethod))
-	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
+	saved, err := s.service.savedMethod(ctx, p, domain.OrZero(o.KeptMethod))
+	back := s.service.publicURL() + order.ReturnPage(o.ID) + "?outcome="
 	return order.Checkout{
 		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
-		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
+		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.service.times.SessionLife),
 		Save: saves && o.KeepFor != nil, Saved: saved,
 	}, err
 }
@@ -126,21 +126,21 @@ func openingOf(o projections.Order) opening {
 // cannot be paid, because no customer got its page (rules T4, S-6). The
 // generation is 0 if a session has been opened meanwhile.
 func (s sessions) intendSession(ctx context.Context, o opening) (generation int, err error) {
-	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(o.request))
-	err = s.pool.QueryRow(ctx, `
+	prints, ids := s.service.store.Keys().Prints("effect request", sagas.Encode(o.request))
+	err = s.service.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
 		where `+sagas.SameRequest("$3", "$5")+` and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		sagas.EffectKey(o.id, "session"), o.id, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
+		sagas.EffectKey(o.id, "session"), o.id, prints, s.service.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
 	case err != nil:
 		return 0, sagas.SQLError(err, "intend a session")
 	}
-	return generation, s.watchPending(ctx, o.id, o.provider, o.begun.Add(s.times.PendingTTL))
+	return generation, s.service.watchPending(ctx, o.id, o.provider, o.begun.Add(s.service.times.PendingTTL))
 }
 
 // sessionTries is how often a session is asked for in one request.
@@ -148,13 +148,13 @@ const sessionTries = 2
 
 // askForSession asks a provider by open for the page of a checkout.
 func (s sessions) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
+	ctx, cancel := context.WithTimeout(ctx, s.service.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
 		if try > 0 {
-			clock.Pausing(ctx, s.times.SessionPause, nil)
+			clock.Pausing(ctx, s.service.times.SessionPause, nil)
 		}
-		call, done := context.WithTimeout(ctx, s.times.SessionCall)
+		call, done := context.WithTimeout(ctx, s.service.times.SessionCall)
 		session, err = open(call, c)
 		done()
 		if err == nil || domain.ClassOf(err) == domain.Permanent || ctx.Err() != nil {
@@ -165,11 +165,11 @@ func (s sessions) askForSession(ctx context.Context, open func(context.Context, 
 }
 
 func (s sessions) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.service.runner.Times().Write)
 	defer cancel()
-	s.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
-	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.runner.Now()}
-	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{unopened(o.ID, failure)}, fail)
+	s.service.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
+	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.service.runner.Now()}
+	_, err := s.service.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{unopened(o.ID, failure)}, fail)
 	return errors.Join(domain.Fail(domain.ClassOf(failure), sagas.CodeOf(failure), errProviderAway), err)
 }
 
@@ -192,16 +192,16 @@ func ledgerState(failure error) sagas.EffectState {
 // keepSession records the session in the order and makes its first check due
 // later. Webhooks about it that came earlier are matched again (rule I-11).
 func (s sessions) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
-	rows := openedRows(o.ID, p.Name(), session.ID, s.times.firstCheck(o))
-	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.runner.Now()}
-	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
+	rows := openedRows(o.ID, p.Name(), session.ID, s.service.times.firstCheck(o))
+	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.service.runner.Now()}
+	_, err := s.service.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
 	if err != nil {
-		s.runner.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
+		s.service.runner.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
 		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
 	}
-	s.runner.Wake(inboxQueue)
+	s.service.runner.Wake(inboxQueue)
 	if o.KeptMethod != nil {
-		s.runner.Wake(watchQueue)
+		s.service.runner.Wake(watchQueue)
 	}
 	return nil
 }

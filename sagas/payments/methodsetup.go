@@ -20,7 +20,7 @@ import (
 // A payment method is added without a payment by a setup: a session of its provider that
 // moves no money. It is opened, watched, and matched with webhooks as that of an order
 // (docs/invoices.md, "Adding a payment method"; decision 0050).
-type setups struct{ *Service }
+type setups struct{ service *Service }
 
 // setupPage is where the person comes back to after the provider's page.
 const setupPage = "/billing/payment-methods/?setup="
@@ -61,9 +61,9 @@ func (s *Service) SetUpMethod(ctx context.Context, cause func() domain.Metadata,
 // open makes sure that a setup has a page. No transaction is open during the call, and the
 // ledger tells whether the same one may be sent again (rules T2 to T4).
 func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked billing.AskedSetup) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.SessionBudget+s.runner.Times().Write)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.service.times.SessionBudget+s.service.runner.Times().Write)
 	defer cancel()
-	m, _, err := eventstore.Fold(ctx, s.store, billing.MethodSetups, billing.MethodSetupStream(id))
+	m, _, err := eventstore.Fold(ctx, s.service.store, billing.MethodSetups, billing.MethodSetupStream(id))
 	switch {
 	case err != nil:
 		return err
@@ -72,7 +72,7 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 	case m.Session != "":
 		return nil
 	}
-	if err := s.runner.KeepRecovery(ctx); err != nil {
+	if err := s.service.runner.KeepRecovery(ctx); err != nil {
 		return err
 	}
 	request := map[string]any{"method_setup": id, "provider": m.Provider}
@@ -80,29 +80,29 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 	if err != nil || generation == 0 { // another call was faster
 		return err
 	}
-	back := s.publicURL() + setupPage + id.String()
+	back := s.service.publicURL() + setupPage + id.String()
 	session, err := sessions(s).askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
 		Order: id, EffectKey: fmt.Sprintf("method_setup/%s/session/%d", id, generation), Email: asked.Email, Language: asked.Language,
 		Currency: asked.Currency, ReturnURL: back, CancelURL: back, ExpiresAt: m.ExpiresAt, Save: true,
 	}) //nolint:forcetypeassert // SetUpMethod has looked
-	if err == nil && !session.LeadsTo(p.Host(), s.runner.Now()) {
+	if err == nil && !session.LeadsTo(p.Host(), s.service.runner.Now()) {
 		err = domain.Fail(domain.Permanent, "foreign_page", fmt.Errorf("the page of a setup is not at %s", p.Host()))
 	}
 	if err != nil {
 		return s.failed(ctx, id, err)
 	}
-	open := billing.OpenSetup{ID: id, Session: session.ID, URL: session.URL, ExpiresAt: session.ExpiresAt, At: s.runner.Now()}
-	_, err = s.store.ExecuteWith(ctx, sagas.System("checkout", id), openedRows(id, p.Name(), session.ID, s.times.SessionChecks[0]), open)
+	open := billing.OpenSetup{ID: id, Session: session.ID, URL: session.URL, ExpiresAt: session.ExpiresAt, At: s.service.runner.Now()}
+	_, err = s.service.store.ExecuteWith(ctx, sagas.System("checkout", id), openedRows(id, p.Name(), session.ID, s.service.times.SessionChecks[0]), open)
 	if err == nil {
-		s.runner.Wake(inboxQueue)
+		s.service.runner.Wake(inboxQueue)
 	}
 	return err
 }
 
 func (s setups) failed(ctx context.Context, id uuid.UUID, failure error) error {
-	s.runner.Log().WarnContext(ctx, "no page for a payment method was opened", "setup", id, "error", sagas.Scrub(failure))
+	s.service.runner.Log().WarnContext(ctx, "no page for a payment method was opened", "setup", id, "error", sagas.Scrub(failure))
 	row := unopened(id, failure)
-	if _, err := s.runner.Exec(ctx, "record a session that was not opened", row.SQL, row.Args...); err != nil {
+	if _, err := s.service.runner.Exec(ctx, "record a session that was not opened", row.SQL, row.Args...); err != nil {
 		return err
 	}
 	return errProviderAway
@@ -110,9 +110,9 @@ func (s setups) failed(ctx context.Context, id uuid.UUID, failure error) error {
 
 // closeSession makes a look at a setup that has ended due at once: its session is expired.
 func (s setups) closeSession(ctx context.Context, id uuid.UUID) error {
-	_, err := s.runner.Exec(ctx, "hint at a setup", `
-		update payment_watch w set `+hinted("'ended'", "$2")+` where order_id = $1`, id, s.store.StoredCause(ctx))
-	s.runner.Wake(watchQueue)
+	_, err := s.service.runner.Exec(ctx, "hint at a setup", `
+		update payment_watch w set `+hinted("'ended'", "$2")+` where order_id = $1`, id, s.service.store.StoredCause(ctx))
+	s.service.runner.Wake(watchQueue)
 	return err
 }
 
@@ -120,7 +120,7 @@ func (s setups) closeSession(ctx context.Context, id uuid.UUID) error {
 // saved, and what it keeps after the end is discarded, in the append that ends the check.
 func (s setups) checkSetup(ctx context.Context, c check) error {
 	stream := billing.MethodSetupStream(c.order)
-	m, version, err := eventstore.Fold(ctx, s.store, billing.MethodSetups, stream)
+	m, version, err := eventstore.Fold(ctx, s.service.store, billing.MethodSetups, stream)
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,12 @@ func (s setups) checkSetup(ctx context.Context, c check) error {
 	var commands []domain.Command
 	switch {
 	case m.Status == billing.SetupOpen && m.Session == "":
-		if now := s.runner.Now(); !now.Before(m.StartedAt.Add(s.times.PendingTTL)) {
+		if now := s.service.runner.Now(); !now.Before(m.StartedAt.Add(s.service.times.PendingTTL)) {
 			commands = []domain.Command{billing.EndSetup{ID: c.order, Reason: billing.SetupExpired, At: now}}
 		}
 	case isWatched(m):
-		if d := s.backoff.remaining(c.provider); d > 0 {
-			return s.deferCheck(ctx, c, d)
+		if d := s.service.backoff.remaining(c.provider); d > 0 {
+			return s.service.deferCheck(ctx, c, d)
 		}
 		seen, err := s.look(ctx, c, m)
 		if err != nil {
@@ -154,7 +154,7 @@ func (s setups) checkSetup(ctx context.Context, c check) error {
 	if len(commands) > 0 {
 		seen = domain.Versions{stream: version}
 	}
-	return s.endCheck(ctx, c, s.times.nextLook(m, s.runner.Now()), seen, nil, commands)
+	return s.service.endCheck(ctx, c, s.service.times.nextLook(m, s.service.runner.Now()), seen, nil, commands)
 }
 
 // stands is how a setup stands after a command; others than its own leave it as it is.
@@ -191,8 +191,8 @@ func (t sighting) isForeign(id uuid.UUID, m billing.MethodSetup) bool {
 // look reads the session of a setup. One whose time is up is expired before, and one that
 // its customer has approved is finished.
 func (s setups) look(ctx context.Context, c check, m billing.MethodSetup) (seen sighting, err error) {
-	err = s.inTurn(ctx, c, func(ctx context.Context, p order.Provider) (err error) {
-		isOver := m.Status == billing.SetupEnded || !s.runner.Now().Before(m.ExpiresAt)
+	err = s.service.inTurn(ctx, c, func(ctx context.Context, p order.Provider) (err error) {
+		isOver := m.Status == billing.SetupEnded || !s.service.runner.Now().Before(m.ExpiresAt)
 		if isOver {
 			if err := p.ExpireSession(ctx, m.Session); err != nil {
 				return err
@@ -216,7 +216,7 @@ func (s setups) finish(ctx context.Context, id uuid.UUID, p order.Provider, seen
 	}
 	saved, err := finisher.FinishSetup(ctx, order.SetupCall{Session: seen.Session, Key: "method_setup/" + id.String() + "/keep"})
 	if err != nil && domain.ClassOf(err) == domain.Permanent {
-		s.runner.Log().WarnContext(ctx, "a provider does not keep a payment method", "setup", id, "error", sagas.Scrub(err))
+		s.service.runner.Log().WarnContext(ctx, "a provider does not keep a payment method", "setup", id, "error", sagas.Scrub(err))
 		seen.refused, err = true, nil
 	}
 	seen.Saved = saved
@@ -226,19 +226,19 @@ func (s setups) finish(ctx context.Context, id uuid.UUID, p order.Provider, seen
 // notSeen postpones a look at a setup.
 func (s setups) notSeen(ctx context.Context, c check, err error) error {
 	if errors.Is(err, errNoTurn) {
-		return s.deferCheck(ctx, c, 0)
+		return s.service.deferCheck(ctx, c, 0)
 	}
-	return s.checkFailed(ctx, c, err)
+	return s.service.checkFailed(ctx, c, err)
 }
 
 // observeSetup decides what the provider's books mean for a setup. What is kept for a person
 // who has left the tenant is discarded.
 func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.MethodSetup, truth sighting) ([]domain.Command, error) {
-	now := s.runner.Now()
+	now := s.service.runner.Now()
 	isOver := truth.State == order.SessionExpired || !now.Before(m.ExpiresAt)
 	switch {
 	case truth.isForeign(id, m):
-		s.runner.Alarm(ctx, "a provider shows another session for the setup of a payment method", "setup", id, "provider", m.Provider)
+		s.service.runner.Alarm(ctx, "a provider shows another session for the setup of a payment method", "setup", id, "provider", m.Provider)
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupForeign, At: now}}, nil
 	case truth.refused:
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupRefused, At: now}}, nil
@@ -267,7 +267,7 @@ func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.Method
 
 // belongs tells whether the person is still a member of the tenant.
 func (s setups) belongs(ctx context.Context, m billing.MethodSetup) (bool, error) {
-	all, err := s.tables.For(projections.System).Memberships(ctx, m.User)
+	all, err := s.service.tables.For(projections.System).Memberships(ctx, m.User)
 	return slices.ContainsFunc(all, func(one projections.Membership) bool { return one.Tenant == m.Tenant }), err
 }
 

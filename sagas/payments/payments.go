@@ -85,7 +85,7 @@ func New(d Deps) *Service {
 	s.runner.AddQueue(forgetQueue, callsAtOnce)
 	s.registerCaptures()
 	s.registerRefunds()
-	s.forgets = forgetting{s}.register()
+	s.forgets = methodRemoval{s}.register()
 	s.runner.OnAppend(s.starts)
 	s.runner.OnEvent(s.react, sagas.NamesOf(
 		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},

@@ -13,7 +13,7 @@ import (
 // completed before it counts as made.
 
 // A mender completes what a creation that was cut short has left.
-type mender struct{ *Engine }
+type mender struct{ engine *Engine }
 
 func mending(e *Engine) mender { return mender{e} }
 
@@ -22,7 +22,7 @@ func (m mender) lacks(ctx context.Context, r *resource, have row) (bool, error) 
 	if r.lacks == nil {
 		return false, nil
 	}
-	return r.lacks(ctx, m.Engine, have)
+	return r.lacks(ctx, m.engine, have)
 }
 
 // partial tells whether a row may be what is left of a creation that was cut
@@ -35,9 +35,9 @@ func (m mender) partial(ctx context.Context, r *resource, have row, p progress) 
 	if !p.told || r.parts == nil {
 		return false, !p.told, nil
 	}
-	of, parts, err := r.parts(ctx, m.Engine, have)
+	of, parts, err := r.parts(ctx, m.engine, have)
 	for _, part := range parts {
-		told, again := m.told(ctx, of, part)
+		told, again := m.engine.told(ctx, of, part)
 		partial, err = partial || !told, errors.Join(err, again)
 	}
 	return false, partial, err
@@ -54,11 +54,11 @@ func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (
 		return nil, err
 	}
 	w.ID = 0
-	made, err := m.add(ctx, r, w)
+	made, err := m.engine.add(ctx, r, w)
 	if err != nil {
 		return nil, err
 	}
-	have, present, err := m.get(ctx, r, made)
+	have, present, err := m.engine.get(ctx, r, made)
 	switch {
 	case err != nil:
 		return nil, afterwards(err)
@@ -67,7 +67,7 @@ func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (
 	}
 	w.ID = made
 	if r == &clients {
-		w.group, err = m.groupOf(ctx, made)
+		w.group, err = m.engine.groupOf(ctx, made)
 	}
 	return have, afterwards(err)
 }
@@ -75,7 +75,7 @@ func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (
 // dismantle removes what a creation has left, if nothing belongs to it.
 func (m mender) dismantle(ctx context.Context, r *resource, have row) error {
 	if r.keeps != nil {
-		kept, err := r.keeps(ctx, m.Engine, have)
+		kept, err := r.keeps(ctx, m.engine, have)
 		if err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func (m mender) dismantle(ctx context.Context, r *resource, have row) error {
 		}
 	}
 	if r.leaving != nil {
-		if err := r.leaving(ctx, m.Engine, have); err != nil {
+		if err := r.leaving(ctx, m.engine, have); err != nil {
 			return err
 		}
 	}
-	return m.erase(ctx, r, have)
+	return m.engine.erase(ctx, r, have)
 }
 
 // announce lets the servers know of a row, and of its parts, unless the journal
@@ -97,7 +97,7 @@ func (m mender) announce(ctx context.Context, r *resource, have row) error {
 	if r.silent {
 		return nil
 	}
-	p, err := m.progress(ctx, r, have)
+	p, err := m.engine.progress(ctx, r, have)
 	if err != nil || p.told && !p.refused {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m mender) announceParts(ctx context.Context, r *resource, have row) error 
 	if r.parts == nil {
 		return nil
 	}
-	of, parts, err := r.parts(ctx, m.Engine, have)
+	of, parts, err := r.parts(ctx, m.engine, have)
 	for _, part := range parts {
 		if err == nil {
 			err = m.announce(ctx, of, part)
@@ -124,7 +124,7 @@ func (m mender) reannounce(ctx context.Context, r *resource, have row) error {
 	if r.silent {
 		return nil
 	}
-	p, err := m.progress(ctx, r, have)
+	p, err := m.engine.progress(ctx, r, have)
 	if err != nil || !p.known || p.told && !p.refused {
 		return err
 	}
@@ -134,13 +134,13 @@ func (m mender) reannounce(ctx context.Context, r *resource, have row) error {
 // journalAgain writes jobs that leave the row as it is.
 func (m mender) journalAgain(ctx context.Context, r *resource, have row) error {
 	if r == &zones {
-		return changeZone(ctx, m.Engine, nil, have, nil) // the serial is enough
+		return changeZone(ctx, m.engine, nil, have, nil) // the serial is enough
 	}
 	flag := either(r.flag, "active")
 	on := have.on(flag)
 	for _, value := range []string{yes(!on), yes(on)} {
 		params := append(without(r.repeats(have), flag), member{flag, value})
-		if err := m.update(ctx, r, have, params); err != nil {
+		if err := m.engine.update(ctx, r, have, params); err != nil {
 			return afterwards(err)
 		}
 	}

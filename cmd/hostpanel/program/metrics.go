@@ -20,7 +20,7 @@ const scrapeTime = 5 * time.Second
 
 // figures are read from the log and the tables beside it at each request. A
 // figure that cannot be read is left out.
-type figures struct{ *Program }
+type figures struct{ program *Program }
 
 // Figures are what /metrics shows of the panel, beside the figures of the process.
 func (p *Program) Figures() prometheus.Collector { return figures{p} }
@@ -122,7 +122,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	well := 1.0
 	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas, f.ofRecovery} {
 		if err := read(ctx, to); err != nil {
-			f.Log.WarnContext(ctx, "figures could not be read", "error", err)
+			f.program.Log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
 		}
 	}
@@ -131,19 +131,19 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 }
 
 func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
-	head, at, err := f.Store.Head(ctx)
+	head, at, err := f.program.Store.Head(ctx)
 	if err != nil {
 		return err
 	}
 	to <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(head))
 	if head > 0 {
-		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, f.Store.Clock().Since(at).Seconds())
+		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, f.program.Store.Clock().Since(at).Seconds())
 	}
 	return nil
 }
 
 func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric) error {
-	v, err := f.Store.Verification(ctx)
+	v, err := f.program.Store.Verification(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,13 +153,13 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 	case v.VerifiedAt != nil:
 		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, clock.Since(*v.VerifiedAt).Seconds())
 	case v.Begun != nil:
-		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, f.Store.Clock().Since(*v.Begun).Seconds())
+		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, f.program.Store.Clock().Since(*v.Begun).Seconds())
 	}
 	return nil
 }
 
 func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) error {
-	on, err := f.Sagas.InRecovery(ctx)
+	on, err := f.program.Sagas.InRecovery(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) er
 }
 
 func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) error {
-	open, err := f.Tables.For(projections.System).OpenIncidents(ctx)
+	open, err := f.program.Tables.For(projections.System).OpenIncidents(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) e
 }
 
 func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) error {
-	lags, err := f.Store.Lags(ctx)
+	lags, err := f.program.Store.Lags(ctx)
 	for name, lag := range lags {
 		age := 0.0
 		if lag.Since != nil {
-			age = f.Store.Clock().Since(*lag.Since).Seconds()
+			age = f.program.Store.Clock().Since(*lag.Since).Seconds()
 		}
 		to <- prometheus.MustNewConstMetric(readers, prometheus.GaugeValue, float64(lag.Events), name)
 		to <- prometheus.MustNewConstMetric(unread, prometheus.GaugeValue, age, name)
@@ -192,7 +192,7 @@ func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) err
 }
 
 func (f figures) ofTransactions(ctx context.Context, to chan<- prometheus.Metric) error {
-	age, err := f.Store.OldestTransaction(ctx)
+	age, err := f.program.Store.OldestTransaction(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (f figures) ofTransactions(ctx context.Context, to chan<- prometheus.Metric
 }
 
 func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) error {
-	states, err := f.Tables.For(projections.System).States(ctx)
+	states, err := f.program.Tables.For(projections.System).States(ctx)
 	for _, s := range states {
 		to <- prometheus.MustNewConstMetric(behind, prometheus.GaugeValue, float64(s.Head-s.Position), s.Name)
 		to <- prometheus.MustNewConstMetric(live, prometheus.GaugeValue, map[bool]float64{true: 1}[s.Status == "live"], s.Name)
@@ -210,7 +210,7 @@ func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) erro
 }
 
 func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) error {
-	counts, err := f.Tables.For(projections.System).OrdersByStatus(ctx)
+	counts, err := f.program.Tables.For(projections.System).OrdersByStatus(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) erro
 }
 
 func (f figures) ofSagas(ctx context.Context, to chan<- prometheus.Metric) error {
-	found, err := f.Sagas.Gauges(ctx)
+	found, err := f.program.Sagas.Gauges(ctx)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (p *Program) Server() *panel.Server {
 		},
 		AsOf: p.Config.AsOf, Commands: p.commands(), Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.present(), p.Keys), Limits: ratelimit.Open(p.present()), Tables: p.Tables,
 		Storefront: p.storefront(), Subscriptions: p.Sagas.Billing, Documents: p.Sagas.Billing, Machines: p.Sagas.Reconciler, Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
-		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, Previews: orders.Previews{Provisioner: p.Sagas.Provisioner, Orders: p.storefront()}, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Packs: p.Sagas.Audit, Watch: p.Sagas.Operations, Rebuilds: p.Sagas.Operations,
+		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, Previews: orders.Previews{Setup: p.Sagas.Provisioner, Orders: p.storefront()}, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Packs: p.Sagas.Audit, Watch: p.Sagas.Operations, Rebuilds: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,
 		InForce: func() []desk.Setting { return p.Config.InForce(p.PublicURL(), p.MailFrom()) },

@@ -108,7 +108,7 @@ func (c countedWebhooks) Deliver(ctx context.Context, url string, secrets [][]by
 }
 
 // pools are the connections of this process to the database.
-type pools struct{ *Program }
+type pools struct{ program *Program }
 
 var (
 	connectionsOpen = describe("pool_connections", "Connections of this process to the database.", "pool", "state")
@@ -125,7 +125,7 @@ func (pools) Describe(to chan<- *prometheus.Desc) {
 
 // Collect reads them.
 func (p pools) Collect(to chan<- prometheus.Metric) {
-	for name, pool := range map[string]*pgxpool.Pool{"work": p.Pool, "readers": p.Readers, "engine": p.turns} {
+	for name, pool := range map[string]*pgxpool.Pool{"work": p.program.Pool, "readers": p.program.Readers, "engine": p.program.turns} {
 		if pool == nil {
 			continue
 		}

@@ -125,13 +125,13 @@ var (
 )
 
 func (f figures) ofTransparency(ctx context.Context, to chan<- prometheus.Metric) error {
-	lag, err := f.Sealer.Lag(ctx)
+	lag, err := f.program.Sealer.Lag(ctx)
 	if err != nil {
 		return err
 	}
 	age := 0.0
 	if lag.Since != nil {
-		age = f.Store.Clock().Since(*lag.Since).Seconds()
+		age = f.program.Store.Clock().Since(*lag.Since).Seconds()
 	}
 	to <- prometheus.MustNewConstMetric(unsealed, prometheus.GaugeValue, float64(lag.Events))
 	to <- prometheus.MustNewConstMetric(unsealedAge, prometheus.GaugeValue, age)
@@ -139,7 +139,7 @@ func (f figures) ofTransparency(ctx context.Context, to chan<- prometheus.Metric
 }
 
 func (f figures) ofWitnesses(ctx context.Context, to chan<- prometheus.Metric) error {
-	o, err := f.Sealer.Current(ctx)
+	o, err := f.program.Sealer.Current(ctx)
 	if errors.Is(err, tree.ErrNone) {
 		to <- prometheus.MustNewConstMetric(witnessedAge, prometheus.GaugeValue, 0)
 		return nil
@@ -152,7 +152,7 @@ func (f figures) ofWitnesses(ctx context.Context, to chan<- prometheus.Metric) e
 		age = clock.Since(o.Published.At).Seconds()
 	}
 	to <- prometheus.MustNewConstMetric(witnessedAge, prometheus.GaugeValue, age)
-	witnesses, err := f.Sealer.Witnesses(ctx, o)
+	witnesses, err := f.program.Sealer.Witnesses(ctx, o)
 	for _, w := range witnesses {
 		to <- prometheus.MustNewConstMetric(troubled, prometheus.GaugeValue, map[bool]float64{true: 1}[w.Trouble != ""], w.Name)
 	}

@@ -23,7 +23,7 @@ func ensureAdmin(ctx context.Context, p *program.Program, c console.Console) err
 		return err
 	}
 	l := Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())}
-	s := seeder{Program: p, at: p.Store.Clock().Now().UTC()}
+	s := seeder{program: p, at: p.Store.Clock().Now().UTC()}
 	s.user(ctx, ids[0], l, "Administrator", true)
 	if s.err != nil {
 		return s.err

@@ -148,7 +148,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.Hosted().WebhookSecret(),
 	}
-	s := seeder{Program: p, at: p.Store.Clock().Now().UTC()}
+	s := seeder{program: p, at: p.Store.Clock().Now().UTC()}
 	s.user(ctx, superuser, d.Superuser, "Demo operator", true)
 	s.user(ctx, admin, d.TenantAdmin, "Demo customer", false)
 	s.tenant(ctx, tenant, "office@demo.example")
@@ -168,7 +168,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 
 // A seeder collects what is to be done, up to the first mistake.
 type seeder struct {
-	*program.Program
+	program  *program.Program
 	at       time.Time
 	commands []domain.Command
 	rows     []eventstore.TxStatement
@@ -178,19 +178,19 @@ type seeder struct {
 func (s *seeder) add(c ...domain.Command) { s.commands = append(s.commands, c...) }
 
 func (s *seeder) user(ctx context.Context, user int64, l Login, name string, superuser bool) {
-	subject, err := s.Store.Subject(ctx, l.Username)
+	subject, err := s.program.Store.Subject(ctx, l.Username)
 	s.err = errors.Join(s.err, err)
 	s.add(
 		account.Open{User: user, SubjectID: subject, Email: l.Username, Name: name, Language: "en", Superuser: superuser, At: s.at},
 		account.ChangePassword{User: user, At: s.at},
 	)
-	hash, err := credentials.Open(s.Pool, s.Keys).HashPassword(ctx, l.Password)
+	hash, err := credentials.Open(s.program.Pool, s.program.Keys).HashPassword(ctx, l.Password)
 	s.err = errors.Join(s.err, err)
 	s.rows = append(s.rows, credentials.PasswordRow(user, hash))
 }
 
 func (s *seeder) tenant(ctx context.Context, tenant int64, email string) {
-	subject, err := s.Store.Subject(ctx, email)
+	subject, err := s.program.Store.Subject(ctx, email)
 	number := hosting.CustomerNumber(tenant)
 	spec, err2 := decoded(&hosting.Tenant{CustomerNumber: number, Limits: hosting.NoLimits()},
 		fmt.Sprintf(`{"name":"Demo","email":%q,"slug":"demo","username":%q}`, email, number))
@@ -201,7 +201,7 @@ func (s *seeder) tenant(ctx context.Context, tenant int64, email string) {
 func (s *seeder) plan(plan int64, about string) {
 	p := storefront.Plan{}
 	_, err := p.Fields().DecodeJSON([]byte(about), field.Create)
-	p.Currency = s.Config.Currency
+	p.Currency = s.program.Config.Currency
 	s.err = errors.Join(s.err, err)
 	s.add(storefront.OfferPlan{Plan: plan, Spec: p.Fields().Values(), At: s.at})
 }

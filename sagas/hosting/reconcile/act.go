@@ -41,12 +41,12 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 	if !a.kind.Owner || a.object.ID == 0 || a.row.Status == hosting.Leaving {
 		return nil
 	}
-	known, err := a.runner.Effect(ctx, pushKey(*run))
+	known, err := a.reconciler.runner.Effect(ctx, pushKey(*run))
 	if err != nil {
 		return err
 	}
 	a.woken = known.MayHaveHappened()
-	a.suspended, err = a.system().Asleep(ctx, a.ref.ID)
+	a.suspended, err = a.reconciler.system().Asleep(ctx, a.ref.ID)
 	return err
 }
 
@@ -72,7 +72,7 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 	case !is && a.secretMissing:
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
-		a.object.ID, err = a.engine.Create(ctx, a.object)
+		a.object.ID, err = a.reconciler.engine.Create(ctx, a.object)
 		err = a.retryIfWholeIsRemade(ctx, err)
 	}
 	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
@@ -87,24 +87,24 @@ func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error
 		return failure
 	}
 	for _, whole := range a.beside {
-		live, err := a.runner.IsLive(ctx, a.run(hosting.GenerationOf(whole.Ref().Stream(), whole.Wish)).Key)
+		live, err := a.reconciler.runner.IsLive(ctx, a.reconciler.run(hosting.GenerationOf(whole.Ref().Stream(), whole.Wish)).Key)
 		if err == nil && !live {
-			live, err = a.beingOrdered(ctx, whole)
+			live, err = a.reconciler.beingOrdered(ctx, whole)
 		}
 		switch {
 		case err != nil:
 			return sagas.NothingSent(err)
 		case live:
-			return sagas.TooEarly("parent", a.times.ReadyFirst)
+			return sagas.TooEarly("parent", a.reconciler.times.ReadyFirst)
 		}
 	}
-	now, err := a.system().Recorded(ctx, slices.Collect(maps.Keys(a.beside))...)
+	now, err := a.reconciler.system().Recorded(ctx, slices.Collect(maps.Keys(a.beside))...)
 	if err != nil {
 		return sagas.NothingSent(err)
 	}
 	for ref, whole := range a.beside {
 		if engineID(now[ref]) != engineID(whole) {
-			return sagas.TooEarly("parent", a.times.ReadyFirst)
+			return sagas.TooEarly("parent", a.reconciler.times.ReadyFirst)
 		}
 	}
 	return failure
@@ -119,7 +119,7 @@ func (a *attempt) retryIfNameFreed(ctx context.Context, failure error) error {
 	if !sagas.RefusedAs(failure, "name_taken") {
 		return failure
 	}
-	found, is, err := a.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	found, is, err := a.reconciler.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
 	switch {
 	case err != nil:
 		return sagas.NothingSent(err)
@@ -132,7 +132,7 @@ func (a *attempt) retryIfNameFreed(ctx context.Context, failure error) error {
 	case err != nil:
 		return err
 	}
-	return sagas.TooEarly("name_leaving", a.times.ReadyFirst)
+	return sagas.TooEarly("name_leaving", a.reconciler.times.ReadyFirst)
 }
 
 var errAbsent = domain.Fail(domain.Permanent, "absent", errors.New("it has no number at the engine"))
@@ -143,7 +143,7 @@ func (a *attempt) change(ctx context.Context) error {
 	if a.object.ID == 0 {
 		return errAbsent
 	}
-	err := a.engine.Change(ctx, a.object)
+	err := a.reconciler.engine.Change(ctx, a.object)
 	if a.kind.Owner && err != nil && sagas.CodeOf(err) == "woken" {
 		a.woken = true
 		return nil
@@ -154,7 +154,7 @@ func (a *attempt) change(ctx context.Context) error {
 		}
 		renamed := a.object
 		renamed.Former = name
-		err = a.engine.Change(ctx, renamed)
+		err = a.reconciler.engine.Change(ctx, renamed)
 	}
 	return err
 }
@@ -181,13 +181,13 @@ func (plain) remove(ctx context.Context, a *attempt) error {
 
 func (a *attempt) removeOne(ctx context.Context, id int64) error {
 	o := hosting.EngineObject{Kind: a.object.Kind, ID: id, Owner: a.object.Owner, Name: a.object.Name, Ref: a.object.Ref, Parents: a.object.Parents}
-	err := a.engine.Remove(ctx, o)
+	err := a.reconciler.engine.Remove(ctx, o)
 	for _, name := range a.former {
 		if !sagas.RefusedAs(err, "drift") {
 			break
 		}
 		o.Name = name
-		err = a.engine.Remove(ctx, o)
+		err = a.reconciler.engine.Remove(ctx, o)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (certificates) claimOn(*desired, string) sagas.Claim { return sagas.Claim{}
 // certificate of its own.
 func (c certificates) hasClaimed(ctx context.Context, w *desired, name string) (bool, error) {
 	site := c.namesake(w)
-	return c.runner.ClaimOpen(ctx, sagas.Claim{Server: c.engine.Server(), Kind: site.Kind, Name: name, Owner: site.Ref().Stream()})
+	return c.reconciler.runner.ClaimOpen(ctx, sagas.Claim{Server: c.reconciler.engine.Server(), Kind: site.Kind, Name: name, Owner: site.Ref().Stream()})
 }
 
 // unheld: a certificate has the number of its site.
@@ -77,14 +77,14 @@ func (c certificates) refused(ctx context.Context, a *attempt, failure error) er
 		return failure
 	}
 	before := c.namesake(&a.desired)
-	now, err := c.system().Recorded(ctx, before.Ref())
+	now, err := c.reconciler.system().Recorded(ctx, before.Ref())
 	if err != nil {
 		return err
 	}
 	if before.SyncStatus != "pending" && now[before.Ref()].Wish == before.Wish {
 		return failure
 	}
-	return sagas.TooEarly("parent", c.times.ReadyFirst)
+	return sagas.TooEarly("parent", c.reconciler.times.ReadyFirst)
 }
 
 // untouched tells whether the engine is to be left alone: the certificate has not
@@ -129,7 +129,7 @@ func (c certificates) remove(ctx context.Context, a *attempt) error {
 // shared tells whether an object at the engine stands for another certificate
 // as well: then it stays.
 func (c certificates) shared(ctx context.Context, w *desired, id int64) (bool, error) {
-	holders, err := c.system().Holders(ctx, w.kind.Name, id)
+	holders, err := c.reconciler.system().Holders(ctx, w.kind.Name, id)
 	for _, h := range holders {
 		if h.Ref() != w.ref && h.Status != hosting.Leaving {
 			return true, nil
@@ -148,7 +148,7 @@ func (c certificates) applied(ctx context.Context, w *desired) (bool, sagas.Work
 	if w.outgrew(o) {
 		return c.notIssued(w, o, "not_issued")
 	}
-	found, is, err := c.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
+	found, is, err := c.reconciler.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
 	switch {
 	case domain.ClassOf(err) == domain.Permanent && err != nil:
 		return c.notIssued(w, o, sagas.CodeOf(err))
@@ -164,8 +164,8 @@ func (c certificates) applied(ctx context.Context, w *desired) (bool, sagas.Work
 		return true, sagas.Work{Commands: []domain.Command{confirm}}, nil
 	}
 	// The clock here is the database's, which dates the events.
-	waited, gone := c.store.Clock().Since(w.row.UpdatedAt), !is || found.Applied && o.otherSort(found)
-	if gone && waited > c.runner.Times().Quarantine || waited > c.times.ReadyBudget/2 {
+	waited, gone := c.reconciler.store.Clock().Since(w.row.UpdatedAt), !is || found.Applied && o.otherSort(found)
+	if gone && waited > c.reconciler.runner.Times().Quarantine || waited > c.reconciler.times.ReadyBudget/2 {
 		return c.notIssued(w, o, "not_issued")
 	}
 	return !o.open, sagas.Work{}, nil
@@ -176,7 +176,7 @@ func (c certificates) notIssued(w *desired, o ordered, code string) (bool, sagas
 	if !o.open {
 		return true, sagas.Work{}, nil // the order has been answered
 	}
-	return true, sagas.Work{Commands: []domain.Command{hosting.Decline{Ref: w.ref, Code: code, Version: w.row.Wish, At: c.runner.Now()}}}, nil
+	return true, sagas.Work{Commands: []domain.Command{hosting.Decline{Ref: w.ref, Code: code, Version: w.row.Wish, At: c.reconciler.runner.Now()}}}, nil
 }
 
 // answeredBy tells whether what the engine has is what was ordered, and not

@@ -20,7 +20,7 @@ import (
 // claim is the claim on the name that the object is to have. What is to leave
 // needs none: it leaves under any of its names.
 func (a *attempt) claim(ctx context.Context) (c sagas.Claim, err error) {
-	if a.former, err = a.formerNames(ctx, a.desired); err != nil {
+	if a.former, err = a.reconciler.formerNames(ctx, a.desired); err != nil {
 		return c, err
 	}
 	if err := a.strategy.awaitName(a); err != nil || a.row.Status == hosting.Leaving {
@@ -31,7 +31,7 @@ func (a *attempt) claim(ctx context.Context) (c sagas.Claim, err error) {
 
 // claimOn is the claim of a resource on a name at the engine.
 func (p plain) claimOn(w *desired, name string) sagas.Claim {
-	return sagas.Claim{Server: p.engine.Server(), Kind: w.object.Kind, Name: name, Owner: w.ref.Stream()}
+	return sagas.Claim{Server: p.reconciler.engine.Server(), Kind: w.object.Kind, Name: name, Owner: w.ref.Stream()}
 }
 
 // awaitName: the name of an object depends on its resource alone.
@@ -40,7 +40,7 @@ func (plain) awaitName(*attempt) error { return nil }
 // hasClaimed tells whether the resource has claimed a name. Otherwise nothing
 // that is found under it was made for the resource.
 func (p plain) hasClaimed(ctx context.Context, w *desired, name string) (bool, error) {
-	owner, err := p.runner.ClaimOwner(ctx, p.claimOn(w, name))
+	owner, err := p.reconciler.runner.ClaimOwner(ctx, p.claimOn(w, name))
 	return owner == w.ref.Stream().String(), err
 }
 

@@ -35,7 +35,7 @@ func (a *attempt) under(ctx context.Context, name string) (found hosting.EngineO
 	if claimed, err := a.strategy.hasClaimed(ctx, &a.desired, name); err != nil || !claimed {
 		return found, false, err
 	}
-	found, is, err = a.engine.Find(ctx, a.object.Kind, name, a.object.Ref)
+	found, is, err = a.reconciler.engine.Find(ctx, a.object.Kind, name, a.object.Ref)
 	return found, is, sagas.NothingSent(err)
 }
 
@@ -72,7 +72,7 @@ func (a *attempt) findAs(ctx context.Context, name string) (hosting.EngineObject
 // unheld refuses to take what the engine has made for another resource. If
 // that one is about to leave or to be renamed, its turn comes first.
 func (p plain) unheld(ctx context.Context, w *desired, found hosting.EngineObject) error {
-	holders, err := p.system().Holders(ctx, w.kind.Name, found.ID)
+	holders, err := p.reconciler.system().Holders(ctx, w.kind.Name, found.ID)
 	for _, h := range holders {
 		switch {
 		case h.Ref() == w.ref:

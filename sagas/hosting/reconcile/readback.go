@@ -26,7 +26,7 @@ func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error)
 	if err != nil {
 		return sagas.Result{}, err
 	}
-	found, is, err := a.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	found, is, err := a.reconciler.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
 	switch {
 	case err != nil:
 		return a.result(), nil
@@ -91,7 +91,7 @@ func settled(row projections.Resource, run *hosting.Generation) bool {
 
 // applied is when the engine says so.
 func (p plain) applied(ctx context.Context, w *desired) (bool, sagas.Work, error) {
-	found, is, err := p.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
+	found, is, err := p.reconciler.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
 	switch {
 	case err != nil:
 		return false, sagas.Work{}, err

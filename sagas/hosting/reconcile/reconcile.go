@@ -78,7 +78,7 @@ func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.C
 	if err := r.order(ctx, run, w); err != nil {
 		return sagas.Call{}, err
 	}
-	a := &attempt{Reconciler: r, desired: w}
+	a := &attempt{reconciler: r, desired: w}
 	call := sagas.Call{Request: *run, Repeatable: true, Contested: r.contested, Lookup: a.look}
 	if call.Claim, err = a.claim(ctx); err != nil {
 		return sagas.Call{}, err
@@ -91,7 +91,7 @@ func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.C
 
 // An attempt is one attempt to bring a resource to the engine.
 type attempt struct {
-	*Reconciler
+	reconciler *Reconciler
 	desired
 	former        []string               // names that it may still have there
 	opened        []string               // keys of its secrets in the vault
@@ -126,4 +126,4 @@ type strategy interface {
 }
 
 // plain is the strategy for all objects but certificates.
-type plain struct{ *Reconciler }
+type plain struct{ reconciler *Reconciler }

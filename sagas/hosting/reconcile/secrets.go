@@ -50,7 +50,7 @@ func (a *attempt) unseal(ctx context.Context) error {
 			continue
 		}
 		key := SecretKey(handle)
-		switch secret, err := a.vault.OpenHandOff(ctx, engineSecret, key); {
+		switch secret, err := a.reconciler.vault.OpenHandOff(ctx, engineSecret, key); {
 		case errors.Is(err, credentials.ErrShredded):
 			a.secretMissing = true
 		case err != nil:
