@@ -127,12 +127,12 @@ func isChosen(ctx context.Context, store *eventstore.Store, o projections.Order)
 
 // insteadOfChoice lets the order make a tenant if the customer has chosen one that takes
 // the service no longer, and returns what is to be done beside it.
-func (p *Provisioner) insteadOfChoice(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
+func insteadOfChoice(ctx context.Context, d Deps, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
 	if !job.Joins {
 		return nil, nil
 	}
-	scope := p.deps.Tables.For(projections.System)
-	chosen, err := isChosen(ctx, p.deps.Store, o)
+	scope := d.Tables.For(projections.System)
+	chosen, err := isChosen(ctx, d.Store, o)
 	if err != nil || !chosen {
 		return nil, err
 	}
@@ -144,10 +144,10 @@ func (p *Provisioner) insteadOfChoice(ctx context.Context, job *ProvisionInput, 
 	if err != nil || slices.ContainsFunc(takes, func(t order.NamedTenant) bool { return t.ID == job.Tenant }) {
 		return nil, err
 	}
-	numbers, err := p.deps.Store.NextIDs(ctx, "tenant")
+	numbers, err := d.Store.NextIDs(ctx, "tenant")
 	if err != nil {
 		return nil, err
 	}
 	job.Tenant, job.Joins = numbers[0], false
-	return []domain.Command{order.MakeTenant{ID: job.Order, At: p.deps.Runner.Now()}}, nil
+	return []domain.Command{order.MakeTenant{ID: job.Order, At: d.Runner.Now()}}, nil
 }

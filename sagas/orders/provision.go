@@ -259,7 +259,7 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
 		}
 	}
-	instead, err := p.insteadOfChoice(ctx, job, o)
+	instead, err := insteadOfChoice(ctx, p.deps, job, o)
 	if err != nil {
 		return sagas.Work{}, err
 	}
