@@ -93,7 +93,10 @@ func TestAMigrationOutlivesADeadlockWithAProcessThatServes(t *testing.T) {
 			t.Fatalf("the migration did not wait: %v", err)
 		default:
 		}
-		if err := owner.QueryRow(t.Context(), `select exists (select from pg_locks where relation = 'loans'::regclass and not granted)`).Scan(&waits); err != nil {
+		err := owner.QueryRow(t.Context(), `
+			select exists (select from pg_locks where relation = 'loans'::regclass and not granted
+				and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

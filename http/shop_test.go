@@ -106,23 +106,14 @@ var catalogue = assembly.Catalogue()
 // database creates a private database with all tables.
 func database(t testing.TB) string {
 	t.Helper()
-	return eventstoretest.Database(t, "panel", func(ctx context.Context, url string) error {
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		err = eventstore.Migrate(ctx, owner,
-			eventstore.Migration{Area: "sagas", Files: sagas.Migrations},
-			eventstore.Migration{Area: "faults", Files: faults.Migrations},
-			eventstore.Migration{Area: "test_payments", Files: test.Migrations},
-			eventstore.Migration{Area: "sandbox_engine", Files: engine.Migrations},
-			eventstore.Migration{Area: "sandbox_compute", Files: compute.Migrations})
-		if err != nil {
-			return err
-		}
+	return eventstoretest.Tables(t, projections.All.Fingerprints(), func(ctx context.Context, owner *pgxpool.Pool) error {
 		return projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue, eventstoretest.Keys(t)))
-	})
+	},
+		eventstore.Migration{Area: "sagas", Files: sagas.Migrations},
+		eventstore.Migration{Area: "faults", Files: faults.Migrations},
+		eventstore.Migration{Area: "test_payments", Files: test.Migrations},
+		eventstore.Migration{Area: "sandbox_engine", Files: engine.Migrations},
+		eventstore.Migration{Area: "sandbox_compute", Files: compute.Migrations})
 }
 
 func openShop(t testing.TB, options ...func(*shop)) *shop {

@@ -51,15 +51,7 @@ var panelFacts = domain.NewCatalogue(order.EventTypes, account.EventTypes, hosti
 // most tests.
 func database(t testing.TB) string {
 	t.Helper()
-	return eventstoretest.Database(t, "panel", func(ctx context.Context, url string) error {
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		if err := eventstore.Migrate(ctx, owner); err != nil {
-			return err
-		}
+	return eventstoretest.Tables(t, All.Fingerprints(), func(ctx context.Context, owner *pgxpool.Pool) error {
 		return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)))
 	})
 }

@@ -226,6 +226,14 @@ func (p *Projection) fingerprint() string {
 // A Set is several projections that follow the same log.
 type Set []*Projection
 
+// Fingerprints change with the definitions of the tables.
+func (s Set) Fingerprints() (all []string) {
+	for _, p := range s {
+		all = append(all, p.fingerprint())
+	}
+	return all
+}
+
 // Projector lets the store keep all of them in step with the log.
 func Projector() eventstore.Projector { return All }
 

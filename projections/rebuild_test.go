@@ -304,7 +304,8 @@ func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
 		_, err := l.Execute(t.Context(), domain.Metadata{}, Lend{"1"})
 		written <- err
 	}()
-	const held = `select exists (select from pg_locks where relation = 'bills'::regclass)
+	const held = `select exists (select from pg_locks where relation = 'bills'::regclass
+			and database = (select oid from pg_database where datname = current_database()))
 		from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
 	var holds bool
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -331,7 +332,10 @@ func awaitLockOn(t *testing.T, l library, table string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		var waits bool
-		if err := l.owner.QueryRow(t.Context(), `select exists (select from pg_locks where relation = $1::regclass and not granted)`, table).Scan(&waits); err != nil {
+		err := l.owner.QueryRow(t.Context(), `
+			select exists (select from pg_locks where relation = $1::regclass and not granted
+				and database = (select oid from pg_database where datname = current_database()))`, table).Scan(&waits)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if waits {

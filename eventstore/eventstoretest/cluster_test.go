@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -58,28 +57,15 @@ func TestACrashOfAPrivateClusterLosesNothingThatWasCommitted(t *testing.T) {
 	}
 }
 
-func TestTheSharedClusterComesBackAfterACrash(t *testing.T) {
-	url := Database(t, "crash", nil)
-	must(t, run(t.Context(), url, "create table payments (n int)"))
-	must(t, run(t.Context(), url, "checkpoint"))
-	Restart(t, Cluster(t))
-	if got := count(t, url, "select count(*) from payments"); got != 0 {
-		t.Errorf("the table has %d rows", got)
-	}
-}
-
 func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
 	given := Private(t, nil).URL()
 	dead, living := connected(t, given), connected(t, given)
-	left, err := dead.template("plans", nil)
+	prepare := func(ctx context.Context, url string) error { return run(ctx, url, "create table plans (name text)") }
+	left, err := dead.template("plans", prepare)
 	must(t, err)
-	kept, err := living.template("plans", nil)
+	kept, err := living.template("plans", prepare)
 	must(t, err)
-	server := dead.alive.PgConn().PID()
-	must(t, dead.alive.Close(t.Context()))
-	for count(t, given, fmt.Sprintf("select count(*) from pg_stat_activity where pid = %d", server)) != 0 {
-		time.Sleep(time.Millisecond) // its process ends, and with it its locks, after its client has gone
-	}
+	dies(t, dead, given)
 
 	connected(t, given)
 	const names = "select count(*) from pg_database where datname = '%s'"
@@ -91,12 +77,63 @@ func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
 	}
 }
 
+func TestRunsShareATemplateAndTakeOverDatabasesOfDeadOnes(t *testing.T) {
+	given := Private(t, nil).URL()
+	var prepared atomic.Int32
+	prepare := func(ctx context.Context, url string) error {
+		prepared.Add(1)
+		return run(ctx, url, "create table plans (name text); insert into plans values ('basic')")
+	}
+	first, second := connected(t, given), connected(t, given)
+	inFirst, err := first.prepared(digest("plans", nil), prepare)
+	must(t, err)
+	inSecond, err := second.prepared(digest("plans", nil), prepare)
+	must(t, err)
+	if prepared.Load() != 1 || inFirst.name != inSecond.name {
+		t.Errorf("the template was prepared %d times", prepared.Load())
+	}
+	other, err := second.prepared(digest("plans", []string{"another schema"}), prepare)
+	must(t, err)
+	if prepared.Load() != 2 || other.name == inFirst.name {
+		t.Error("two schemas have one template")
+	}
+
+	used, err := first.take(inFirst, false)
+	must(t, err)
+	must(t, run(t.Context(), first.url(used.name), "delete from plans; insert into plans values ('huge'), ('tiny')"))
+	if d, err := second.adopt(inSecond); err != nil || d != nil {
+		t.Error("a database of a living run was taken over", err)
+	}
+	dies(t, first, given)
+	var d *database
+	eventually(t, "a database of the dead run is taken over", func() bool { // once no client is left in it
+		d, err = second.adopt(inSecond)
+		return err != nil || d != nil
+	})
+	must(t, err)
+	if count(t, second.url(d.name), "select count(*) from plans where name = 'basic'") != 1 || count(t, second.url(d.name), "select count(*) from plans") != 1 {
+		t.Error("the database has rows of the run before")
+	}
+}
+
+// dies ends a run: the server knows once the process of its first connection has ended.
+func dies(t *testing.T, s *server, url string) {
+	t.Helper()
+	process := s.holder.PgConn().PID()
+	must(t, s.holder.Close(t.Context()))
+	s.admin.Close()
+	eventually(t, "the run ends", func() bool {
+		return count(t, url, fmt.Sprintf("select count(*) from pg_stat_activity where pid = %d", process)) == 0
+	})
+}
+
 func connected(t *testing.T, url string) *server {
 	t.Helper()
-	s, err := connect(url, "")
+	first, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	s, err := connect(t.Context(), url, "", first)
 	must(t, err)
 	t.Cleanup(s.admin.Close)
-	must(t, s.clearUp())
 	return s
 }
 
@@ -110,7 +147,7 @@ func BenchmarkDatabase(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		name := s.newName()
+		name := s.newName(template)
 		if err := s.clone(name, template.name); err != nil {
 			b.Fatal(err)
 		}

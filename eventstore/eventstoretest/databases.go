@@ -18,9 +18,10 @@ import (
 
 // A template is what the databases of one key begin as.
 type template struct {
-	once sync.Once
-	name string
-	err  error
+	once   sync.Once
+	name   string
+	digest string // of what makes it; empty: it is this run's alone
+	err    error
 
 	content content
 	free    []*database // databases that are as the template is, guarded by the server
@@ -28,9 +29,9 @@ type template struct {
 
 // The content of a database: its schema as a digest, its rows and its sequences.
 type content struct {
-	schema    string
-	rows      map[string][]byte // what COPY says, by table; nothing of an empty one
-	sequences string            // the statement that sets them
+	Schema    string
+	Rows      map[string][]byte // what COPY says, by table; nothing of an empty one
+	Sequences string            // the statement that sets them
 }
 
 // A database is lent to one test after the other. Making one costs more than most tests
@@ -64,39 +65,57 @@ func Measures(t testing.TB) {
 const mostLendings = 30
 
 func (s *server) template(key string, prepare func(context.Context, string) error) (*template, error) {
-	s.mu.Lock()
-	if s.templates[key] == nil {
-		s.templates[key] = &template{name: fmt.Sprintf("%s_template_%d", s.run, len(s.templates))}
+	if prepare == nil {
+		return &template{name: "template0"}, nil
 	}
-	t := s.templates[key]
-	s.mu.Unlock()
-	t.once.Do(func() { t.err = s.prepare(t, prepare) })
+	t := s.known(key, "")
+	t.once.Do(func() { t.content, t.err = s.fill(t.name, prepare) })
 	return t, t.err
 }
 
-func (s *server) prepare(t *template, prepare func(context.Context, string) error) error {
+func (s *server) prepared(digest string, prepare func(context.Context, string) error) (*template, error) {
+	t := s.known(digest, digest)
+	t.once.Do(func() { t.content, t.err = s.findOrFill(t.name, prepare) })
+	return t, t.err
+}
+
+func (s *server) known(key, digest string) *template {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.templates[key] == nil {
+		name := fmt.Sprintf("%s_template_%d", s.run, len(s.templates))
+		if digest != "" {
+			name = templatePrefix + digest
+		}
+		s.templates[key] = &template{name: name, digest: digest}
+	}
+	return s.templates[key]
+}
+
+// fill makes a template.
+func (s *server) fill(name string, prepare func(context.Context, string) error) (c content, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := s.clone(t.name, "template0"); err != nil || prepare == nil {
-		return err
+	if err := s.clone(name, "template0"); err != nil {
+		return c, err
 	}
-	if err := prepare(ctx, s.url(t.name)); err != nil {
-		return err
+	if err := prepare(ctx, s.url(name)); err != nil {
+		return c, err
 	}
-	conn, err := pgx.Connect(ctx, s.url(t.name))
+	conn, err := pgx.Connect(ctx, s.url(name))
 	if err != nil {
-		return err
+		return c, err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // nothing was left open
-	t.content, err = contentOf(ctx, conn)
-	return err
+	return contentOf(ctx, conn)
 }
 
 func (s *server) clone(name, template string) error {
 	return s.exec("create database " + quote(name) + " template " + quote(template) + s.strategy)
 }
 
-// take takes a database that a test before has left, or a new one.
+// take takes a database that a test before has left, also one of an earlier run, or a new
+// one.
 func (s *server) take(t *template, unused bool) (*database, error) {
 	s.mu.Lock()
 	var d *database
@@ -104,8 +123,14 @@ func (s *server) take(t *template, unused bool) (*database, error) {
 		d, t.free = t.free[last], t.free[:last]
 	}
 	s.mu.Unlock()
+	var err error
+	if d == nil && !unused {
+		if d, err = s.adopt(t); err != nil {
+			return nil, err
+		}
+	}
 	if d == nil {
-		d = &database{name: s.newName(), template: t}
+		d = &database{name: s.newName(t), template: t}
 		if err := s.clone(d.name, t.name); err != nil {
 			return nil, err
 		}
@@ -128,6 +153,10 @@ func (s *server) release(d *database, failed bool) error {
 		d.template.free = append(d.template.free, d)
 		return nil
 	}
+	return s.drop(ctx, d)
+}
+
+func (s *server) drop(ctx context.Context, d *database) error {
 	for _, left := range d.sessions {
 		_ = left.Close()
 	}
@@ -214,10 +243,10 @@ const (
 )
 
 func contentOf(ctx context.Context, conn *pgx.Conn) (c content, err error) {
-	if err = conn.QueryRow(ctx, schema).Scan(&c.schema); err != nil {
+	if err = conn.QueryRow(ctx, schema).Scan(&c.Schema); err != nil {
 		return c, err
 	}
-	if err = conn.QueryRow(ctx, sequences).Scan(&c.sequences); err != nil {
+	if err = conn.QueryRow(ctx, sequences).Scan(&c.Sequences); err != nil {
 		return c, err
 	}
 	rows, _ := conn.Query(ctx, written)
@@ -225,14 +254,14 @@ func contentOf(ctx context.Context, conn *pgx.Conn) (c content, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.rows = map[string][]byte{}
+	c.Rows = map[string][]byte{}
 	for _, table := range tables {
 		var rows bytes.Buffer
 		if _, err := conn.PgConn().CopyTo(ctx, &rows, "copy "+table+" to stdout"); err != nil {
 			return c, err
 		}
 		if rows.Len() > 0 {
-			c.rows[table] = rows.Bytes()
+			c.Rows[table] = rows.Bytes()
 		}
 	}
 	return c, nil
@@ -246,8 +275,8 @@ func (c content) restore(ctx context.Context, tx pgx.Tx, known int) error {
 	if err := tx.QueryRow(ctx, clients).Scan(&others, &now); err != nil {
 		return err
 	}
-	if others != known || now != c.schema {
-		return fmt.Errorf("%d clients are connected, and %d are known; the schema was %s and is %s", others, known, c.schema, now)
+	if others != known || now != c.Schema {
+		return fmt.Errorf("%d clients are connected, and %d are known; the schema was %s and is %s", others, known, c.Schema, now)
 	}
 	rows, _ := tx.Query(ctx, written)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -258,12 +287,12 @@ func (c content) restore(ctx context.Context, tx pgx.Tx, known int) error {
 	for _, table := range tables {
 		restore = append(restore, "delete from "+table)
 	}
-	restore = append(restore, c.sequences)
+	restore = append(restore, c.Sequences)
 	conn := tx.Conn().PgConn()
 	if _, err := conn.Exec(ctx, strings.Join(restore, "; ")).ReadAll(); err != nil {
 		return err
 	}
-	for table, rows := range c.rows {
+	for table, rows := range c.Rows {
 		if _, err := conn.CopyFrom(ctx, bytes.NewReader(rows), "copy "+table+" from stdin"); err != nil {
 			return err
 		}

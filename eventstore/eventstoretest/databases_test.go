@@ -54,7 +54,7 @@ func TestADatabaseIsHandedOnWithTheRowsOfItsTemplate(t *testing.T) {
 	}
 	first := lend(t, key, write)
 	second := lend(t, key, func(t *testing.T, pool *pgxpool.Pool) {
-		if got := texts(t, pool, "select current_setting('lock_timeout') || (select count(*) from pg_locks where locktype = 'advisory')"); got != "00" {
+		if got := texts(t, pool, "select current_setting('lock_timeout') || (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())"); got != "00" {
 			t.Errorf("lock_timeout and locks of the test before: %s", got)
 		}
 		if got := texts(t, pool, "select count(*)::text from pg_prepared_statements where statement = '"+"insert into books (title) values (''It'') returning id::text'"); got != "1" {
@@ -77,7 +77,7 @@ func TestADatabaseThatATestHasChangedIsDropped(t *testing.T) {
 		t.Error(first, second, third, fourth)
 	}
 	for _, name := range []string{first, second, third} {
-		if count(t, Cluster(t).URL(), "select count(*) from pg_database where datname = '"+name+"'") != 0 {
+		if count(t, Database(t, "", nil), "select count(*) from pg_database where datname = '"+name+"'") != 0 {
 			t.Error("it is still there after its test")
 		}
 	}

@@ -48,17 +48,30 @@ var Hashing = credentials.Cost{Memory: 8, Time: 1, Threads: 1}
 // URL is a private database with the log's schema and the given ones.
 func URL(t testing.TB, more ...eventstore.Migration) string {
 	t.Helper()
-	key := "log"
-	for _, m := range more {
-		key += "_" + m.Area
+	return Tables(t, nil, nil, more...)
+}
+
+// Tables is [URL] with read tables: their fingerprints, and what makes them. The test binaries
+// share its template, so prepare may depend on nothing else.
+func Tables(t testing.TB, fingerprints []string, prepare func(context.Context, *pgxpool.Pool) error, more ...eventstore.Migration) string {
+	t.Helper()
+	statements, err := eventstore.Statements(more...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return Database(t, key, func(ctx context.Context, url string) error {
+	for _, m := range more {
+		statements = append(statements, m.Area)
+	}
+	return Prepared(t, key, append(statements, fingerprints...), func(ctx context.Context, url string) error {
 		owner, err := eventstore.ConnectOwner(ctx, url)
 		if err != nil {
 			return err
 		}
 		defer owner.Close()
-		return eventstore.Migrate(ctx, owner, more...)
+		if err := eventstore.Migrate(ctx, owner, more...); err != nil || prepare == nil {
+			return err
+		}
+		return prepare(ctx, owner)
 	})
 }
 

@@ -1,6 +1,7 @@
 package assembly_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14
 	t.Parallel()
 	cluster := eventstoretest.Private(t, nil)
-	if err := prepare(t.Context(), t, cluster.URL()); err != nil {
+	owner := eventstoretest.Owner(t, cluster.URL())
+	if err := errors.Join(eventstore.Migrate(t.Context(), owner, migrations...), readTables(t.Context(), t, owner)); err != nil {
 		t.Fatal(err)
 	}
 	w := worldOn(t, cluster.URL(), func(o *assembly.Options) { o.Times.Lease = time.Second })

@@ -151,28 +151,20 @@ var facts = assembly.Catalogue()
 // database creates a private database with all tables.
 func database(t *testing.T) string {
 	t.Helper()
-	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error { return prepare(ctx, t, url) })
+	return databaseWith(t)
 }
 
-// prepare creates all tables.
-func prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore.Migration) error {
-	owner, err := eventstore.ConnectOwner(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	if err := eventstore.Migrate(ctx, owner, append(beside, eventstore.Migration{Area: "sagas", Files: sagas.Migrations})...); err != nil {
-		return err
-	}
-	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
-}
-
-// databaseWith creates a database with the tables of a simulated outside system.
-func databaseWith(t *testing.T, books eventstore.Migration) string {
+// databaseWith creates a database with the tables of simulated outside systems.
+func databaseWith(t *testing.T, beside ...eventstore.Migration) string {
 	t.Helper()
-	return eventstoretest.Database(t, "sagas and "+books.Area, func(ctx context.Context, url string) error {
-		return prepare(ctx, t, url, books, eventstore.Migration{Area: "faults", Files: faults.Migrations})
-	})
+	fill := func(ctx context.Context, owner *pgxpool.Pool) error { return readTables(ctx, t, owner) }
+	return eventstoretest.Tables(t, projections.All.Fingerprints(), fill, append(beside, migrations...)...)
+}
+
+var migrations = []eventstore.Migration{{Area: "faults", Files: faults.Migrations}, {Area: "sagas", Files: sagas.Migrations}}
+
+func readTables(ctx context.Context, t *testing.T, owner *pgxpool.Pool) error {
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
 }
 
 // newWorld creates a world without running workers; goes starts them.
