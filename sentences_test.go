@@ -45,7 +45,7 @@ func TestPagesUsePlainWordsAndWrapAt100(t *testing.T) {
 
 func pages(t *testing.T) []string {
 	t.Helper()
-	all := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	all := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/adr/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

@@ -317,7 +317,7 @@ func TestThePagesOfASecondFactorAreLookedAt(t *testing.T) {
 	looks("sign-in")
 }
 
-// README shows these, as `make pictures` makes them.
+// README and the tour show these, as `make pictures` makes them.
 func TestPicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	folder := cmp.Or(os.Getenv("PICTURES"), t.TempDir()) // `make pictures` names one

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stand-ins let README's blocks run as they stand beside other panels: on another port,
+// stand-ins let the tour's blocks run as they stand beside other panels: on another port,
 // in another folder, and with a program that is built already.
 const standIns = `
 curl() { command curl --max-time 60 "${@//http:\/\/127.0.0.1:8080/$BASE}"; }
@@ -20,26 +20,24 @@ go() { local what=$2; shift 2; if [ "$what" = ./cmd/hostpanel ]; then "$PROGRAM"
 id() { echo 1000; }
 `
 
-// A tourStop is a block of README's tour, with what it is said to show.
+// A tourStop is a block of docs/tour.md, with what it is said to show.
 type tourStop struct{ script, shows string }
 
 var tourStops = regexp.MustCompile("(?s)```bash\n(.*?)```(?:\\s+```text\n(.*?)```)?")
 
-// The tour in README can be pasted into a shell, and shows what README says.
+// The tour can be pasted into a shell, and shows what its page says.
 func TestReadmesTourRunsAsItStands(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "sed", "grep"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("README's tour needs %s, which this machine does not have", tool)
+			t.Skipf("the tour needs %s, which this machine does not have", tool)
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
+	tour, err := os.ReadFile("../../docs/tour.md")
 	must(t, err)
-	_, tour, _ := strings.Cut(string(readme), "\n## Tour\n")
-	tour, _, _ = strings.Cut(tour, "\n## ")
 	var stops []tourStop
 	script := standIns
-	for _, block := range tourStops.FindAllStringSubmatch(tour, -1) {
+	for _, block := range tourStops.FindAllStringSubmatch(string(tour), -1) {
 		stops = append(stops, tourStop{block[1], block[2]})
 		script += block[1] + "\necho '<<<stop>>>'\n"
 	}
@@ -50,7 +48,7 @@ func TestReadmesTourRunsAsItStands(t *testing.T) {
 	for i, stop := range stops {
 		for line := range strings.SplitSeq(unfolded(stop.shows), "\n") {
 			if !likeness(line).MatchString(unfolded(shown[i])) {
-				t.Errorf("README shows\n%s\nof\n%s\nwhich shows\n%s", line, stop.script, shown[i])
+				t.Errorf("the tour shows\n%s\nof\n%s\nwhich shows\n%s", line, stop.script, shown[i])
 			}
 		}
 	}
@@ -118,7 +116,7 @@ func same(pattern string) struct{ shown, pattern *regexp.Regexp } {
 	return struct{ shown, pattern *regexp.Regexp }{p, p}
 }
 
-// likeness matches what is shown instead of a line of README, on another day.
+// likeness matches what is shown instead of a line of the tour, on another day.
 func likeness(line string) *regexp.Regexp {
 	return regexp.MustCompile(pattern(strings.TrimSpace(line), 0))
 }

@@ -87,7 +87,7 @@ func welcome(c console.Console, p *program.Program, link *demo.Link) {
          as     %[4]s, or as customer@demo.example
   Passwords in  %[5]s
   Data in       %[6]s
-  Then try      an order: README.md, "Tour"
+  Then try      an order: docs/tour.md
                 hostpanel doctor --data-dir %[6]s
                 hostpanel orders list --data-dir %[6]s
   Stop with     Ctrl-C
