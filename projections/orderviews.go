@@ -16,7 +16,7 @@ import (
 )
 
 // An OrderView is what the seller of the order may see of it, through the
-// storefront: nothing about its customer (docs/api.md, "Orders").
+// storefront: nothing about its customer (docs/storefront.md, "Orders").
 type OrderView struct {
 	ID            uuid.UUID
 	OrderNumber   string

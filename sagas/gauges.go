@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RunGauges are figures of runs for metrics and alarms (docs/sagas.md,
+// RunGauges are figures of runs for metrics and alarms (docs/runs.md,
 // "Figures").
 type RunGauges struct {
 	OldestReady    time.Duration // how long the oldest run that is due has been waiting

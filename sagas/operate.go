@@ -13,10 +13,10 @@ import (
 
 // Operators' commands on runs. Each is recorded as an event with actor and reason.
 // A command on a running run ends the lease, so that either the worker or the
-// operator wins (docs/sagas.md, "Operators").
+// operator wins (docs/runs.md, "Operators").
 
 // Operators are the views of runs, and the commands with which a person
-// overrules them (docs/sagas.md, "Operators").
+// overrules them (docs/runs.md, "Operators").
 type Operators struct{ *core }
 
 // ResumeRun continues a parked run at its present step, with the same effect keys

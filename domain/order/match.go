@@ -13,7 +13,7 @@ import (
 // MatchWebhook tells an order that an operator holds a webhook for one about it which
 // matched no order. What the payment provider's books say against it refuses it. It books
 // nothing: the provider is asked afterwards, and [Observe] decides (docs/orders.md,
-// "Payments").
+// "Money is decided in one place").
 type MatchWebhook struct {
 	ID      uuid.UUID
 	Webhook int64  // its number in the inbox

@@ -16,7 +16,7 @@ import (
 	"hostpanel/projections"
 )
 
-// What became of the messages to an endpoint (docs/webhooks.md, "Deliveries").
+// What became of the messages to an endpoint (docs/webhooks.md, "Delivery").
 
 const (
 	stillPending = "It is still being attempted (delivery_pending), or the endpoint is switched off (endpoint_inactive)."

@@ -7,7 +7,7 @@ import (
 	"hostpanel/sagas/payments"
 )
 
-// Gauges are figures for metrics and alarms (docs/sagas.md, "Figures").
+// Gauges are figures for metrics and alarms (docs/runs.md, "Figures").
 type Gauges struct {
 	sagas.RunGauges
 	payments.Gauges
