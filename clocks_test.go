@@ -12,20 +12,15 @@ import (
 	"testing"
 )
 
-// plainTables are the benchmarks' tables without the panel. Their databases
-// lack the functions of the clocks. The list only shrinks.
-var plainTables = map[string]bool{"cmd/hostpanel/bench/log.go": true, "cmd/hostpanel/bench/steps.go": true}
-
 // timeInSQL matches what asks Postgres for the time.
 var timeInSQL = regexp.MustCompile(`(?i)(^|[^a-z_.])((now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\(\)|(current_timestamp|current_date|current_time|localtimestamp|localtime)\b)`)
 
 // Only package clock asks for the time. All other code asks one of its two
 // clocks by name (docs/clocks.md).
 func TestTheTimeIsAskedOfOneOfTheTwoClocks(t *testing.T) {
-	permitted := map[string]bool{}
-	everyGoFile(t, func(path string) {
+	everyProgramFile(t, func(path string) {
 		path = filepath.ToSlash(path)
-		if strings.HasSuffix(path, "_test.go") || helpsTests(path) || isOfClocks(path) || strings.HasPrefix(path, "tests/peers/") { // modules of their own
+		if strings.HasSuffix(path, "_test.go") || helpsTests(path) || isOfClocks(path) {
 			return
 		}
 		files := token.NewFileSet()
@@ -34,22 +29,12 @@ func TestTheTimeIsAskedOfOneOfTheTwoClocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			found := timeAsked(n)
-			switch {
-			case found == "":
-			case plainTables[path]:
-				permitted[path] = true
-			default:
+			if found := timeAsked(n); found != "" {
 				t.Errorf("%s asks for the time by %s: ask package clock, or its functions in SQL", files.Position(n.Pos()), found)
 			}
 			return true
 		})
 	})
-	for path := range plainTables {
-		if !permitted[path] {
-			t.Errorf("%s needs no permission: take it off the list plainTables", path)
-		}
-	}
 }
 
 // timeAsked is how a node asks for the time without a clock, if it does.

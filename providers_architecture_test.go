@@ -14,9 +14,9 @@ import (
 
 const adaptersOfProviders = "adapters/payments"
 
-// The files outside of its adapter that may name a payment provider: the list
-// of all providers, and the benchmarks, which measure one of them by name.
-var namingProviders = []string{"cmd/hostpanel/config/payments.go", "cmd/hostpanel/bench/"}
+// namingProviders is the file outside of its adapter that may name a payment
+// provider: the list of all.
+const namingProviders = "cmd/hostpanel/config/payments.go"
 
 // otherTests are the files in which "test" is no payment provider: the mode of
 // an API key, the action that sends a test message, and the column of such orders.
@@ -29,8 +29,8 @@ func TestNoProviderIsNamedOutsideOfItsAdapter(t *testing.T) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "test" }) // a word like others; see below
 	named := regexp.MustCompile(`(?i)\b(` + strings.Join(names, "|") + `)`)
-	everyGoFile(t, func(path string) {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, adaptersOfProviders+"/") || mayNameProviders(path) {
+	everyProgramFile(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, adaptersOfProviders+"/") || path == namingProviders {
 			return
 		}
 		text, err := os.ReadFile(path)
@@ -63,10 +63,6 @@ func providerNames(t *testing.T) (names []string) {
 	return names
 }
 
-func mayNameProviders(path string) bool {
-	return slices.ContainsFunc(namingProviders, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
-}
-
 // testLiterals are the lines of a file where "test" stands as a value, and
 // where the test provider is imported.
 func testLiterals(t *testing.T, path string) (lines []int) {
@@ -91,13 +87,13 @@ func testLiterals(t *testing.T, path string) (lines []int) {
 
 // Each provider is listed once in the program.
 func TestEveryProviderIsListed(t *testing.T) {
-	text, err := os.ReadFile(namingProviders[0])
+	text, err := os.ReadFile(namingProviders)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range providerNames(t) {
 		if n := strings.Count(string(text), "&"+name+".Settings{}"); n != 1 {
-			t.Errorf("%s lists %s.Settings %d times", namingProviders[0], name, n)
+			t.Errorf("%s lists %s.Settings %d times", namingProviders, name, n)
 		}
 	}
 }

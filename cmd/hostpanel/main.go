@@ -69,7 +69,6 @@ type commands struct {
 	Verify        history.Verify           `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Log           history.Log              `cmd:"" help:"Write the checkpoint of the transparency log, or begin a new origin."`
 	Witness       witness.Command          `cmd:"" help:"Be a witness of other panels' logs: cosign checkpoints of logs that only grow."`
-	Bench         benchCommand             `cmd:"" help:"Measure how fast this machine is at it."`
 	Completion    shell.Completion         `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
 	Complete      shell.Complete           `cmd:"" hidden:""`
 	Version       shell.Version            `cmd:"" help:"Print the version."`

@@ -95,7 +95,7 @@ func TestHelpIsShownForEachWayToAskForIt(t *testing.T) {
 
 func TestHelpNamesEveryCommandBeforeTheFlagsAndNoSetting(t *testing.T) {
 	for args, commands := range map[string][]string{
-		"--help":        {"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "bench", "completion", "version"},
+		"--help":        {"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "completion", "version"},
 		"orders --help": {"list", "show", "retry", "refund", "accept", "cancel", "dispute", "end-grace"},
 	} {
 		_, out, _ := told(t, strings.Fields(args)...)
