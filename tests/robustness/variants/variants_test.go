@@ -7,11 +7,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"hostpanel/eventstore/clock"
@@ -22,17 +25,44 @@ type variant struct {
 	name  string
 	why   string // what it would cost
 	edits []edit
-	nets  []net // tests that have to fail, the narrowest one first
+	nets  []string // tests that have to fail, the narrowest one first
 }
 
 // An edit replaces a text that occurs once in a file.
 type edit struct{ file, before, after string }
 
-// A net is a test that catches a variant.
-type net struct{ folder, test string }
-
-// root is the folder of the module.
+// root is the folder of the repository.
 const root = "../../.."
+
+// declared are the folders of all tests, by their names.
+var declared = sync.OnceValues(func() (map[string][]string, error) {
+	all, name := map[string][]string{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range name.FindAllStringSubmatch(string(text), -1) {
+			folder := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, root+"/")))
+			all[found[1]] = append(all[found[1]], folder)
+		}
+		return err
+	})
+	return all, err
+})
+
+// folderOf is the folder of a test, wherever it stands. One name is one test.
+func folderOf(t *testing.T, test string) string {
+	t.Helper()
+	all, err := declared()
+	if err != nil || len(all[test]) != 1 {
+		t.Fatalf("%s stands in %q: %v", test, all[test], err)
+	}
+	return all[test][0]
+}
 
 // An overlay is files that stand in place of others, by their paths.
 type overlay map[string]string
@@ -117,10 +147,11 @@ func TestEveryVariantAppliesAndBuilds(t *testing.T) {
 }
 
 // row is the line of a variant in docs/reliability.md.
-func (v variant) row() string {
+func (v variant) row(t *testing.T) string {
+	t.Helper()
 	var nets []string
 	for _, n := range v.nets {
-		nets = append(nets, fmt.Sprintf("`%s` %s", n.folder, n.test))
+		nets = append(nets, fmt.Sprintf("`%s` %s", folderOf(t, n), n))
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", v.name, v.why, strings.Join(nets, ", "))
 }
@@ -134,7 +165,7 @@ func TestThePageNamesEveryVariant(t *testing.T) {
 	}
 	table := "| what is broken | what it would cost | caught by |\n|---|---|---|\n"
 	for _, v := range variants {
-		table += v.row()
+		table += v.row(t)
 	}
 	if !strings.Contains(string(page), "\n"+table+"\n") {
 		t.Errorf("docs/reliability.md lacks this table:\n%s", table)
@@ -151,10 +182,11 @@ const (
 )
 
 // hold runs a test against an overlay; an empty one leaves the engine as it is.
-func (n net) hold(t *testing.T, overlay string) (verdict, string) {
+func hold(t *testing.T, test, overlay string) (verdict, string) {
 	t.Helper()
-	out, err := golang(t, n.folder, "test", "-json", "-count=1", "-timeout", "5m", "-overlay", overlay, "-run", "^"+n.test+"$", ".")
-	return judge(out, n.test, err), told(out)
+	out, err := golang(t, folderOf(t, test),
+		"test", "-tags", "system", "-json", "-count=1", "-timeout", "5m", "-overlay", overlay, "-run", "^"+test+"$", ".")
+	return judge(out, test, err), told(out)
 }
 
 // An event is a line of go test -json.
@@ -197,7 +229,7 @@ const quickest = "two processes may read as one reader"
 func TestEveryVariantIsCaught(t *testing.T) {
 	t.Parallel()
 	only := cmp.Or(os.Getenv("HOSTPANEL_VARIANTS"), quickest)
-	held := map[net]bool{}
+	held := map[string]bool{}
 	for _, v := range variants {
 		if only != "all" && !strings.Contains(v.name, only) {
 			continue
@@ -210,9 +242,9 @@ func TestEveryVariantIsCaught(t *testing.T) {
 			path := o.write(t)
 			for _, n := range v.nets {
 				began := clock.Now()
-				verdict, out := n.hold(t, path)
-				if t.Logf("%s: %s by %s, %.0f s", v.name, verdict, n.test, clock.Since(began).Seconds()); verdict != caught {
-					t.Errorf("%s %s: %s\n%s", n.folder, n.test, verdict, out)
+				verdict, out := hold(t, n, path)
+				if t.Logf("%s: %s by %s, %.0f s", v.name, verdict, n, clock.Since(began).Seconds()); verdict != caught {
+					t.Errorf("%s: %s\n%s", n, verdict, out)
 				}
 				held[n] = true
 			}
@@ -223,8 +255,8 @@ func TestEveryVariantIsCaught(t *testing.T) {
 	}
 	whole := overlay{}.write(t)
 	for n := range held {
-		if verdict, out := n.hold(t, whole); verdict != survives {
-			t.Errorf("without a variant %s %s: %s\n%s", n.folder, n.test, verdict, out)
+		if verdict, out := hold(t, n, whole); verdict != survives {
+			t.Errorf("without a variant %s: %s\n%s", n, verdict, out)
 		}
 	}
 }
