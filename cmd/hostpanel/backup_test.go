@@ -232,7 +232,7 @@ func TestABackupIsOneMomentWhileWritersGoOn(t *testing.T) {
 	}
 	head, _, err := p.Store.Head(t.Context())
 	must(t, err)
-	eventually(t, "writers go on after the backups", patience, func() bool {
+	eventually(t, "writers go on after the backups", func() bool {
 		now, _, err := p.Store.Head(t.Context())
 		return err == nil && now > head
 	})

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -41,6 +44,23 @@ func tells(t *testing.T, want string, code int, command string, flags ...string)
 	got, out, complaint := told(t, append([]string{command, "--data-dir", t.TempDir()}, flags...)...)
 	if got != code || !strings.Contains(out+complaint, want) {
 		t.Errorf("%s %v ends with %d: %s%s", command, flags, got, out, complaint)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until something is so. The limit is long: a machine that is busy is no fault.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("still not: ", what)
+		}
 	}
 }
 
@@ -138,5 +158,48 @@ func TestHelpShowsNoSecretOfTheEnvironment(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://me:hidden-password@db/x")
 	if _, out, complaint := told(t, "serve", "--help"); strings.Contains(out+complaint, "c2VjcmV0") || strings.Contains(out+complaint, "hidden-password") {
 		t.Error(out + complaint)
+	}
+}
+
+// A command in a folder without a panel says so, and leaves the folder as it
+// was.
+func TestACommandMakesNoPanel(t *testing.T) {
+	empty := t.TempDir()
+	missing := filepath.Join(empty, "mistyped")
+	for _, dir := range []string{empty, missing} {
+		for _, args := range [][]string{
+			{"orders", "list"},
+			{"verify"},
+			{"history", "order-1"},
+			{"user", "list"},
+			{"projections", "list"},
+			{"runs", "list"},
+			{"sandbox", "list"},
+			{"webhooks", "list"},
+			{"zone", "1"},
+			{"worker"},
+		} {
+			code, out, complaint := told(t, append(args, "--data-dir", dir)...)
+			if code != console.Usage || out != "" || !strings.Contains(complaint, dir) || !strings.Contains(complaint, "--data-dir") {
+				t.Errorf("%v in %s ends with %d: %s%s", args, dir, code, out, complaint)
+			}
+		}
+	}
+	left, err := os.ReadDir(empty)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+func TestMistakesOfTheDatabaseEndWithTwo(t *testing.T) {
+	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
+	for _, url := range []string{"mysql://me:canary@127.0.0.1/x", "postgres://me:canary@127.0.0.1:123456/x", "://canary"} {
+		t.Setenv("DATABASE_URL", url)
+		for _, command := range []string{"serve", "worker", "migrate", "verify"} {
+			code, _, complaint := told(t, command, "--data-dir", t.TempDir())
+			if code != console.Usage || !strings.Contains(complaint, "DATABASE_URL") || strings.Contains(complaint, "canary") {
+				t.Errorf("%s with %s ends with %d: %s", command, url, code, complaint)
+			}
+		}
 	}
 }

@@ -63,7 +63,7 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 	working, stop := context.WithCancel(ctx)
 	group, working := errgroup.WithContext(working)
 	p.Work(working, group)
-	eventually(t, "the incident is settled when the witness answers", patience, func() bool { return silent() == 0 })
+	eventually(t, "the incident is settled when the witness answers", func() bool { return silent() == 0 })
 	stop()
 	if err := group.Wait(); err != nil {
 		t.Error(err)

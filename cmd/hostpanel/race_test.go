@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// raceDetector: the program that serves is built with it too.
-const raceDetector = true

@@ -1,0 +1,5 @@
+//go:build system && !race
+
+package processtest
+
+const raceDetector = false
