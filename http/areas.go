@@ -27,8 +27,8 @@ func (s *Server) Areas() []route.Area {
 		orders.Routes(s.storefront()),
 		[]route.Area{accounts.SetPasswordRoutes(s.auth()), notices.UnsubscribeRoutes(s.notifications())},
 		accounts.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notices.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
-		s.forBrowsers(notices.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(s.billing())),
+		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notices.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
+		s.forBrowsers(notices.Routes(s.notifications()), s.operations().Routes(), audit.Routes(s.audit()), billing.Routes(s.billing())),
 		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)
@@ -50,7 +50,7 @@ func (s *Server) demo() []route.Area {
 	if s.Demo == nil {
 		return nil
 	}
-	return []route.Area{demo.Routes(demo.Deps{Renderer: s.renderer(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL})}
+	return []route.Area{demo.Routes(demo.Deps{Web: s.renderer(), Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL})}
 }
 
 func (s *Server) callers() *caller.Callers {
@@ -64,50 +64,50 @@ func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.call
 
 func (s *Server) auth() accounts.Deps {
 	return accounts.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
 	}
 }
 
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
 		Snapshots: s.Tables, Exports: []export.Part{billing.Export(s.billing())}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
 
 func (s *Server) storefront() orders.Deps {
 	return orders.Deps{
-		Renderer: s.renderer(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
+		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
 		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
 		Unavailable: s.Settings.Unavailable,
 	}
 }
 
 func (s *Server) audit() audit.Deps {
-	return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
+	return audit.Deps{Web: s.renderer(), Callers: s.callers(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
 }
 
 func (s *Server) notifications() notices.Deps {
 	return notices.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
 	}
 }
 
 func (s *Server) billing() billing.Deps {
 	return billing.Deps{
-		Renderer: s.renderer(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
+		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
 		Setups: s.Payments, Changes: s.Changes, Currency: s.Settings.Currency,
 	}
 }
 
-func (s *Server) operations() operations.Deps {
-	return operations.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
+func (s *Server) operations() *operations.Area {
+	return operations.New(operations.Deps{
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
 		OrderDetails: s.OrderDetails, Orders: s.Orders, Previews: s.Previews, OrderRuns: s.Runs, Lookback: s.Lookback, Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Rebuilds: s.Rebuilds, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
 		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency, InForce: s.InForce,
-	}
+	})
 }
 
 // ForgetKey makes the next call with an API key look it up anew.

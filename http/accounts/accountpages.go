@@ -18,14 +18,14 @@ import (
 func (s *handlers) accountPages() route.Area {
 	d, sessions := s.accountDesk(), signIns{s}.page()
 	return route.Area{
-		Name: "Account", Access: s.Session(),
+		Name: "Account", Access: s.Callers.Session(),
 		About: "What people see and change of their own account.",
 		Routes: []route.Route{
 			web.View(web.AccountPath, "The own account", d.Look).As("account_page"),
-			s.Press(web.AccountPath, "Change the own account", d).As("account"),
+			s.Web.Press(web.AccountPath, "Change the own account", d).As("account"),
 			web.View(web.SessionsPath, "Where the user has signed in", sessions.Look).As("sessions_page").
 				Taking(field.Int("page", new(int64)).Doc("Which page of the sign-ins, from 1 on.")),
-			s.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
+			s.Web.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
 		},
 	}
 }
@@ -56,7 +56,7 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 		part := section{Empty: w["tenant_none"], Name: "tenant"}
 		if f != nil {
 			f.Action = web.AccountPath
-			filled := s.Fill(c, *f, back)
+			filled := s.Web.Fill(c, *f, back)
 			part = section{Name: f.Name, Form: &filled}
 		}
 		if part.Name == "sessions" {
@@ -70,7 +70,7 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 		factor.Empty = w["factor_is_on"]
 	}
 	sections = slices.Insert(sections, len(sections)-1, factor) // before what ends the sessions
-	return s.Sheet(c, back.StatusOf(), "account", "account_title", map[string]any{"Sections": sections, "Wide": true})
+	return s.Web.Sheet(c, back.StatusOf(), "account", "account_title", map[string]any{"Sections": sections, "Wide": true})
 }
 
 func profileForm(c route.Call) *web.Form {
@@ -123,7 +123,7 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 		hints, err := s.tenantHints(ctx, c)
 		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
 	}
-	memberships, err := s.Scope(c).Memberships(ctx, who.ID)
+	memberships, err := s.Callers.Scope(c).Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 }
 
 func (s *handlers) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
-	tenants, err := s.Scope(c).Tenants(ctx, projections.Listing{Limit: hintsShown})
+	tenants, err := s.Callers.Scope(c).Tenants(ctx, projections.Listing{Limit: hintsShown})
 	hints := make([]web.Option, 0, len(tenants.Rows))
 	for _, t := range tenants.Rows {
 		hints = append(hints, web.Option{Value: strconv.FormatInt(t.ID, 10), Text: t.TenantName})
@@ -166,7 +166,7 @@ func (s *handlers) changing(notice string, names ...string) web.FormHandler {
 		if _, err := s.changeMe(ctx, c, m); err != nil {
 			return nil, err
 		}
-		return s.Done(web.AccountPath, notice), nil
+		return s.Web.Done(web.AccountPath, notice), nil
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *handlers) changing(notice string, names ...string) web.FormHandler {
 // on under a new id.
 func (s *handlers) takePassword(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	who, password := caller.VisitOf(c).Who, sent.Get("new_password")
-	if err := s.AskAgain(ctx, c, "current_password", sent); err != nil {
+	if err := s.Web.AskAgain(ctx, c, "current_password", sent); err != nil {
 		return nil, err
 	}
 	if wrong := refusedPassword("new_password", password, sent.Get("password_repeat"), who.Email); wrong != nil {
@@ -183,7 +183,7 @@ func (s *handlers) takePassword(ctx context.Context, c route.Call, sent url.Valu
 	if err := s.Accounts.Change(ctx, c.Cause(), who.ID, password); err != nil {
 		return nil, err
 	}
-	now, _, err := s.System().Identity(ctx, who.ID)
+	now, _, err := s.Callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -191,14 +191,14 @@ func (s *handlers) takePassword(ctx context.Context, c route.Call, sent url.Valu
 	if err != nil {
 		return nil, err
 	}
-	return s.Done(web.AccountPath, "password", s.Cookie(caller.SessionCookie, id, 0)), s.Sessions.EndSession(ctx, caller.VisitOf(c).ID)
+	return s.Web.Done(web.AccountPath, "password", s.Callers.Cookie(caller.SessionCookie, id, 0)), s.Sessions.EndSession(ctx, caller.VisitOf(c).ID)
 }
 
 // endSessions signs the user out everywhere.
 func (s *handlers) endSessions(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
-	_, err := s.Commands.Execute(ctx, c.Cause(), account.EndSessions{User: caller.VisitOf(c).Who.ID, At: s.Now()})
+	_, err := s.Commands.Execute(ctx, c.Cause(), account.EndSessions{User: caller.VisitOf(c).Who.ID, At: s.Callers.Now()})
 	if err != nil {
 		return nil, err
 	}
-	return s.Done(caller.LoginPath, "sessions", s.Cookie(caller.SessionCookie, "", -1)), nil
+	return s.Web.Done(caller.LoginPath, "sessions", s.Callers.Cookie(caller.SessionCookie, "", -1)), nil
 }

@@ -17,7 +17,8 @@ import (
 
 // Deps are what the area consists of besides itself.
 type Deps struct {
-	*web.Renderer
+	Web      *web.Renderer
+	Callers  *caller.Callers
 	Commands record.Commands
 	Accounts Accounts
 	Tokens   Tokens

@@ -47,17 +47,17 @@ func (a *confirmed) Fields() field.Set {
 }
 
 func (s *handlers) confirm(ctx context.Context, c route.Call, q *confirmation) (*confirmed, error) {
-	right, err := s.Confirm(ctx, c, caller.Of(c).User, q.Password)
+	right, err := s.Callers.Confirm(ctx, c, caller.Of(c).User, q.Password)
 	if err == nil && !right {
 		err = domain.RefuseField("password", "The current password is wrong.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Renew(ctx, c)
+	id, err := s.Callers.Renew(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	c.Set("Set-Cookie", s.Cookie(caller.SessionCookie, id, 0).String())
-	return &confirmed{s.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
+	c.Set("Set-Cookie", s.Callers.Cookie(caller.SessionCookie, id, 0).String())
+	return &confirmed{s.Callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
 }

@@ -20,7 +20,7 @@ func (s factors) pages() route.Area {
 		About: "What proves beside the password that it is the user who signs in.",
 		Routes: []route.Route{
 			web.View(caller.FactorPath, "The second factor of the own account", d.Look).As("second_factor_page"),
-			s.Press(caller.FactorPath, "Change the second factor of the own account", d).As("second_factor"),
+			s.Web.Press(caller.FactorPath, "Change the second factor of the own account", d).As("second_factor"),
 		},
 	}
 }
@@ -33,7 +33,7 @@ func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Ret
 	}
 	data := map[string]any{"Wide": true, "State": state}
 	secret := ""
-	if !state.Enabled && s.IsFresh(v) {
+	if !state.Enabled && s.Callers.IsFresh(v) {
 		if secret, err = s.Accounts.ProposedFactor(ctx, v.Who.ID); err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Ret
 	} else if state.Required {
 		data["Stand"] = w["factor_required"]
 	}
-	return s.Sheet(c, back.StatusOf(), "factor", "factor_title", data)
+	return s.Web.Sheet(c, back.StatusOf(), "factor", "factor_title", data)
 }
 
 // factorSections are forms that ask for nothing but the password, unless it was
@@ -61,7 +61,7 @@ func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Ret
 func (s factors) factorSections(c route.Call, back *web.Returned, names ...string) (all []section) {
 	w := web.Texts[web.Readers(c)]
 	for _, name := range names {
-		f := s.Fill(c, web.Form{Name: name, Action: caller.FactorPath, Inputs: s.PasswordInputs(c), IsGrave: name == "factor_off"}, back)
+		f := s.Web.Fill(c, web.Form{Name: name, Action: caller.FactorPath, Inputs: s.Web.PasswordInputs(c), IsGrave: name == "factor_off"}, back)
 		all = append(all, section{Name: name, Title: w[name+"_title"], About: w[name+"_about"], Form: &f})
 	}
 	return all
@@ -81,7 +81,7 @@ func (s factors) scan(c route.Call, secret string, back *web.Returned) (*scanned
 		return nil, err
 	}
 	picture, err := web.QR(address)
-	form := s.Fill(c, web.Form{Name: "factor_on", Action: caller.FactorPath, Inputs: []web.Input{
+	form := s.Web.Fill(c, web.Form{Name: "factor_on", Action: caller.FactorPath, Inputs: []web.Input{
 		{Name: "otp", Key: "app_code", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Long: 64},
 	}}, back)
 	return &scanned{picture, inFours(secret), form}, err
@@ -98,21 +98,21 @@ func inFours(text string) (groups []string) {
 
 // beginFactor makes a secret, which the page shows next.
 func (s factors) beginFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
+	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
 	if _, err := s.Accounts.ProposeFactor(ctx, caller.VisitOf(c).Who.ID); err != nil {
 		return nil, err
 	}
 	d := web.SeeOther(caller.FactorPath)
-	s.RenewUnlessFresh(ctx, c, d)
+	s.Web.RenewUnlessFresh(ctx, c, d)
 	return d, nil
 }
 
 // takeFactor switches the second factor on and shows the recovery codes, this
 // once. A password that was given too long ago is asked for again.
 func (s factors) takeFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if !s.IsFresh(caller.VisitOf(c)) {
+	if !s.Callers.IsFresh(caller.VisitOf(c)) {
 		return web.SeeOther(caller.FactorPath), nil
 	}
 	if err := web.Needed(sent, "otp"); err != nil {
@@ -130,7 +130,7 @@ func (s factors) takeFactor(ctx context.Context, c route.Call, sent url.Values) 
 }
 
 func (s factors) takeCodes(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
+	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
 	codes, err := s.Accounts.RenewRecoveryCodes(ctx, c.Cause(), caller.VisitOf(c).Who.ID)
@@ -139,7 +139,7 @@ func (s factors) takeCodes(ctx context.Context, c route.Call, sent url.Values) (
 	}
 	d, err := s.showCodes(c, codes, "codes_are_new")
 	if err == nil {
-		s.RenewUnlessFresh(ctx, c, d)
+		s.Web.RenewUnlessFresh(ctx, c, d)
 	}
 	return d, err
 }
@@ -148,17 +148,17 @@ func (s factors) takeCodes(ctx context.Context, c route.Call, sent url.Values) (
 // the session goes on under another id.
 func (s factors) showCodes(c route.Call, codes []string, stand string) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, http.StatusOK, "factor_codes", "codes_title", map[string]any{"Stand": w[stand], "Codes": codes})
+	return s.Web.Sheet(c, http.StatusOK, "factor_codes", "codes_title", map[string]any{"Stand": w[stand], "Codes": codes})
 }
 
 func (s factors) dropFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
+	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
 	if err := s.Accounts.DisableFactor(ctx, c.Cause(), caller.VisitOf(c).Who.ID, ""); err != nil {
 		return nil, err
 	}
-	d := s.Done(caller.FactorPath, "factor_off")
-	s.RenewUnlessFresh(ctx, c, d)
+	d := s.Web.Done(caller.FactorPath, "factor_off")
+	s.Web.RenewUnlessFresh(ctx, c, d)
 	return d, nil
 }

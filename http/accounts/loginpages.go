@@ -19,17 +19,17 @@ import (
 func (s *handlers) loginPages() route.Area {
 	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.resetDesk()
 	return route.Area{
-		Name: "Entrance", Access: s.Browser(),
+		Name: "Entrance", Access: s.Callers.Browser(),
 		About: "Where people sign in and out in a browser.",
 		Routes: []route.Route{
 			web.View("/", "Where everybody begins: on to the page that is theirs", s.start).As("start"),
 			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page").
 				Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")),
-			s.Press(caller.LoginPath, "Sign in", login).As("login").
+			s.Web.Press(caller.LoginPath, "Sign in", login).As("login").
 				Failing(http.StatusUnauthorized, "There is no active account with this name and password, or the code is wrong."),
-			s.Press(web.LogoutPath, "Sign out", leave).As("logout"),
+			s.Web.Press(web.LogoutPath, "Sign out", leave).As("logout"),
 			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
-			s.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
+			s.Web.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
 		},
 	}
 }
@@ -58,7 +58,7 @@ func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Return
 	if waits && (back == nil || back.Form == "code") {
 		return s.showCode(c, next, back)
 	}
-	return s.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Fill(c, web.Form{
+	return s.Web.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
 		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
 			{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
 			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
@@ -69,12 +69,12 @@ func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Return
 
 // showCode is the second step, after a right password.
 func (s *handlers) showCode(c route.Call, next string, back *web.Returned) (*route.Document, error) {
-	return s.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.Fill(c, web.Form{
+	return s.Web.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
 		Name: "code", Action: caller.LoginPath, Inputs: []web.Input{
 			{Name: "otp", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Focus: true, Long: 64},
 			{Name: "next", Type: "hidden", Value: next},
 		},
-	}, back), "Again": s.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
+	}, back), "Again": s.Web.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
 }
 
 // enter signs a user in, or asks for the code of the second factor.
@@ -82,7 +82,7 @@ func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 	if err := web.Needed(sent, "username", "password"); err != nil {
 		return nil, err
 	}
-	user, err := s.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
+	user, err := s.Callers.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
 	if errors.Is(err, caller.CodeMissing) {
 		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
 	}
@@ -106,7 +106,7 @@ func (s *handlers) awaitCode(ctx context.Context, c route.Call, user projections
 	if next != "" {
 		path += "?" + url.Values{"next": {next}}.Encode()
 	}
-	return web.SeeOther(path, s.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(path, s.Callers.Cookie(caller.SessionCookie, id, 0)), nil
 }
 
 // giveCode completes a sign-in whose password was given before.
@@ -115,7 +115,7 @@ func (s *handlers) giveCode(ctx context.Context, c route.Call, sent url.Values) 
 	if err != nil {
 		return nil, err
 	}
-	user, known, err := s.System().Identity(ctx, pending.User)
+	user, known, err := s.Callers.System().Identity(ctx, pending.User)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *handlers) open(ctx context.Context, c route.Call, user projections.User
 	if err != nil {
 		return nil, err
 	}
-	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.Callers.Cookie(caller.SessionCookie, id, 0)), nil
 }
 
 // endVisit ends what the former id of the browser opens.
@@ -165,8 +165,8 @@ func (s *handlers) showLeave(_ context.Context, c route.Call, back *web.Returned
 	if !caller.VisitOf(c).IsSignedIn() {
 		return web.SeeOther(caller.LoginPath), nil
 	}
-	return s.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
-		"Form": s.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
+	return s.Web.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
+		"Form": s.Web.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
 	})
 }
 
@@ -174,7 +174,7 @@ func (s *handlers) leave(ctx context.Context, c route.Call, _ url.Values) (*rout
 	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
 		return nil, err
 	}
-	return s.Done(caller.LoginPath, "signed_out", s.Cookie(caller.SessionCookie, "", -1)), nil
+	return s.Web.Done(caller.LoginPath, "signed_out", s.Callers.Cookie(caller.SessionCookie, "", -1)), nil
 }
 
 func (s *handlers) resetDesk() web.FormPage {
@@ -182,7 +182,7 @@ func (s *handlers) resetDesk() web.FormPage {
 }
 
 func (s *handlers) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	return s.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.Fill(c, web.Form{
+	return s.Web.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
 		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
 			{Name: "email", Type: "email", Autocomplete: "email", Required: true, Plain: true, Focus: true},
 		},
@@ -199,7 +199,7 @@ func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) 
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
+	return s.Web.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
 		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
 	})
 }

@@ -22,7 +22,7 @@ const mePath = "/api/me/"
 // (docs/accounts.md).
 func (s *handlers) ownArea() route.Area {
 	return route.Area{
-		Name: "Own account", Prefix: "/api/", Access: s.User(),
+		Name: "Own account", Prefix: "/api/", Access: s.Callers.User(),
 		About: "What users see and change of their own account.",
 		Routes: append([]route.Route{
 			route.Get(mePath, "Who is signed in", s.showMe).As("me_read").Finding(s.findMe),
@@ -87,12 +87,12 @@ func (m *me) Tag() string {
 
 // me reads the account as it is now, after whatever the call has changed.
 func (s *handlers) me(ctx context.Context, c route.Call) (*me, error) {
-	found, _, err := s.Scope(c).Identity(ctx, caller.Of(c).ID)
+	found, _, err := s.Callers.Scope(c).Identity(ctx, caller.Of(c).ID)
 	if err != nil {
 		return nil, err
 	}
 	m := &me{Identity: found}
-	scope := s.Reading(caller.Identity{Identity: found})
+	scope := s.Callers.Reading(caller.Identity{Identity: found})
 	all, err := scope.Memberships(ctx, m.ID)
 	if err != nil {
 		return nil, err
@@ -143,14 +143,14 @@ func (s *handlers) changeMe(ctx context.Context, c route.Call, to *me) (*me, err
 	var commands []domain.Command
 	if to.Name != was.Name || to.Language != was.Language {
 		commands = append(commands, account.ChangeProfile{
-			User: was.ID, SubjectID: was.Subject, Email: was.Email, Name: to.Name, Language: to.Language, At: s.Now(),
+			User: was.ID, SubjectID: was.Subject, Email: was.Email, Name: to.Name, Language: to.Language, At: s.Callers.Now(),
 		})
 	}
 	if wanted := (caller.Identity{Identity: to.Identity}).Tenant(); wanted != was.Tenant() {
 		if err := s.exists(ctx, c, wanted); err != nil {
 			return nil, err
 		}
-		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, Through: was.Administered(), At: s.Now()})
+		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, Through: was.Administered(), At: s.Callers.Now()})
 	}
 	if len(commands) > 0 {
 		if _, err := s.Commands.Execute(ctx, c.CauseOf(domain.Versions{account.Stream(to.ID): to.Version}), commands...); err != nil {
@@ -169,7 +169,7 @@ func (s *handlers) exists(ctx context.Context, c route.Call, tenant int64) error
 	if tenant == 0 {
 		return nil
 	}
-	_, err := s.Scope(c).Tenant(ctx, tenant)
+	_, err := s.Callers.Scope(c).Tenant(ctx, tenant)
 	if record.IsMissing(err) {
 		return domain.RefuseField("active_tenant", field.NoSuchPK(tenant))
 	}
@@ -190,7 +190,7 @@ func (p *passwordChange) Fields() field.Set {
 // changePassword ends all tokens that the user has, and gives new ones.
 func (s *handlers) changePassword(ctx context.Context, c route.Call, p *passwordChange) (*pair, error) {
 	who := caller.Of(c)
-	right, err := s.Confirm(ctx, c, who.User, p.Current)
+	right, err := s.Callers.Confirm(ctx, c, who.User, p.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (s *handlers) changePassword(ctx context.Context, c route.Call, p *password
 	if err := s.Accounts.Change(ctx, c.Cause(), who.ID, p.New); err != nil {
 		return nil, err
 	}
-	now, _, err := s.System().Identity(ctx, who.ID)
+	now, _, err := s.Callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *handlers) askReset(ctx context.Context, c route.Call, f *forgotten) (*t
 // many requests from one place.
 func (s *handlers) reset(ctx context.Context, c route.Call, email string) error {
 	const fromAddress = 60 // a minute
-	if err := s.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
+	if err := s.Callers.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
 		return err
 	}
 	return s.Accounts.AskReset(ctx, email)

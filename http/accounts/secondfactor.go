@@ -143,7 +143,7 @@ func (s factors) enableFactor(ctx context.Context, c route.Call, q *shownCode) (
 		return nil, err
 	}
 	c.Set("Set-Cookie", cookie.String())
-	return &enabledFactor{recoveryCodes{codes}, s.Token(cookie.Value)}, nil
+	return &enabledFactor{recoveryCodes{codes}, s.Callers.Token(cookie.Value)}, nil
 }
 
 // switchOn puts the proposed second factor in force. All sessions end; the
@@ -153,12 +153,12 @@ func (s factors) switchOn(ctx context.Context, c route.Call, code string) (codes
 	if codes, err = s.Accounts.EnableFactor(ctx, c.Cause(), who.ID, caller.PlainCode(code)); err != nil {
 		return nil, nil, err
 	}
-	now, _, err := s.System().Identity(ctx, who.ID)
+	now, _, err := s.Callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, nil, err
 	}
 	id, err := s.Sessions.OpenSession(ctx, now.ID, now.SessionVersion)
-	return codes, s.Cookie(caller.SessionCookie, id, 0), err
+	return codes, s.Callers.Cookie(caller.SessionCookie, id, 0), err
 }
 
 func (s factors) renewCodes(ctx context.Context, c route.Call, _ *route.Nothing) (*recoveryCodes, error) {

@@ -35,9 +35,9 @@ func (s signIns) showSignIns(ctx context.Context, c route.Call, back *web.Return
 	}
 	data := map[string]any{"SignIns": rows, "Others": nil}
 	if found.Count > 1 {
-		data["Others"] = s.Fill(c, web.Form{Name: "sessions_end", Action: web.SessionsPath, IsGrave: true}, back)
+		data["Others"] = s.Web.Fill(c, web.Form{Name: "sessions_end", Action: web.SessionsPath, IsGrave: true}, back)
 	}
-	return s.Sheet(c, back.StatusOf(), "sessions", "session_list_title", web.Paged(c, nil, found.Count, data))
+	return s.Web.Sheet(c, back.StatusOf(), "sessions", "session_list_title", web.Paged(c, nil, found.Count, data))
 }
 
 func (s signIns) signInRow(c route.Call, w web.Words, one signIn, back *web.Returned) signInRow {
@@ -46,7 +46,7 @@ func (s signIns) signInRow(c route.Call, w web.Words, one signIn, back *web.Retu
 		w.Moment(w["session_began"], &one.StartedAt, ""), w.Moment(w["session_seen"], &one.SeenAt, ""),
 	}}
 	if !one.isCurrent {
-		form := s.Fill(c, web.Form{Name: "session_end", Of: one.ID.String(), Action: web.SessionsPath, IsGrave: true}, back)
+		form := s.Web.Fill(c, web.Form{Name: "session_end", Of: one.ID.String(), Action: web.SessionsPath, IsGrave: true}, back)
 		row.End = &form
 	}
 	return row
@@ -61,12 +61,12 @@ func (s signIns) takeEnd(ctx context.Context, c route.Call, sent url.Values) (*r
 	if err := s.closeSignIn(ctx, c, id); err != nil {
 		return nil, err
 	}
-	return s.Done(web.SessionsPath, "session_end"), nil
+	return s.Web.Done(web.SessionsPath, "session_end"), nil
 }
 
 func (s signIns) takeEndOthers(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
 	if _, err := s.endOtherSignIns(ctx, c, &route.Nothing{}); err != nil {
 		return nil, err
 	}
-	return s.Done(web.SessionsPath, "sessions_end"), nil
+	return s.Web.Done(web.SessionsPath, "sessions_end"), nil
 }

@@ -21,7 +21,7 @@ func SetPasswordRoutes(d Deps) route.Area {
 	s := &handlers{d}
 	const wrong = "The link is used, expired or unknown, or the password is not acceptable."
 	return route.Area{
-		Name: "Accounts", Access: s.Browser(),
+		Name: "Accounts", Access: s.Callers.Browser(),
 		About: "What people do for themselves.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, web.SetPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
@@ -72,7 +72,7 @@ func (s *handlers) setPassword(ctx context.Context, c route.Call) (*route.Docume
 	case err != nil:
 		return nil, err
 	}
-	d := s.Done(caller.LoginPath, "password_set") // a link alone does not sign in
+	d := s.Web.Done(caller.LoginPath, "password_set") // a link alone does not sign in
 	return web.Private(d, nil)
 }
 
@@ -96,7 +96,7 @@ func (s *handlers) holder(ctx context.Context, token string) (projections.User, 
 	if err != nil {
 		return projections.User{}, err
 	}
-	user, err := s.System().User(ctx, id)
+	user, err := s.Callers.System().User(ctx, id)
 	if err == nil && !user.IsActive {
 		err = domain.Refuse(domain.NotFound, "The account has ended.")
 	}
@@ -105,7 +105,7 @@ func (s *handlers) holder(ctx context.Context, token string) (projections.User, 
 
 func (s *handlers) deadLink(c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return web.Private(s.Sheet(c, http.StatusBadRequest, "notice", "link_title", map[string]any{
+	return web.Private(s.Web.Sheet(c, http.StatusBadRequest, "notice", "link_title", map[string]any{
 		"Text": "This link is no longer valid.", "About": w["link_about"], "Path": web.ResetPath, "Way": w["link_again"],
 	}))
 }

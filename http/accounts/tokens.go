@@ -86,7 +86,7 @@ type turned struct{ pair }
 func (t *turned) Fields() field.Set { f := t.pair.Fields(); return field.Set{f[1], f[0]} }
 
 func (s *handlers) signIn(ctx context.Context, c route.Call, l *login) (*pair, error) {
-	user, err := s.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
+	user, err := s.Callers.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func (s *handlers) issue(ctx context.Context, user int64, version int) (*pair, e
 // yet.
 func (s *handlers) pair(user int64, version int, family uuid.UUID) (p *pair, id string, until time.Time, err error) {
 	p, until = &pair{}, clock.Now().UTC().Add(caller.RefreshTime)
-	if p.Refresh, id, err = s.Sign(caller.RefreshToken, user, version, family, until); err == nil {
-		p.Access, _, err = s.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
+	if p.Refresh, id, err = s.Callers.Sign(caller.RefreshToken, user, version, family, until); err == nil {
+		p.Access, _, err = s.Callers.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
 	}
 	return p, id, until, err
 }
@@ -157,11 +157,11 @@ func (s *handlers) refresh(ctx context.Context, c route.Call, shown *shownRefres
 
 // shown is the holder of a token that came in a body.
 func (s *handlers) shown(ctx context.Context, text string, as caller.TokenType) (caller.Claims, caller.Identity, error) {
-	token, err := s.Read(text, as)
+	token, err := s.Callers.Read(text, as)
 	if err != nil {
 		return token, caller.Identity{}, caller.RefusedToken(err)
 	}
-	who, err := s.HolderOf(ctx, token)
+	who, err := s.Callers.HolderOf(ctx, token)
 	switch {
 	case errors.Is(err, caller.UserGone), errors.Is(err, caller.UserInactive):
 		err = noAccountOfToken
@@ -178,7 +178,7 @@ func (s *handlers) worth(ctx context.Context, c route.Call, r domain.Rotation) e
 	case domain.TokenFresh:
 		return nil
 	case domain.TokenReused:
-		if err := s.NoteReuse(ctx, c, r); err != nil {
+		if err := s.Callers.NoteReuse(ctx, c, r); err != nil {
 			return err
 		}
 		return caller.TokenBlacklisted
@@ -192,7 +192,7 @@ func (s *handlers) worth(ctx context.Context, c route.Call, r domain.Rotation) e
 // verify tells whether a token is good at this moment.
 func (s *handlers) verify(ctx context.Context, _ route.Call, shown *shownToken) (*route.Nothing, error) {
 	token, who, err := s.shown(ctx, shown.Token, caller.AnyToken)
-	if err == nil && token.Type == caller.AccessToken && s.IsEnded(ctx, token, who) {
+	if err == nil && token.Type == caller.AccessToken && s.Callers.IsEnded(ctx, token, who) {
 		err = caller.RefusedToken(caller.TokenInvalid)
 	}
 	if err != nil || token.Type != caller.RefreshToken {
@@ -212,7 +212,7 @@ func (s *handlers) verify(ctx context.Context, _ route.Call, shown *shownToken) 
 
 // blacklist ends a refresh token, in any state of its user.
 func (s *handlers) blacklist(ctx context.Context, c route.Call, shown *shownRefresh) (*route.Nothing, error) {
-	token, err := s.Read(shown.Refresh, caller.RefreshToken)
+	token, err := s.Callers.Read(shown.Refresh, caller.RefreshToken)
 	if err != nil {
 		return nil, caller.RefusedToken(err)
 	}

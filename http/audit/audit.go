@@ -16,7 +16,8 @@ import (
 
 // Deps are what the endpoints need of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web          *web.Renderer
+	Callers      *caller.Callers
 	Lookback     Lookback
 	Transparency Transparency
 	LogAccess    LogAccess
@@ -51,7 +52,7 @@ const (
 // (docs/api.md, "Audit").
 func Routes(d Deps) route.Area {
 	return route.Area{
-		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
+		Name: "Audit", Prefix: prefix, Access: d.Callers.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
 		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).lookRoutes(), (&log{d}).packRoutes(), (&log{d}).proofRoutes()),
 	}

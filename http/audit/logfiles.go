@@ -76,7 +76,7 @@ func (d Deps) observers() route.Access {
 	if d.LogAccess.Public {
 		return route.Open
 	}
-	access := d.Superuser().As("token of an observer, or superuser")
+	access := d.Callers.Superuser().As("token of an observer, or superuser")
 	identify, admit := access.Identify, access.Admit
 	access.Identify = func(ctx context.Context, r route.Request) (route.Caller, error) {
 		if d.LogAccess.admits(r) {

@@ -21,7 +21,7 @@ import (
 func (s *handlers) invoiceActions() []route.Route {
 	return []route.Route{
 		route.Post(invoicesPath+"{id:uuid}/pay/", "Get the page where an open invoice is paid", s.pay).As("invoice_pay").Of("Invoice").With(http.StatusOK).
-			For(s.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
+			For(s.Callers.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
 			Saying("The customer is sent to payment_url. While a payment has begun, a repeat answers with the same order.").
 			Failing(http.StatusConflict, notOpen).
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call."),
@@ -44,7 +44,7 @@ func invoiceAction[Q any, PQ interface {
 			return nil, err
 		}
 		return record.Shown(c, func() (*invoice, error) { return s.invoice(ctx, c) })
-	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
+	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
 }
 
 func (s *handlers) subscriptionActions() []route.Route {
@@ -66,7 +66,7 @@ func subscriptionAction[Q any, PQ interface {
 			return nil, err
 		}
 		return record.Shown(c, func() (*subscription, error) { return s.subscription(ctx, c) })
-	}).As("subscription_"+verb).Of("Subscription").With(http.StatusOK).For(s.TenantAdmin()).Finding(s.findSubscription).
+	}).As("subscription_"+verb).Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).
 		Failing(http.StatusConflict, "The subscription has ended (invalid_state).")
 }
 
@@ -119,7 +119,7 @@ func (s *handlers) toPayment(ctx context.Context, c route.Call, pay order.BillPa
 	if placed.ID != uuid.Nil {
 		c.Correlate(placed.ID)
 	}
-	page, err := record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 	return &begun{*page}, err
 }
 

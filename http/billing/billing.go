@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -23,7 +24,8 @@ import (
 
 // Deps are what billing needs of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web           *web.Renderer
+	Callers       *caller.Callers
 	Orders        Orders
 	Subscriptions Subscriptions
 	Setups        Setups
@@ -102,7 +104,7 @@ type handlers struct{ Deps }
 func Routes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
-		Name: "Billing", Prefix: prefix, Access: d.User(),
+		Name: "Billing", Prefix: prefix, Access: d.Callers.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
 		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes(), cashier{s}.routes()),
 	}
@@ -158,17 +160,17 @@ func documentFilters() field.Set {
 }
 
 func (s *handlers) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
-	rows, err := s.Scope(c).Subscriptions(ctx, l)
+	rows, err := s.Callers.Scope(c).Subscriptions(ctx, l)
 	return record.Map(rows, err, newSubscription(c))
 }
 
 func (s *handlers) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
-	rows, err := s.Scope(c).Invoices(ctx, l)
+	rows, err := s.Callers.Scope(c).Invoices(ctx, l)
 	return record.Map(rows, err, newInvoice(c))
 }
 
 func (s *handlers) listCreditNotes(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditNote], error) {
-	rows, err := s.Scope(c).CreditNotes(ctx, l)
+	rows, err := s.Callers.Scope(c).CreditNotes(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditNote) creditNote { return creditNote{row} })
 }
 
@@ -178,7 +180,7 @@ func (s *handlers) findSubscription(ctx context.Context, c route.Call) (any, str
 
 // subscription is the one that the path names.
 func (s *handlers) subscription(ctx context.Context, c route.Call) (*subscription, error) {
-	row, err := s.Scope(c).Subscription(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).Subscription(ctx, c.UUID("id"))
 	found := newSubscription(c)(row)
 	return &found, err
 }
@@ -189,12 +191,12 @@ func (s *handlers) findInvoice(ctx context.Context, c route.Call) (any, string, 
 
 // invoice is the one that the path names.
 func (s *handlers) invoice(ctx context.Context, c route.Call) (*invoice, error) {
-	row, err := s.Scope(c).Invoice(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).Invoice(ctx, c.UUID("id"))
 	found := newInvoice(c)(row)
 	return &found, err
 }
 
 func (s *handlers) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Scope(c).CreditNote(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).CreditNote(ctx, c.UUID("id"))
 	return record.Subject(&creditNote{row}, err)
 }

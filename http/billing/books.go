@@ -25,8 +25,8 @@ type bookkeeper struct{ *handlers }
 
 func (s bookkeeper) routes() []route.Route {
 	return []route.Route{
-		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Superuser()),
-		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.Superuser()).
+		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Callers.Superuser()),
+		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.Callers.Superuser()).
 			Sending("text/csv", nil).Caching(documentCache).
 			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
 			Failing(http.StatusBadRequest, "The month is none."),
@@ -56,7 +56,7 @@ func (t *total) Fields() field.Set {
 }
 
 func (s bookkeeper) totals(ctx context.Context, c route.Call) ([]total, error) {
-	found, err := s.Scope(c).InvoiceTotals(ctx)
+	found, err := s.Callers.Scope(c).InvoiceTotals(ctx)
 	all := make([]total, len(found))
 	for i, t := range found {
 		all[i] = total{t, t.Month.UTC().Format(monthForm)}
@@ -73,7 +73,7 @@ var bookHead = []string{
 }
 
 func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, error) {
-	month := s.Now().UTC().Format(monthForm)
+	month := s.Callers.Now().UTC().Format(monthForm)
 	if asked := c.Param("month"); asked != "" {
 		month = asked
 	}
@@ -81,7 +81,7 @@ func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, e
 	if err != nil {
 		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
 	}
-	rows, err := s.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
+	rows, err := s.Callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
 	if err != nil {
 		return nil, err
 	}

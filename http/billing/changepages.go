@@ -33,7 +33,7 @@ func (s *handlers) changePages() []route.Route {
 		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins).
 			Taking(field.Int("plan", new(int64)).Doc("The plan that is wanted.")).
 			Taking(field.Text("billing_period", new(string)).Doc("The billing period that is wanted.")),
-		s.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
+		s.Web.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
 	}
 }
 
@@ -58,9 +58,9 @@ func (s *handlers) changeByForm(ctx context.Context, c route.Call, sent url.Valu
 		return nil, err
 	}
 	if sub.change != nil && sub.change.invoice != nil {
-		return s.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
+		return s.Web.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
 	}
-	return s.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
+	return s.Web.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
 }
 
 // showChange is the page. What forbids the change is said on it.
@@ -83,7 +83,7 @@ func (s *handlers) showChange(ctx context.Context, c route.Call, back *web.Retur
 			return nil, err
 		}
 	}
-	return s.Sheet(c, back.StatusOf(), "subscription_change", "change_title", data)
+	return s.Web.Sheet(c, back.StatusOf(), "subscription_change", "change_title", data)
 }
 
 // wishOf is the plan that the address or a returned form names, or else the present one.
@@ -101,11 +101,11 @@ func wishOf(c route.Call, back *web.Returned, sub *subscription) (wanted planWis
 
 // planChoices are the plans of the same sort that are on offer, and the billing periods.
 func (s *handlers) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
-	bought, err := s.System().Order(ctx, sub.OrderID)
+	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	offered, err := s.System().Plans(ctx, bought.ResourceType)
+	offered, err := s.Callers.System().Plans(ctx, bought.ResourceType)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *handlers) addPreview(ctx context.Context, c route.Call, sub *subscripti
 	if len(found.Over) > 0 && p.effect != effectNone {
 		data["Effect"] = w["change_over_about"]
 	} else {
-		form := s.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
+		form := s.Web.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
 			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)}, {Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
 		}}, back)
 		data["Form"] = &form

@@ -22,11 +22,11 @@ func (s *handlers) changeActions() []route.Route {
 	const taken = "The subscription has ended or is cancelled, or its next period is billed (invalid_state)."
 	return []route.Route{
 		route.Post(subscriptionsPath+"{id:uuid}/preview/", "What a change of the plan would cost and do, without doing it", s.preview).
-			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.TenantAdmin()).Finding(s.findSubscription).Caching("no-store").
+			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).Caching("no-store").
 			Saying("Amounts are those of an invoice that is issued now. A change within the same second brings the same ones.").
 			Failing(http.StatusConflict, taken),
 		route.Post(subscriptionsPath+"{id:uuid}/change/", "Change the plan, or the billing period", s.change).
-			As("subscription_change").Of("Subscription").With(http.StatusOK).For(s.TenantAdmin()).Finding(s.findSubscription).
+			As("subscription_change").Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).
 			Saying("If there is a difference to pay, an invoice is issued, and the plan changes once it is paid. Otherwise it changes at the end of the period. "+
 				"A later change replaces one that is pending; the present plan and period take it back.").
 			Failing(http.StatusConflict, taken),

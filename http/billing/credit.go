@@ -93,16 +93,16 @@ func (s cashier) routes() []route.Route {
 		listing.Pages[creditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
-			With(http.StatusOK).For(s.Superuser()).Finding(s.findBalance).
+			With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
 		listing.Pages[creditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
 		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[creditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
-		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.Superuser()).
+		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.Callers.Superuser()).
 			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
 			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
 		route.Post(movementsPath+"{id:uuid}/reverse/", "Take back a booking that was wrong", s.reverse).As("credit_movement_reverse").Of("Credit movement").
-			With(http.StatusOK).For(s.Superuser()).Finding(s.findMovement).
+			With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findMovement).
 			Saying("What is not left of it is taken back from open invoices that it has paid in part.").
 			Failing(http.StatusConflict, "It has paid an invoice as a whole, or was paid out (credit_used)."),
 	}
@@ -122,18 +122,18 @@ func movementFilters() field.Set {
 }
 
 func (s cashier) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
-	rows, err := s.Scope(c).CreditBalances(ctx, l)
+	rows, err := s.Callers.Scope(c).CreditBalances(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditBalance) creditBalance { return creditBalance{CreditBalance: row} })
 }
 
 func (s cashier) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
-	rows, err := s.Scope(c).CreditMovements(ctx, l)
+	rows, err := s.Callers.Scope(c).CreditMovements(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditMovement) creditMovement { return creditMovement{row} })
 }
 
 // balance is the one that the path names.
 func (s cashier) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.Scope(c).CreditBalance(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -142,7 +142,7 @@ func (s cashier) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s cashier) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&creditMovement{row}, err)
 }
 
@@ -197,7 +197,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s cashier) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.Scope(c).Invoice(ctx, *p.Invoice)
+		i, err := s.Callers.Scope(c).Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -217,12 +217,12 @@ func (s cashier) book(ctx context.Context, c route.Call, p *bookingRequest) (*cr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.System().CreditMovement(ctx, id)
+	row, err := s.Callers.System().CreditMovement(ctx, id)
 	return &creditMovement{row}, err
 }
 
 func (s cashier) bookFor(ctx context.Context, c route.Call, a billing.CreditAccount, p *receipt) (uuid.UUID, error) {
-	payment, err := p.of(a, s.Now())
+	payment, err := p.of(a, s.Callers.Now())
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -272,7 +272,7 @@ func (s cashier) reverse(ctx context.Context, c route.Call, w *waiver) (*creditM
 		return nil, err
 	}
 	return record.Shown(c, func() (*creditMovement, error) {
-		row, err := s.System().CreditMovement(ctx, m.ID)
+		row, err := s.Callers.System().CreditMovement(ctx, m.ID)
 		return &creditMovement{row}, err
 	})
 }

@@ -18,7 +18,7 @@ import (
 func (s cashier) pages() []route.Route {
 	const path = web.CreditPath + "{id:uuid}/"
 	pages := web.ActPage[*creditBalance]{
-		Renderer: s.Renderer, Find: s.balanceWithMovements, Show: s.showBalance,
+		Web: s.Web, Find: s.balanceWithMovements, Show: s.showBalance,
 		Acts: []web.Act[*creditBalance]{
 			{
 				Name: "pay_out_credit", IsOpen: func(b *creditBalance) bool { return b.isOperator && b.Balance.IsPositive() },
@@ -49,7 +49,7 @@ func rowOfBalance(w web.Words, b projections.CreditBalance) balanceRow {
 }
 
 func (s cashier) showBalances(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Balances", s.Scope(c).CreditBalances, rowOfBalance)
+	data, err := listed(ctx, c, "Balances", s.Callers.Scope(c).CreditBalances, rowOfBalance)
 	return s.listSheet(c, "credits", data, err)
 }
 
@@ -61,7 +61,7 @@ func (s cashier) balanceWithMovements(ctx context.Context, c route.Call) (*credi
 	if err != nil {
 		return b, err
 	}
-	found, err := s.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
+	found, err := s.Callers.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency}, {Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows
@@ -94,7 +94,7 @@ func (s cashier) showBalance(_ context.Context, c route.Call, b *creditBalance, 
 		rows[i] = rowOfMovement(w, one)
 	}
 	row := rowOfBalance(w, b.CreditBalance)
-	return s.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
+	return s.Web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
 		"Title": w["credit_title"] + " " + row.Name, "Balance": row, "Movements": rows, "Acts": acts,
 	})
 }
@@ -132,7 +132,7 @@ func (s cashier) reverseByForm(ctx context.Context, c route.Call, b *creditBalan
 	if !b.isOperator {
 		return route.NoPermission
 	}
-	m, err := s.System().CreditMovement(ctx, r.Booking)
+	m, err := s.Callers.System().CreditMovement(ctx, r.Booking)
 	if record.IsMissing(err) || err == nil && m.Account() != b.Account() {
 		return domain.RefuseField("booking", "There is no such booking.")
 	}

@@ -92,12 +92,12 @@ func fileOf(number string, as format, body []byte) *route.Document {
 }
 
 func (s *handlers) invoiceDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	i, err := s.Scope(c).Invoice(ctx, c.UUID("id"))
+	i, err := s.Callers.Scope(c).Invoice(ctx, c.UUID("id"))
 	return i.ID, i.Number, err
 }
 
 func (s *handlers) creditNoteDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	n, err := s.Scope(c).CreditNote(ctx, c.UUID("id"))
+	n, err := s.Callers.Scope(c).CreditNote(ctx, c.UUID("id"))
 	return n.InvoiceID, n.Number, err
 }
 

@@ -55,7 +55,7 @@ func (a *added) Fields() field.Set {
 
 func (s methods) addRoute() route.Route {
 	return route.Post(paymentMethodsPath, "Get the page where a payment method is added without a payment", s.add).
-		As("payment_method_create").Of("Payment method").For(s.TenantAdmin()).Caching("no-store").Keeping("").
+		As("payment_method_create").Of("Payment method").For(s.Callers.TenantAdmin()).Caching("no-store").Keeping("").
 		Saying("The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same one. Nothing is paid, and no renewal is charged by the method until it is chosen.").
 		Failing(http.StatusBadRequest, "The consent is missing, or the provider keeps no methods without a payment.").
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer: repeat the call.")
@@ -81,7 +81,7 @@ func (s methods) add(ctx context.Context, c route.Call, a *addition) (*added, er
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.System().MethodSetup(ctx, id)
+	row, err := s.Callers.System().MethodSetup(ctx, id)
 	return &added{row}, err
 }
 
@@ -109,7 +109,7 @@ func (s methods) addFormOf(c route.Call, ways order.Offers, back *web.Returned) 
 			method.Options = append(method.Options, web.Option{Value: o.Name, Text: s.methodName(web.Readers(c), o.Name)})
 		}
 	}
-	f := s.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
+	f := s.Web.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
 	return &f
 }
 
@@ -135,7 +135,7 @@ func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // it is another visit
 	}
-	m, err := s.Scope(c).MethodSetup(ctx, id)
+	m, err := s.Callers.Scope(c).MethodSetup(ctx, id)
 	if record.IsMissing(err) {
 		return "", nil
 	}
@@ -144,7 +144,7 @@ func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
 	}
 	if err == nil && m.Status == billing.SetupOpen {
 		err = waiting.For(ctx, s.Changes, setupWait, func(ctx context.Context) (bool, error) {
-			m, err = s.System().MethodSetup(ctx, id)
+			m, err = s.Callers.System().MethodSetup(ctx, id)
 			return m.Status != billing.SetupOpen, err
 		})
 	}

@@ -27,7 +27,7 @@ func (s *handlers) orderPages() []route.Route {
 	return []route.Route{
 		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page").
 			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
-		s.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)).
+		s.Web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)).
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}
 }
@@ -54,12 +54,12 @@ func rowOfOrder(w web.Words, row projections.Order) orderRow {
 }
 
 func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := listed(ctx, c, "Orders", s.Scope(c).TenantOrders, rowOfOrder)
+	data, err := listed(ctx, c, "Orders", s.Callers.Scope(c).TenantOrders, rowOfOrder)
 	if err != nil {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	plans, err := s.System().Plans(ctx, "")
+	plans, err := s.Callers.System().Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Retur
 	}
 	ways := s.Offers.For(s.testMoneyAlone())
 	data["Offers"], data["Order"] = offers, s.orderFormOf(c, plans, ways, back)
-	d, err := s.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
+	d, err := s.Web.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
 	if err == nil {
 		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
 	}
@@ -97,7 +97,7 @@ func (s *handlers) orderFormOf(c route.Call, plans []projections.Plan, ways orde
 	period := web.Input{Name: "billing_period", Type: "select", Required: true, Options: []web.Option{
 		{Value: string(order.Monthly), Text: w["period_monthly"]}, {Value: string(order.Yearly), Text: w["period_yearly"]},
 	}}
-	f := s.Fill(c, web.Form{Name: orderService, Action: c.Path, Inputs: []web.Input{
+	f := s.Web.Fill(c, web.Form{Name: orderService, Action: c.Path, Inputs: []web.Input{
 		plan, period, {Name: "domain", Plain: true}, {Name: "os_choice", Plain: true}, method, web.NumberInput(),
 	}}, back)
 	return &f
@@ -135,7 +135,7 @@ func (s *handlers) orderByForm(ctx context.Context, c route.Call, sent url.Value
 		}
 	}
 	placed, err := s.Orders.ToPayment(ctx, id)
-	page, err := record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *handlers) orderRoutes() []route.Route {
 			Filters: orderFilters, Ordering: []string{"total"}, UUIDs: true,
 		}, s.listOrders).As("tenant_order_list"),
 		route.Post(ordersPath, "Order a service into the tenant, and get the page where it is paid", s.placeOrder).As("tenant_order_create").
-			For(s.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).
+			For(s.Callers.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).
 			Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
 			Saying("The caller is the customer. The service joins the active tenant: neither an account nor a tenant is made.").
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key."),
@@ -79,7 +79,7 @@ func (s *handlers) barClosed(ctx context.Context, c route.Call) error {
 	case id == 0:
 		return &route.Refusal{Status: http.StatusForbidden, Detail: "No active tenant.", Code: "no_active_tenant"}
 	}
-	row, err := s.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, w
 // billTo bills the tenant's company at its address, unless the form names another one, and
 // tells whether it is a sub-tenant.
 func (s *handlers) billTo(ctx context.Context, c route.Call, f *orderForm) (isSubTenant bool, err error) {
-	row, err := s.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
+	row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
 	if err != nil {
 		return false, err
 	}
@@ -156,7 +156,7 @@ func (s *handlers) testMoneyAlone() bool {
 func (s *handlers) place(ctx context.Context, c route.Call, f *orderForm) (uuid.UUID, error) {
 	const perCustomer = 10 // in an hour
 	if !f.TestMoney {
-		if err := s.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
+		if err := s.Callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
 			return uuid.Nil, err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (
 		return nil, err
 	}
 	placed, err := s.Orders.ToPayment(ctx, id)
-	return record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	return record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 }
 
 // resumeOrder goes on with an order whose first answer was never given, or was a 503.
@@ -182,7 +182,7 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 		return nil, err
 	}
 	placed, err := s.Orders.ToPayment(ctx, id)
-	page, err := record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +193,12 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 func orderAt(location string) (uuid.UUID, error) { return uuid.Parse(path.Base(location)) }
 
 func (s *handlers) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[tenantOrder], error) {
-	rows, err := s.Scope(c).TenantOrders(ctx, l)
+	rows, err := s.Callers.Scope(c).TenantOrders(ctx, l)
 	return record.Map(rows, err, newTenantOrder)
 }
 
 func (s *handlers) findOrder(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Scope(c).TenantOrder(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).TenantOrder(ctx, c.UUID("id"))
 	found := newTenantOrder(row)
 	return record.Subject(&found, err)
 }

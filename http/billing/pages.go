@@ -23,7 +23,7 @@ import (
 func PageRoutes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
-		Name: "Invoices in the browser", Access: d.Session(),
+		Name: "Invoices in the browser", Access: d.Callers.Session(),
 		About:  "What a tenant was billed and pays for, in the browsers of its users.",
 		Routes: slices.Concat(served{s}.pages(), s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages(), cashier{s}.pages()),
 	}
@@ -38,7 +38,7 @@ func (s *handlers) invoicePages() []route.Route {
 			Taking(field.Text("status", new(string)).Doc("Only invoices in this status.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the invoices, from 1 on.")),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
-		s.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)).
+		s.Web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)).
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}
 }
@@ -61,7 +61,7 @@ func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 }
 
 func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Invoices", s.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
+	data, err := listed(ctx, c, "Invoices", s.Callers.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
 	return s.listSheet(c, "invoices", data, err)
 }
 
@@ -92,7 +92,7 @@ func (s *handlers) listSheet(c route.Call, template string, data map[string]any,
 	if err != nil {
 		return nil, err
 	}
-	return s.Sheet(c, http.StatusOK, template, template+"_title", data)
+	return s.Web.Sheet(c, http.StatusOK, template, template+"_title", data)
 }
 
 // seesNone tells whether a user has to choose a tenant first.
@@ -104,7 +104,7 @@ func seesNone(c route.Call) bool {
 // showInvoice is the page of an invoice.
 func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
+	notes, err := s.Callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	}
 	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
-	d, err := s.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
+	d, err := s.Web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
 		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,

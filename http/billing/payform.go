@@ -54,7 +54,7 @@ func (s *handlers) payFormOf(c route.Call, i *invoice, ways order.Offers, back *
 	if caller.Of(c).Person() != uuid.Nil && slices.ContainsFunc(ways, func(o order.Offer) bool { return o.Saves }) {
 		f.Inputs = append(f.Inputs, web.Input{Name: "save_payment_method", Type: "check"})
 	}
-	f = s.Fill(c, f, back)
+	f = s.Web.Fill(c, f, back)
 	return &f
 }
 
@@ -78,7 +78,7 @@ func (s *handlers) payByForm(ctx context.Context, c route.Call, sent url.Values)
 func (s *handlers) invoiceDesk() web.ActPage[*invoice] {
 	isOpen := func(i *invoice) bool { return i.isOperator && i.Status == billing.Open }
 	return web.ActPage[*invoice]{
-		Renderer: s.Renderer, Find: s.invoice, Show: s.showInvoice,
+		Web: s.Web, Find: s.invoice, Show: s.showInvoice,
 		Acts: []web.Act[*invoice]{
 			{Name: "book_payment", IsOpen: isOpen, Inputs: asking(new(receipt)), Do: web.Pressed(byOperators(cashier{s}.bookOnInvoice))},
 			{Name: "mark_paid", IsOpen: isOpen, Inputs: asking(new(settlement)), Do: web.Pressed(byOperators(s.markPaid))},

@@ -19,7 +19,7 @@ import (
 func (s methods) pages() []route.Route {
 	const path = web.PaymentMethodsPath + "{id:uuid}/"
 	pages := web.ActPage[*paymentMethod]{
-		Renderer: s.Renderer, Find: s.paymentMethod, Show: s.showPaymentMethod,
+		Web: s.Web, Find: s.paymentMethod, Show: s.showPaymentMethod,
 		Acts: []web.Act[*paymentMethod]{{
 			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true, Leaves: web.PaymentMethodsPath,
 			Do: web.Pressed(func(ctx context.Context, c route.Call, _ *paymentMethod, _ *route.Nothing) error {
@@ -33,14 +33,14 @@ func (s methods) pages() []route.Route {
 		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page").
 			Taking(field.Int("page", new(int64)).Doc("Which page of the payment methods, from 1 on.")).
 			Taking(field.UUID("setup", new(uuid.UUID)).Doc("The setup of a payment method, from whose page the reader comes back.")),
-		s.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)).
+		s.Web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)).
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}, pages...)
 }
 
 // paymentMethod is the one that the path names.
 func (s methods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
-	row, err := s.Scope(c).PaymentMethod(ctx, c.UUID("id"))
+	row, err := s.Callers.Scope(c).PaymentMethod(ctx, c.UUID("id"))
 	return &paymentMethod{row, caller.Of(c).Administers()}, err
 }
 
@@ -60,13 +60,13 @@ func (s methods) showPaymentMethods(ctx context.Context, c route.Call, back *web
 	if err != nil {
 		return nil, err
 	}
-	data, err := listed(ctx, c, "Methods", s.Scope(c).PaymentMethods, rowOfMethod)
+	data, err := listed(ctx, c, "Methods", s.Callers.Scope(c).PaymentMethods, rowOfMethod)
 	if err != nil {
 		return nil, err
 	}
 	ways := s.waysToKeep()
 	data["Said"], data["Add"] = said, s.addFormOf(c, ways, back)
-	d, err := s.Sheet(c, back.StatusOf(), "payment_methods", "payment_methods_title", data)
+	d, err := s.Web.Sheet(c, back.StatusOf(), "payment_methods", "payment_methods_title", data)
 	if err == nil {
 		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
 	}
@@ -76,7 +76,7 @@ func (s methods) showPaymentMethods(ctx context.Context, c route.Call, back *web
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
 func (s methods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	charged, err := s.System().ChargedBy(ctx, m.ID)
+	charged, err := s.Callers.System().ChargedBy(ctx, m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s methods) showPaymentMethod(ctx context.Context, c route.Call, m *payment
 	since := w.Moment("", &m.CreatedAt, "")
 	since.Name = w["payment_method_since"]
 	row := rowOfMethod(w, m.PaymentMethod)
-	return s.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
+	return s.Web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
 		"Title": row.Name, "Charged": rows, "Acts": acts,
 		"Facts": web.Told(
 			since, web.Aspect{Name: w["payment_method_expires"], Text: m.Expires},
@@ -103,15 +103,15 @@ func (s methods) subscriptionWithMethods(ctx context.Context, c route.Call) (*su
 	if err != nil {
 		return sub, err
 	}
-	bought, err := s.System().Order(ctx, sub.OrderID)
+	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
 	if err != nil && !record.IsMissing(err) {
 		return sub, err
 	}
 	people := []uuid.UUID{bought.Subject, caller.Of(c).Person()}
-	sub.methods, err = s.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
+	sub.methods, err = s.Callers.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
 	if err == nil && sub.SavedMethod != nil {
 		var charged projections.PaymentMethod
-		if charged, err = s.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
+		if charged, err = s.Callers.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
 			return sub, nil
 		}
 		sub.charged = billing.MethodLabel(charged.Kind, charged.Brand, charged.Last4)

@@ -60,7 +60,7 @@ func (s methods) routes() []route.Route {
 		route.Get(paymentMethodsPath+"{id:uuid}/", "A saved payment method", record.Found[paymentMethod]).
 			As("payment_method_read").Of("Payment method").Finding(s.findPaymentMethod),
 		route.Delete(paymentMethodsPath+"{id:uuid}/", "Remove a saved payment method", s.removePaymentMethod).
-			As("payment_method_delete").Of("Payment method").For(s.TenantAdmin()).Finding(s.findPaymentMethod).
+			As("payment_method_delete").Of("Payment method").For(s.Callers.TenantAdmin()).Finding(s.findPaymentMethod).
 			Saying("Renewals that it was charged for are paid on a page. Its provider is told to keep it no longer."),
 	}
 }
@@ -74,7 +74,7 @@ func paymentMethodFilters() field.Set {
 }
 
 func (s methods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
-	rows, err := s.Scope(c).PaymentMethods(ctx, l)
+	rows, err := s.Callers.Scope(c).PaymentMethods(ctx, l)
 	return record.Map(rows, err, func(row projections.PaymentMethod) paymentMethod { return paymentMethod{PaymentMethod: row} })
 }
 
@@ -114,14 +114,14 @@ func (s methods) chooseMethod(ctx context.Context, c route.Call, sub *subscripti
 // mayCharge refuses methods of other tenants, and those of people who have neither bought
 // the service nor make the call.
 func (s methods) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
-	m, err := s.Scope(c).PaymentMethod(ctx, method)
+	m, err := s.Callers.Scope(c).PaymentMethod(ctx, method)
 	if record.IsMissing(err) || err == nil && m.Tenant != sub.Tenant {
 		return domain.RefuseField("payment_method", "There is no such saved payment method.")
 	}
 	if err != nil || m.Subject == caller.Of(c).Person() {
 		return err
 	}
-	bought, err := s.System().Order(ctx, sub.OrderID)
+	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
 	if err == nil && m.Subject != bought.Subject {
 		err = domain.RefuseField("payment_method", "The payment method belongs to a person who has not bought this service.")
 	}

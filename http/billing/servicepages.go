@@ -39,7 +39,7 @@ func rowOfService(w web.Words, of projections.Service) serviceRow {
 
 func (s served) showList(ctx context.Context, c route.Call) (*route.Document, error) {
 	read := func(ctx context.Context, l projections.Listing) (projections.Listed[projections.Service], error) {
-		return s.Scope(c).Services(ctx, l, s.KeepDisputed)
+		return s.Callers.Scope(c).Services(ctx, l, s.KeepDisputed)
 	}
 	data, err := listed(ctx, c, "Services", read, rowOfService, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
 	return s.listSheet(c, "services", data, err)
@@ -52,7 +52,7 @@ func (s served) show(ctx context.Context, c route.Call) (*route.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
+	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s served) show(ctx context.Context, c route.Call) (*route.Document, error)
 		}
 		vm = m.aspects(w, language)
 	}
-	return s.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
+	return s.Web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
 		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }

@@ -55,7 +55,7 @@ func serviceFilters() field.Set {
 }
 
 func (s served) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
-	rows, err := s.Scope(c).Services(ctx, l, s.KeepDisputed)
+	rows, err := s.Callers.Scope(c).Services(ctx, l, s.KeepDisputed)
 	if err != nil {
 		return projections.Listed[service]{}, err
 	}
@@ -63,7 +63,7 @@ func (s served) list(ctx context.Context, c route.Call, l projections.Listing) (
 	for i, row := range rows.Rows {
 		ids[i] = row.OrderID
 	}
-	made, err := s.Scope(c).MadeBy(ctx, ids...)
+	made, err := s.Callers.Scope(c).MadeBy(ctx, ids...)
 	return record.Map(rows, err, func(row projections.Service) service { return newService(row, made) })
 }
 
@@ -73,16 +73,16 @@ func (s served) find(ctx context.Context, c route.Call) (any, string, error) {
 
 // service is the one that the path names.
 func (s served) service(ctx context.Context, c route.Call) (*serviceDetail, error) {
-	row, err := s.Scope(c).Service(ctx, c.UUID("id"), s.KeepDisputed)
+	row, err := s.Callers.Scope(c).Service(ctx, c.UUID("id"), s.KeepDisputed)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Scope(c).MadeBy(ctx, row.OrderID)
+	made, err := s.Callers.Scope(c).MadeBy(ctx, row.OrderID)
 	if err != nil {
 		return nil, err
 	}
 	d := &serviceDetail{service: newService(row, made)}
-	limits, saas, err := s.System().Grants(ctx, row)
+	limits, saas, err := s.Callers.System().Grants(ctx, row)
 	d.grant(limits, saas)
 	return d, err
 }
@@ -271,14 +271,14 @@ func (s served) see(ctx context.Context, row *projections.Resource) (*machine, e
 	if err := row.Load(&m.Machine); err != nil {
 		return nil, err
 	}
-	if !s.AsOf.IsZero() { // the hypervisor tells of the present alone
+	if !s.Web.AsOf.IsZero() { // the hypervisor tells of the present alone
 		return m, nil
 	}
 	seen, is, err := s.Machines.SeeMachine(ctx, row.Ref())
 	if err != nil || !is {
 		return m, err
 	}
-	now := s.Now()
+	now := s.Callers.Now()
 	m.seenAt, m.Address = &now, cmp.Or(seen.Address, m.Address)
 	switch seen.State {
 	case machineRuns, machineStopped:

@@ -17,7 +17,7 @@ import (
 func (s *handlers) subscriptionPages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/"
 	pages := web.ActPage[*subscription]{
-		Renderer: s.Renderer, Find: methods{s}.subscriptionWithMethods, Show: s.showSubscription,
+		Web: s.Web, Find: methods{s}.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "cancel_now", IsOpen: isEndable, Grave: true, Do: web.Pressed(s.cancelNow)},
@@ -80,7 +80,7 @@ func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.
 	row := func(w web.Words, one projections.Subscription) subscriptionRow {
 		return rowOfSubscription(w, web.Readers(c), one)
 	}
-	data, err := listed(ctx, c, "Subscriptions", s.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
+	data, err := listed(ctx, c, "Subscriptions", s.Callers.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
 	return s.listSheet(c, "subscriptions", data, err)
 }
 
@@ -90,7 +90,7 @@ const newestInvoices = 12
 // showSubscription is the page of a subscription with its invoices.
 func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
 	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
-	past, err := s.HistoryOf(ctx, c, s.Lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
+	past, err := s.Web.HistoryOf(ctx, c, s.Lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	if isCancellable(sub) {
 		change = row.Path + "change/"
 	}
-	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
+	return s.Web.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
 		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
 		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),

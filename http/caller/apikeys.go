@@ -64,25 +64,25 @@ func (s *Callers) ForgetKey(id string) {
 }
 
 // holders is the keyring as the access rule of the storefront sees it.
-type holders struct{ *Callers }
+type holders struct{ callers *Callers }
 
 // Holder tells whose key it is. Keys of a wrong form cost no look-up.
 func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
-	if s.deps.isPast() {
+	if s.callers.deps.isPast() {
 		return route.Caller{}, route.NotInPast
 	}
 	parts, ok := storefront.ParseKey(text)
 	if !ok {
-		return route.Caller{}, s.malformedKey(from)
+		return route.Caller{}, s.callers.malformedKey(from)
 	}
-	key, err := s.key(ctx, parts.ID)
+	key, err := s.callers.key(ctx, parts.ID)
 	if err != nil {
 		return route.Caller{}, err
 	}
 	hash := storefront.HashKey(text)
 	switch {
 	case subtle.ConstantTimeCompare(hash[:], key.Hash) != 1, key.RevokedAt != nil:
-		return route.Caller{}, s.refusedKey(ctx, from)
+		return route.Caller{}, s.callers.refusedKey(ctx, from)
 	case key.ExpiresAt != nil && !clock.Now().Before(*key.ExpiresAt):
 		return route.Caller{}, route.ExpiredKey
 	}

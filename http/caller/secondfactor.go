@@ -14,7 +14,7 @@ import (
 )
 
 // A SecondFactor is what is asked for beside the password.
-type SecondFactor struct{ *Callers }
+type SecondFactor struct{ Callers *Callers }
 
 // How often a code of the second factor may be wrong, for an account over all
 // addresses (docs/security.md, "Second factor").
@@ -45,7 +45,7 @@ const FactorPath = notice.FactorPath
 
 // Complete signs in a user who has given the password before, with a code.
 func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projections.User, code, through string) error {
-	done, err := s.attempt(ctx, user.Email, c.IP)
+	done, err := s.Callers.attempt(ctx, user.Email, c.IP)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projectio
 // complete checks the code of a user with a second factor. Without a right one
 // the attempt counts as a failure, though the password was right.
 func (s SecondFactor) complete(ctx context.Context, c route.Call, user projections.User, code, through string, done func() error) error {
-	if s.deps.isPast() && !user.IsSuperuser {
+	if s.Callers.deps.isPast() && !user.IsSuperuser {
 		return errors.Join(done(), route.NotInPast)
 	}
 	if user.SecondFactor {
@@ -64,7 +64,7 @@ func (s SecondFactor) complete(ctx context.Context, c route.Call, user projectio
 			return err
 		}
 		if refusal != nil {
-			if err := s.noteRefusal(ctx, c, user, throughCode); err != nil {
+			if err := s.Callers.noteRefusal(ctx, c, user, throughCode); err != nil {
 				return err
 			}
 			return refusal
@@ -73,7 +73,7 @@ func (s SecondFactor) complete(ctx context.Context, c route.Call, user projectio
 	if err := done(); err != nil {
 		return err
 	}
-	return s.noteSignIn(ctx, c, user, through)
+	return s.Callers.noteSignIn(ctx, c, user, through)
 }
 
 // PlainCode is a code without the spaces that apps show in it.
@@ -87,19 +87,19 @@ func (s SecondFactor) checkCode(ctx context.Context, user int64, code string) (*
 	case code == "":
 		return CodeMissing, nil
 	case !isFactorCode(code):
-		return unlessRight(s.deps.Credentials.UseRecoveryCode(ctx, user, code))
+		return unlessRight(s.Callers.deps.Credentials.UseRecoveryCode(ctx, user, code))
 	}
-	key := s.limitKey("second_factor", strconv.FormatInt(user, 10))
-	left, err := s.deps.Limits.Take(ctx, key, wrongCodes, wrongCodeTime)
+	key := s.Callers.limitKey("second_factor", strconv.FormatInt(user, 10))
+	left, err := s.Callers.deps.Limits.Take(ctx, key, wrongCodes, wrongCodeTime)
 	if err != nil {
 		return nil, err
 	}
 	if !left.Allowed {
 		return codesSpent, nil
 	}
-	refusal, err := unlessRight(s.deps.Credentials.UseFactorCode(ctx, user, code))
+	refusal, err := unlessRight(s.Callers.deps.Credentials.UseFactorCode(ctx, user, code))
 	if err == nil && refusal == nil {
-		err = s.deps.Limits.GiveBack(ctx, key)
+		err = s.Callers.deps.Limits.GiveBack(ctx, key)
 	}
 	return refusal, err
 }
@@ -119,7 +119,7 @@ func isFactorCode(text string) bool {
 
 // IsRequired tells whether a user may do nothing without a second factor.
 func (s SecondFactor) IsRequired(user projections.User) bool {
-	return s.deps.Factor && user.IsSuperuser
+	return s.Callers.deps.Factor && user.IsSuperuser
 }
 
 // mustEnrol tells whether a user has to set up a second factor before anything
@@ -142,7 +142,7 @@ func (s SecondFactor) Enrolling() route.Access {
 	return route.Access{
 		Rule: "user", Scheme: "bearer", Challenge: BearerChallenge,
 		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}, Instead: sessionCredentials(),
-		Identify: s.identify(func(Identity) bool { return true }), Limit: s.limitUser,
+		Identify: s.Callers.identify(func(Identity) bool { return true }), Limit: s.Callers.limitUser,
 	}
 }
 
@@ -153,7 +153,7 @@ func (s SecondFactor) EnrollingBySession() route.Access { return bySession(s.Enr
 // moment ago.
 func (s SecondFactor) EnrollingConfirmed() route.Access {
 	return s.EnrollingBySession().As("user in a browser with the password given again").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
-		if v, is := c.Detail.(Visit); !is || !s.IsFresh(v) {
+		if v, is := c.Detail.(Visit); !is || !s.Callers.IsFresh(v) {
 			return passwordAgain
 		}
 		return nil
@@ -163,15 +163,15 @@ func (s SecondFactor) EnrollingConfirmed() route.Access {
 // EnrollingSession admits browsers with a signed-in user, also one who has to
 // set up a second factor first.
 func (s SecondFactor) EnrollingSession() route.Access {
-	access := s.Session()
-	access.Admit = s.sameSite
+	access := s.Callers.Session()
+	access.Admit = s.Callers.sameSite
 	return access
 }
 
 // sentToEnrol sends browsers of those who have to set up a second factor to its
 // page.
 func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.Caller) error {
-	if err := s.sameSite(ctx, r, c); err != nil {
+	if err := s.Callers.sameSite(ctx, r, c); err != nil {
 		return err
 	}
 	if s.mustEnrol(IdentityOf(c)) {

@@ -35,7 +35,8 @@ type Settings struct {
 
 // Deps are what the demo needs of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web     *web.Renderer
+	Callers *caller.Callers
 	Settings
 	Sessions  Sessions
 	PublicURL func() string
@@ -128,7 +129,7 @@ func (s *handlers) enter(ctx context.Context, c route.Call) (*route.Document, er
 	if !s.Link.use(c.Param("token")) {
 		return web.SeeOther(caller.LoginPath), nil
 	}
-	user, known, err := s.System().UserByEmail(ctx, s.Operator)
+	user, known, err := s.Callers.System().UserByEmail(ctx, s.Operator)
 	if err != nil {
 		return nil, err
 	}
@@ -142,5 +143,5 @@ func (s *handlers) enter(ctx context.Context, c route.Call) (*route.Document, er
 	if err != nil {
 		return nil, err
 	}
-	return web.Private(web.SeeOther(web.HomeOf(user), s.Cookie(caller.SessionCookie, id, 0)), nil)
+	return web.Private(web.SeeOther(web.HomeOf(user), s.Callers.Cookie(caller.SessionCookie, id, 0)), nil)
 }

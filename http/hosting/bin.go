@@ -16,7 +16,7 @@ import (
 // restoring is the route that brings something back.
 func (k *collection) restoring() route.Route {
 	return route.Post(k.path()+"{id:int}/restore/", "Bring a deleted "+k.kind.Label+" back", k.restore).
-		As(k.kind.Name + "_restore").With(http.StatusOK).For(k.Superuser()).Finding(k.findInBin).
+		As(k.kind.Name + "_restore").With(http.StatusOK).For(k.Callers.Superuser()).Finding(k.findInBin).
 		Saying("It is exactly as it was, with all of its parts. Within 30 days.")
 }
 

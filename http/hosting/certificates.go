@@ -142,7 +142,7 @@ func (k *collection) resting(row projections.Resource, refused error) error {
 	if err := row.Load(&cert); err != nil {
 		return errors.Join(refused, err)
 	}
-	return route.Throttle(max(cert.Wait(k.Now()), time.Second))
+	return route.Throttle(max(cert.Wait(k.Callers.Now()), time.Second))
 }
 
 // accepted shows a certificate that has been ordered.
@@ -154,5 +154,5 @@ func (k *collection) accepted(ctx context.Context, c route.Call, row projections
 		return nil, err
 	}
 	w, err := k.whole(ctx, k.scopeOf(c), row)
-	return &hosted{resource: w, now: k.Now()}, err
+	return &hosted{resource: w, now: k.Callers.Now()}, err
 }

@@ -22,7 +22,7 @@ func (s *handlers) cmsRoutes() []route.Route {
 	return []route.Route{
 		route.List(sitesPath+"available_cms/", "The content-management systems that can be installed", s.availableCMS).As("site_available_cms"),
 		route.Post(sitesPath+"{id:int}/install_cms/", "Install a content-management system into a site", s.installCMS).
-			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.Writing()).Finding(s.kindOf("site").findOpen).Resuming(s.showInstall).
+			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.Callers.Writing()).Finding(s.kindOf("site").findOpen).Resuming(s.showInstall).
 			Saying("The operation at Location tells what becomes of it. A database is made if the system needs one.").
 			Failing(http.StatusConflict, "The document root is not empty (docroot_not_empty), or an installation is running (in_progress)."),
 	}

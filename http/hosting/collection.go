@@ -114,20 +114,20 @@ func (k *collection) shaped(r route.Route) route.Route {
 // readers are all users of a tenant, unless only its administrators write.
 func (k *collection) readers() route.Access {
 	if k.kind.Writers == hosting.Admin {
-		return k.TenantAdmin()
+		return k.Callers.TenantAdmin()
 	}
-	return k.User()
+	return k.Callers.User()
 }
 
 func (k *collection) writers() route.Access {
 	switch k.kind.Writers {
 	case hosting.Superuser:
-		return k.Superuser()
+		return k.Callers.Superuser()
 	case hosting.Admin:
-		return k.TenantAdmin()
+		return k.Callers.TenantAdmin()
 	case hosting.Member:
 	}
-	return k.Writing()
+	return k.Callers.Writing()
 }
 
 // empty returns a new resource of the kind without values.
@@ -175,14 +175,14 @@ func filterOf(f field.Field, name string) field.Field {
 // installation are visible to all users.
 func (k *collection) scopeOf(c route.Call) projections.Scope {
 	if k.kind.Shared {
-		return k.System()
+		return k.Callers.System()
 	}
-	return k.Scope(c)
+	return k.Callers.Scope(c)
 }
 
 // listScope is the scope of lists, which superusers may filter by tenant.
 func (k *collection) listScope(c route.Call, l projections.Listing) (projections.Scope, projections.Listing) {
-	who, scope := caller.Of(c), k.Scope(c)
+	who, scope := caller.Of(c), k.Callers.Scope(c)
 	named, kept := false, l
 	kept.Filters = nil
 	for _, f := range l.Filters {
@@ -198,7 +198,7 @@ func (k *collection) listScope(c route.Call, l projections.Listing) (projections
 		scope = scope.ActingFor(0) // superusers see the records of all tenants
 	}
 	if k.kind.Shared {
-		return k.System(), kept
+		return k.Callers.System(), kept
 	}
 	return scope, kept
 }
@@ -228,7 +228,7 @@ func (k *collection) shown(ctx context.Context, scope projections.Scope, rows []
 		if err != nil {
 			return nil, err
 		}
-		resources[i], shown[i] = w, hosted{resource: w, now: k.Now()}
+		resources[i], shown[i] = w, hosted{resource: w, now: k.Callers.Now()}
 	}
 	return shown, k.beside(ctx, scope, resources...)
 }
@@ -305,7 +305,7 @@ func (k *collection) open(ctx context.Context, who caller.Identity) error {
 }
 
 func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
-	row, err := k.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := k.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -315,5 +315,5 @@ func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
 func (k *collection) show(_ context.Context, c route.Call) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	c.ETag(w.Tag())
-	return &hosted{resource: w, now: k.Now()}, nil
+	return &hosted{resource: w, now: k.Callers.Now()}, nil
 }

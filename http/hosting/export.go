@@ -29,7 +29,7 @@ type exporter struct {
 func (s *handlers) exportRoute() route.Route {
 	e := exporter{s.tenantKind(), make(chan struct{}, mostExports)}
 	return route.File(tenantPath+"export/", "What the panel knows of a tenant, as a .zip", e.export).As("tenant_export").
-		Of(e.kind.Class).For(e.TenantAdmin()).Finding(e.findAdministered).
+		Of(e.kind.Class).For(e.Callers.TenantAdmin()).Finding(e.findAdministered).
 		Sending("application/zip", map[string]any{"type": "string", "format": "binary"}).Caching("no-store").
 		Saying("Records as JSON, zones as zone files, invoices as PDF; never a secret, and no file of a site. A suspended tenant has it too, and administrators of the parent.")
 }
@@ -46,18 +46,18 @@ func (e exporter) export(ctx context.Context, c route.Call) (*route.Document, er
 	snapshot := func(ctx context.Context, read func(projections.Scope) error) error {
 		return e.Snapshots.Snapshot(ctx, of, read)
 	}
-	file, err := export.Make(ctx, e.Now(), specOf(w).Language, snapshot, append([]export.Part{e.recordsOf(w)}, e.Exports...)...)
+	file, err := export.Make(ctx, e.Callers.Now(), specOf(w).Language, snapshot, append([]export.Part{e.recordsOf(w)}, e.Exports...)...)
 	if err != nil {
 		return nil, err
 	}
-	name := specOf(w).Slug + "-" + e.Now().Format(time.DateOnly) + ".zip"
+	name := specOf(w).Slug + "-" + e.Callers.Now().Format(time.DateOnly) + ".zip"
 	return &route.Document{Type: "application/zip", File: file, Header: http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}}}, nil
 }
 
 // recordsOf is the tenant with its records of all kinds, and its zones as zone files.
 func (e exporter) recordsOf(w *resource) export.Part {
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
-		if err := to.File("tenant.json", append((&hosted{resource: w, now: e.Now()}).Fields().AppendJSON(nil), '\n')); err != nil {
+		if err := to.File("tenant.json", append((&hosted{resource: w, now: e.Callers.Now()}).Fields().AppendJSON(nil), '\n')); err != nil {
 			return err
 		}
 		for _, kind := range hosting.Kinds {

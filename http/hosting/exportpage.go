@@ -51,7 +51,7 @@ func (s exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenant
 	if tenant != actsFor(c) {
 		return nil, nil
 	}
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
+	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: tenant}, {Field: "status", Op: "=", Value: string(billing.Open)},
 	}})
 	for _, i := range found.Rows {
@@ -66,7 +66,7 @@ func (s exportPage) unlessActing(ctx context.Context, c route.Call, refused erro
 	if !errors.Is(refused, route.NoPermission) {
 		return refused
 	}
-	memberships, err := s.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	memberships, err := s.Callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
 	"hostpanel/http/export"
 	"hostpanel/http/record"
 	"hostpanel/http/waiting"
@@ -19,7 +20,8 @@ import (
 
 // Deps are what hosting needs of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web              *web.Renderer
+	Callers          *caller.Callers
 	Commands         record.Commands
 	Numbers          record.Numbers
 	Service          Service

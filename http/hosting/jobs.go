@@ -109,7 +109,7 @@ func (j *job) result() json.RawMessage {
 func (j *job) Tag() string { return record.Tag("operation", j.ID.String(), j.Version) }
 
 func (s *handlers) findJob(ctx context.Context, c route.Call) (any, string, error) {
-	o, err := s.Scope(c).Operation(ctx, c.UUID("uuid"))
+	o, err := s.Callers.Scope(c).Operation(ctx, c.UUID("uuid"))
 	return record.Subject(&job{Operation: o}, err)
 }
 
@@ -138,7 +138,7 @@ func (s *handlers) jobOf(ctx context.Context, c route.Call, location string) (pr
 	if err != nil {
 		return projections.Operation{}, err
 	}
-	return s.Scope(c).Operation(ctx, id)
+	return s.Callers.Scope(c).Operation(ctx, id)
 }
 
 const jobWait = 25 * time.Second // for an operation, at most
@@ -146,7 +146,7 @@ const jobWait = 25 * time.Second // for an operation, at most
 // awaitJob waits until an operation has ended, or jobWait has passed.
 func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (o projections.Operation, err error) {
 	err = waiting.For(ctx, s.Changes, jobWait, func(ctx context.Context) (over bool, err error) {
-		o, err = s.System().Operation(ctx, id)
+		o, err = s.Callers.System().Operation(ctx, id)
 		return o.IsOver(), err
 	})
 	return o, err

@@ -24,7 +24,7 @@ func OperatorRoutes(d Deps) route.Area {
 	s := &pages{&handlers{d}}
 	page := s.customerDesk().Page()
 	return route.Area{
-		Name: "Tenant pages", Access: d.SuperuserSession(),
+		Name: "Tenant pages", Access: d.Callers.SuperuserSession(),
 		About: "Where superusers look after tenants.",
 		Routes: []route.Route{
 			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page").
@@ -33,7 +33,7 @@ func OperatorRoutes(d Deps) route.Area {
 				Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
 			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant").
 				Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
-			s.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
+			s.Web.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},
 	}
 }
@@ -49,7 +49,7 @@ func (s *pages) showCustomers(ctx context.Context, c route.Call) (*route.Documen
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "tenant_is_", Values: []string{hosting.InService, hosting.Suspended}})
 	listing.Search = bar.Searched(c, w["tenants_search"])
-	found, err := s.Scope(c).Tenants(ctx, listing)
+	found, err := s.Callers.Scope(c).Tenants(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *pages) showCustomers(ctx context.Context, c route.Call) (*route.Documen
 		}
 		rows[i] = customerRow{pageOfTenant(row.ID), t.spec.Name, t.spec.Slug, t.spec.Email, tenantStates(w, row, &t.spec), w.Moment("", &row.CreatedAt, "")}
 	}
-	return s.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
+	return s.Web.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
 }
 
 func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatInt(id, 10) + "/" }
@@ -82,7 +82,7 @@ func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []ba
 // customerDesk is the page of a tenant with its forms.
 func (s *pages) customerDesk() web.ActPage[*resource] {
 	return web.ActPage[*resource]{
-		Renderer: s.Renderer, Show: s.showCustomer,
+		Web: s.Web, Show: s.showCustomer,
 		Find: func(ctx context.Context, c route.Call) (*resource, error) {
 			found, _, err := s.tenantKind().find(ctx, c)
 			if err != nil {
@@ -137,7 +137,7 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 	}
 	if actsFor(c) != t.ID {
 		data["Area"] = ""
-		data["Choose"] = s.Fill(c, web.Form{Name: "panel_tenant", Of: strconv.FormatInt(t.ID, 10), Action: web.TenantsPath}, nil)
+		data["Choose"] = s.Web.Fill(c, web.Form{Name: "panel_tenant", Of: strconv.FormatInt(t.ID, 10), Action: web.TenantsPath}, nil)
 	}
 	for _, part := range []struct {
 		name string
@@ -151,7 +151,7 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 		}
 		data[part.name] = found
 	}
-	return s.Sheet(c, back.StatusOf(), "customer", "tenants_title", data)
+	return s.Web.Sheet(c, back.StatusOf(), "customer", "tenants_title", data)
 }
 
 // tenantKinds are what the tenant has of each kind. They lead to the customer area of an
@@ -167,7 +167,7 @@ func (s *pages) tenantKinds(ctx context.Context, c route.Call, t *resource) (any
 }
 
 func (s *pages) tenantHistory(ctx context.Context, c route.Call, t *resource) (any, error) {
-	return s.HistoryOf(ctx, c, s.Lookback, hosting.Ref{Kind: t.Kind.Name, ID: t.ID}.Stream())
+	return s.Web.HistoryOf(ctx, c, s.Lookback, hosting.Ref{Kind: t.Kind.Name, ID: t.ID}.Stream())
 }
 
 func (s *pages) tenantUsage(ctx context.Context, c route.Call, t *resource) (any, error) {

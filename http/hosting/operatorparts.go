@@ -35,11 +35,11 @@ func ofTheTenant(t *resource) projections.Listing {
 
 // tenantMembers are those who may act for the tenant.
 func (s *pages) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.Scope(c).Users(ctx, ofTheTenant(t))
+	found, err := s.Callers.Scope(c).Users(ctx, ofTheTenant(t))
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.Scope(c).Members(ctx, t.ID)
+	members, err := s.Callers.Scope(c).Members(ctx, t.ID)
 	roles := map[int64]string{}
 	for _, m := range members {
 		roles[m.UserID] = string(m.Role)
@@ -60,7 +60,7 @@ func (s *pages) tenantMembers(ctx context.Context, c route.Call, t *resource) (a
 
 // tenantOrders are the orders whose service the tenant has, or had.
 func (s *pages) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.Scope(c).OrdersListed(ctx, ofTheTenant(t))
+	found, err := s.Callers.Scope(c).OrdersListed(ctx, ofTheTenant(t))
 	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
 	for _, o := range found.Rows {
 		row := aboutRow{
@@ -79,7 +79,7 @@ func (s *pages) tenantOrders(ctx context.Context, c route.Call, t *resource) (an
 func (s *pages) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
 	l := ofTheTenant(t)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.Scope(c).Incidents(ctx, l)
+	found, err := s.Callers.Scope(c).Incidents(ctx, l)
 	language := web.Readers(c)
 	w, shown := web.Texts[language], aboutList{Count: found.Count}
 	for _, i := range found.Rows {
@@ -101,7 +101,7 @@ var told = []string{
 
 // tenantFacts are the fields of the API's answer.
 func (s *pages) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
-	set, k := (&hosted{resource: t, now: s.Now()}).Fields(), pageKind{Kind: s.tenantKind().kind}
+	set, k := (&hosted{resource: t, now: s.Callers.Now()}).Fields(), pageKind{Kind: s.tenantKind().kind}
 	for _, name := range told {
 		f, has := set.Named(name)
 		if !has {

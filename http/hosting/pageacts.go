@@ -83,7 +83,7 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 	if act.shows && !isRepeat {
 		return s.afterwards(ctx, c, k, changed.Fields(), act.name)
 	}
-	return s.Done(c.Path, act.name), nil
+	return s.Web.Done(c.Path, act.name), nil
 }
 
 // An actForm is a form of the page of a record, with its heading.
@@ -120,5 +120,5 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 func (s *pages) actForm(c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
 	f.Inputs = append(slices.Clone(f.Inputs), web.NumberInput())
 	title, about := cmp.Or(w[f.Name+"_title"], w["act_"+f.Name]), cmp.Or(w[f.Name+"_about"], w["act_"+f.Name+"_about"])
-	return actForm{title, about, s.Fill(c, f, back)}
+	return actForm{title, about, s.Web.Fill(c, f, back)}
 }

@@ -65,7 +65,7 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 		"IsPending": slices.ContainsFunc(k.states(w, set), func(b badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
 		"Edit": "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
 	}
-	if data["Past"], err = s.HistoryOf(ctx, c, s.Lookback, k.stream(c.ID("id"))); err != nil {
+	if data["Past"], err = s.Web.HistoryOf(ctx, c, s.Lookback, k.stream(c.ID("id"))); err != nil {
 		return nil, err
 	}
 	if isBinned {
@@ -227,7 +227,7 @@ func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	return s.Done(k.Page(0), "panel_remove"), nil
+	return s.Web.Done(k.Page(0), "panel_remove"), nil
 }
 
 // takeRestore brings the record back from the bin.
@@ -244,5 +244,5 @@ func (s *pages) takeRestore(ctx context.Context, c route.Call, _ url.Values) (*r
 	if err := k.restore(ctx, c); err != nil {
 		return nil, err
 	}
-	return s.Done(c.Path, "panel_restore"), nil
+	return s.Web.Done(c.Path, "panel_restore"), nil
 }

@@ -61,7 +61,7 @@ type pageKind struct {
 func PageRoutes(d Deps) route.Area {
 	s := &pages{&handlers{d}}
 	return route.Area{
-		Name: "Customer area", Access: d.Session(),
+		Name: "Customer area", Access: d.Callers.Session(),
 		About:  "What runs for a tenant, in the browsers of its users.",
 		Routes: append(s.ownPages(), s.kindPages()...),
 	}
@@ -76,7 +76,7 @@ func (s *pages) ownPages() []route.Route {
 			Taking(field.Text("search", new(string)).Doc("Words of the name.")).
 			Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
-		s.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
+		s.Web.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
 		web.View(exportPath, "Where all data of a tenant is downloaded", exportPage{s}.showExport).As("panel_export").Of("Tenant"),
 	}
 }
@@ -91,12 +91,12 @@ func (s *pages) kindPages() []route.Route {
 			Taking(field.Text("search", new(string)).Doc("Words of the records.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the records, from 1 on.")),
 		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),
-		s.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
+		s.Web.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
 		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record").
 			Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
-		s.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
+		s.Web.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
 		web.View(all+"{id:int}/edit/", "The form to change a record", edit.Look).As("panel_edit").Of("Record").For(writing),
-		s.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
+		s.Web.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
 	}
 }
 
@@ -176,7 +176,7 @@ func (k *collection) onPages() pageKind {
 			_, err := scope.Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
 			return err
 		},
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.Now()} }, //nolint:forcetypeassert // found by find
+		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.Callers.Now()} }, //nolint:forcetypeassert // found by find
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
 	if k.kind.Soft {

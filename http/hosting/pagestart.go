@@ -65,7 +65,7 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 
 // kindCards begin with the services that were bought.
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	bought, err := s.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
+	bought, err := s.Callers.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
 
 // kindCardsOf are what a tenant has of each kind.
 func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]kindCard, error) {
-	counts, err := s.Scope(c).StateCounts(ctx, tenant)
+	counts, err := s.Callers.Scope(c).StateCounts(ctx, tenant)
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
 	for _, k := range s.kinds() {
@@ -108,11 +108,11 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 // usageBars are the figures of the API.
 func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
 	t := s.tenantKind()
-	row, err := s.Scope(c).Tenant(ctx, actsFor(c))
+	row, err := s.Callers.Scope(c).Tenant(ctx, actsFor(c))
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.whole(ctx, t.System(), row)
+	w, err := t.whole(ctx, t.Callers.System(), row)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 			continue
 		}
 		found, err := k.list(ctx, c, ofTenant(c, projections.Listing{Limit: mostNamed, Filters: []projections.Filter{
-			{Field: "expires_at", Op: "<=", Value: s.Now().Add(expiring)},
+			{Field: "expires_at", Op: "<=", Value: s.Callers.Now().Add(expiring)},
 		}}))
 		if err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 // refused are the records that the server, or an authority, has refused.
 func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 	language := web.Readers(c)
-	found, err := s.Scope(c).Refused(ctx, actsFor(c), mostNamed)
+	found, err := s.Callers.Scope(c).Refused(ctx, actsFor(c), mostNamed)
 	var rows []recordRow
 	for _, r := range found {
 		kind, _ := hosting.KindNamed(r.Kind)
@@ -195,7 +195,7 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 		if w, err = k.load(r); err != nil {
 			return nil, err
 		}
-		p, set := k.onPages(), (&hosted{resource: w, now: s.Now()}).Fields()
+		p, set := k.onPages(), (&hosted{resource: w, now: s.Callers.Now()}).Fields()
 		row := p.row(web.Texts[language], set)
 		row.About = []string{kind.Noun(language), p.reason(language, set)}
 		rows = append(rows, row)
@@ -205,7 +205,7 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 
 // news are the latest notifications of the user.
 func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
-	found, err := s.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
+	found, err := s.Callers.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
 	w, all := web.Texts[web.Readers(c)], make([]notified, len(found.Rows))
 	for i, n := range found.Rows {
 		all[i] = notified{n.URL, n.Title, n.Message, w.Moment("", &n.CreatedAt, ""), !n.IsRead}

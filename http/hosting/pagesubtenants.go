@@ -31,11 +31,11 @@ func (s subTenants) onPages() pageKind {
 	kind.Nouns = map[string]string{"en": "sub-tenant", "es": "suborganización"}
 	kind.Plurals = map[string]string{"en": "Sub-tenants", "es": "Suborganizaciones"}
 	return pageKind{
-		Kind: kind, readers: t.TenantAdmin(), writers: t.TenantAdmin(),
+		Kind: kind, readers: t.Callers.TenantAdmin(), writers: t.Callers.TenantAdmin(),
 		list: s.list, find: s.find, findOpen: s.findOpen, bar: t.barOthers, check: s.check, blank: t.blank,
 		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: t.kind.Name, ID: id}.Stream() },
 		isIn:   func(context.Context, projections.Scope, int64) error { return route.Missing(t.kind.Class) },
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: t.Now()} }, //nolint:forcetypeassert // found by find
+		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: t.Callers.Now()} }, //nolint:forcetypeassert // found by find
 		create: written(t.create), change: written(t.change), remove: t.terminate, acts: s.acts(),
 		count: s.count, mayHave: s.mayHave, asks: asksOfSubTenant, options: s.packages, room: s.room, tells: s.tells, more: s.more,
 	}
@@ -49,18 +49,18 @@ var asksOfSubTenant = slices.DeleteFunc(slices.Clone(hosting.OfSubTenant), func(
 
 // mayHave tells whether a tenant has sub-tenants, or may have some.
 func (s subTenants) mayHave(ctx context.Context, tenant int64) (bool, error) {
-	used, most, err := s.System().LimitOfSubTenants(ctx, tenant)
+	used, most, err := s.Callers.System().LimitOfSubTenants(ctx, tenant)
 	return used != 0 || most != 0, err
 }
 
 func (s subTenants) count(ctx context.Context, _ route.Call, tenant int64) (int64, error) {
-	used, _, err := s.System().LimitOfSubTenants(ctx, tenant)
+	used, _, err := s.Callers.System().LimitOfSubTenants(ctx, tenant)
 	return used, err
 }
 
 // room is how many sub-tenants there are, and may be.
 func (s subTenants) room(ctx context.Context, c route.Call) (string, error) {
-	used, most, err := s.System().LimitOfSubTenants(ctx, actsFor(c))
+	used, most, err := s.Callers.System().LimitOfSubTenants(ctx, actsFor(c))
 	w, of := web.Texts[web.Readers(c)], share{used: used, limit: unlessUnlimited(most)}
 	return w["sub_tenants_room"] + " " + of.bar(w, "").Text, err
 }
@@ -113,7 +113,7 @@ func isNone(value []byte) bool { return len(value) == 0 || string(value) == "nul
 // parent.
 func (s subTenants) packages(ctx context.Context, c route.Call, f field.Field) (options []web.Option, err error) {
 	kind, _ := hosting.KindNamed("package")
-	standard, err := s.System().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
+	standard, err := s.Callers.System().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s subTenants) packages(ctx context.Context, c route.Call, f field.Field) (
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.System().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
+	others, err := s.Callers.System().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
 	for _, row := range append(standard.Rows, others...) {
 		one := web.Option{Value: strconv.FormatInt(row.ID, 10), Text: nameOfPackage(row)}
 		if !slices.Contains(options, one) {
@@ -153,7 +153,7 @@ func (s subTenants) acts() []pageAct {
 	turning := func(status string) func(context.Context, route.Call, url.Values) (field.Record, error) {
 		return func(ctx context.Context, c route.Call, sent url.Values) (field.Record, error) {
 			w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
-			return &hosted{resource: w, now: s.Now()}, s.turning(status)(ctx, c, w, sent)
+			return &hosted{resource: w, now: s.Callers.Now()}, s.turning(status)(ctx, c, w, sent)
 		}
 	}
 	return []pageAct{

@@ -18,7 +18,7 @@ import (
 func (s *handlers) provisionRoute() route.Route {
 	sites := s.kindOf("site")
 	r := route.Post(sites.path()+"provision_full/", "Make a site with what goes with it", s.provision).As("site_provision").
-		For(s.Writing()).Barring(sites.barSuspended).Tagged().
+		For(s.Callers.Writing()).Barring(sites.barSuspended).Tagged().
 		Checking(route.Check(s.checkProvision)).Asking(newProvision).Resuming(s.showProvision).
 		Saying("All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not asked for are skipped.")
 	return r.Answering(func() field.Set { return (&provisioned{handlers: s}).Fields() })

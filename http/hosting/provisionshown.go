@@ -33,7 +33,7 @@ func (a *provisioned) Fields() field.Set {
 // record shows one of the records; null: it was not requested.
 func (a *provisioned) record(kind string) field.Field {
 	k := a.kindOf(kind)
-	h := &hosted{resource: k.empty(), now: k.Now()}
+	h := &hosted{resource: k.empty(), now: k.Callers.Now()}
 	var one *piece
 	if a.provision != nil {
 		one = a.first(kind)

@@ -22,7 +22,7 @@ import (
 
 func (s *handlers) syncRoute() route.Route {
 	return route.Post(tenantPath+"sync/", "Compare the tenant's records with the hosting engine's", s.syncTenant).
-		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.TenantAdmin()).Finding(s.tenantKind().findOwn).
+		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.tenantKind().findOwn).
 		Checking(route.Check(checkSync)).Resuming(s.showSync).
 		Taking(field.Flag("wait", new(bool)).Doc("Wait for the result, 25 seconds at most.")).
 		Saying("What the engine lacks, has refused or was never told is pushed; what differs is reported. One runs at a time.").
@@ -118,7 +118,7 @@ var engineAway = &route.Refusal{
 func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (projections.Operation, error) {
 	about := hosting.Ref{Kind: "tenant", ID: c.ID("id")}
 	for range record.Tries {
-		running, is, err := s.System().OpenOperation(ctx, hosting.TenantSync, about)
+		running, is, err := s.Callers.System().OpenOperation(ctx, hosting.TenantSync, about)
 		if err != nil || is {
 			c.Location(hosting.OperationPath(running.ID))
 			return running, err

@@ -27,7 +27,7 @@ const (
 func Routes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
-		Name: "Hosting", Prefix: hostingPrefix, Access: s.User(),
+		Name: "Hosting", Prefix: hostingPrefix, Access: s.Callers.User(),
 		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
 		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), s.senderRoutes(), s.publishRoutes(), []route.Route{s.provisionRoute()}),
 	}
@@ -50,13 +50,13 @@ func (s *handlers) tenantRoutes() []route.Route {
 		listing.Pages[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
 			Saying("Superusers see all tenants."),
 		route.Get(tenantPath, "A tenant", t.show).As("tenant_read").Finding(t.find),
-		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.TenantAdmin()).Barring(t.barOthers).
+		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.Callers.TenantAdmin()).Barring(t.barOthers).
 			Saying("Superusers make any. " + ofSubTenants),
-		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.TenantAdmin()).Finding(t.findSubTenant).
+		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.Callers.TenantAdmin()).Finding(t.findSubTenant).
 			Saying("Superusers replace any. " + ofSubTenants),
-		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.TenantAdmin()).Finding(t.findOwn).
+		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.Callers.TenantAdmin()).Finding(t.findOwn).
 			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect. " + ofSubTenants),
-		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.TenantAdmin()).Finding(t.findSubTenant).
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.Callers.TenantAdmin()).Finding(t.findSubTenant).
 			Saying("It is off and gone at once, and removed after 30 days. " + ofSubTenants),
 		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
 			With(http.StatusOK).Finding(t.find),
@@ -83,12 +83,12 @@ func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) 
 	if err := t.knownPackage(ctx, l); err != nil {
 		return listed, err
 	}
-	found, err := t.Scope(c).Tenants(ctx, l)
+	found, err := t.Callers.Scope(c).Tenants(ctx, l)
 	if err != nil {
 		return listed, err
 	}
 	listed.Count = found.Count
-	listed.Rows, err = t.shown(ctx, t.System(), found.Rows)
+	listed.Rows, err = t.shown(ctx, t.Callers.System(), found.Rows)
 	return listed, err
 }
 
@@ -99,7 +99,7 @@ func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error 
 		if f.Field != "package" {
 			continue
 		}
-		_, err := t.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		_, err := t.Callers.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
 		if record.IsMissing(err) {
 			err = domain.RefuseField("package", field.NoSuchChoice)
 		}
@@ -112,11 +112,11 @@ func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error 
 
 // find finds one of those that the caller may act for.
 func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := t.Scope(c).Tenant(ctx, c.ID("id"))
+	row, err := t.Callers.Scope(c).Tenant(ctx, c.ID("id"))
 	if err != nil {
 		return nil, "", err
 	}
-	w, err := t.whole(ctx, t.System(), row)
+	w, err := t.whole(ctx, t.Callers.System(), row)
 	if err != nil {
 		return nil, "", err
 	}
@@ -183,7 +183,7 @@ func (t tenants) barOthers(ctx context.Context, c route.Call) error {
 	if who.Tenant() == 0 {
 		return route.NoPermission
 	}
-	used, most, err := t.System().LimitOfSubTenants(ctx, who.Tenant())
+	used, most, err := t.Callers.System().LimitOfSubTenants(ctx, who.Tenant())
 	if err == nil && used == 0 && most == 0 {
 		err = route.NoPermission
 	}
@@ -197,7 +197,7 @@ func (t tenants) barOthers(ctx context.Context, c route.Call) error {
 func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	who := caller.Of(c)
-	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.Now()})
+	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.Callers.Now()})
 	if err != nil {
 		return nil, err
 	}

@@ -39,14 +39,14 @@ func (t tenants) afterwards(ctx context.Context, c route.Call, w *resource, rece
 	if err := t.awaitDraft(ctx, c, w, receipt); err != nil {
 		return nil, err
 	}
-	rows, err := t.System().Among(ctx, w.Kind.Name, []int64{w.ID})
+	rows, err := t.Callers.System().Among(ctx, w.Kind.Name, []int64{w.ID})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, route.Missing(w.Kind.Class)
 	}
-	if c.Subject, err = t.whole(ctx, t.System(), rows[0]); err != nil {
+	if c.Subject, err = t.whole(ctx, t.Callers.System(), rows[0]); err != nil {
 		return nil, err
 	}
 	return t.show(ctx, c)

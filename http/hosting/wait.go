@@ -26,7 +26,7 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 		return nil
 	}
 	return waiting.For(ctx, k.Changes, k.EngineWait, func(ctx context.Context) (bool, error) {
-		return k.System().Acknowledged(ctx, ref, version)
+		return k.Callers.System().Acknowledged(ctx, ref, version)
 	})
 }
 
@@ -47,5 +47,5 @@ func prefersAsync(preferences []string) bool {
 // work. All such calls share the limit.
 func (s *handlers) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
-	return s.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
+	return s.Callers.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }

@@ -71,12 +71,12 @@ func statusNames() (names []string) {
 
 func (e endpoints) listDeliveries(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[delivery], error) {
 	of := c.Subject.(*endpoint) //nolint:forcetypeassert // found by find
-	rows, err := e.Scope(c).WebhookDeliveries(ctx, of.ID, l)
+	rows, err := e.Callers.Scope(c).WebhookDeliveries(ctx, of.ID, l)
 	return record.Map(rows, err, func(row projections.WebhookDelivery) delivery { return delivery{WebhookDelivery: row} })
 }
 
 func (e endpoints) delivery(ctx context.Context, c route.Call, to *endpoint, id uuid.UUID) (*delivery, error) {
-	row, err := e.Scope(c).WebhookDelivery(ctx, to.ID, id)
+	row, err := e.Callers.Scope(c).WebhookDelivery(ctx, to.ID, id)
 	return &delivery{row, to.before}, err
 }
 
@@ -119,7 +119,7 @@ func (e endpoints) test(ctx context.Context, c route.Call, _ *route.Nothing) (*d
 		return nil, endpointInactive
 	}
 	request := webhook.Request{ID: uuid.New(), Endpoint: to.ID, Tenant: to.Tenant, Message: webhook.Message{
-		ID: uuid.NewString(), Type: webhook.TestEvent, At: e.Now(), Tenant: to.Tenant,
+		ID: uuid.NewString(), Type: webhook.TestEvent, At: e.Callers.Now(), Tenant: to.Tenant,
 		Data: webhook.Thing{Kind: webhook.EndpointCategory, ID: to.ID, Tenant: to.Tenant, URL: e.pathOf(to.ID)}.Data(),
 	}}
 	c.Location(e.deliveryPath(to.ID, request.ID))

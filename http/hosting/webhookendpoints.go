@@ -140,7 +140,7 @@ func (e endpoints) list(ctx context.Context, c route.Call, l projections.Listing
 }
 
 func (e endpoints) record(ctx context.Context, c route.Call, id int64) (*endpoint, error) {
-	row, err := e.Scope(c).WebhookEndpoint(ctx, id)
+	row, err := e.Callers.Scope(c).WebhookEndpoint(ctx, id)
 	return &endpoint{WebhookEndpoint: row, before: row}, err
 }
 

@@ -3,6 +3,7 @@
 package notices
 
 import (
+	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -10,7 +11,8 @@ import (
 
 // Deps are what notifications need of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web             *web.Renderer
+	Callers         *caller.Callers
 	Commands        record.Commands
 	Feed            route.LiveFeed
 	UnsubscribeKeys [][]byte // that may have signed the links in mails

@@ -30,7 +30,7 @@ const (
 func Routes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
-		Name: "Notifications", Prefix: noticesPrefix, Access: s.User(),
+		Name: "Notifications", Prefix: noticesPrefix, Access: s.Callers.User(),
 		About:  "What the panel tells each user, and what users want to hear of. All of it is the caller's own.",
 		Routes: slices.Concat(s.notificationRoutes(), s.allAtOnceRoutes(), s.notificationStream(), s.preferenceRoutes()),
 	}
@@ -74,12 +74,12 @@ func (n *notification) Tag() string {
 }
 
 func (s *handlers) listNotifications(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[notification], error) {
-	rows, err := s.Scope(c).Notifications(ctx, l)
+	rows, err := s.Callers.Scope(c).Notifications(ctx, l)
 	return record.Map(rows, err, func(n projections.Notification) notification { return notification{n, n.IsRead} })
 }
 
 func (s *handlers) notification(ctx context.Context, c route.Call, id uuid.UUID) (*notification, error) {
-	row, err := s.Scope(c).Notification(ctx, id)
+	row, err := s.Callers.Scope(c).Notification(ctx, id)
 	return &notification{row, row.IsRead}, err
 }
 
@@ -102,7 +102,7 @@ func (s *handlers) setRead(ctx context.Context, c route.Call, n *notification, r
 	switch {
 	case read == n.was:
 	case read:
-		err = record.Execute(ctx, s.Commands, c, n.Version, notice.MarkRead{ID: n.ID, At: s.Now()})
+		err = record.Execute(ctx, s.Commands, c, n.Version, notice.MarkRead{ID: n.ID, At: s.Callers.Now()})
 	default:
 		err = record.Execute(ctx, s.Commands, c, n.Version, notice.Unread{ID: n.ID, WithAll: n.WithAll})
 	}
@@ -140,7 +140,7 @@ func (u *unreadCount) Fields() field.Set { return field.Set{field.Int("unread_co
 // markAllRead is one event, however many notifications there are. Of two calls
 // at once, one marks them.
 func (s *handlers) markAllRead(ctx context.Context, c route.Call, _ *route.Nothing) (*markedRead, error) {
-	found, err := s.Scope(c).Unread(ctx)
+	found, err := s.Callers.Scope(c).Unread(ctx)
 	if err != nil || found.Count == 0 {
 		return &markedRead{}, err
 	}
@@ -155,6 +155,6 @@ func (s *handlers) markAllRead(ctx context.Context, c route.Call, _ *route.Nothi
 }
 
 func (s *handlers) countUnread(ctx context.Context, c route.Call) (*unreadCount, error) {
-	count, err := s.Scope(c).UnreadCount(ctx)
+	count, err := s.Callers.Scope(c).UnreadCount(ctx)
 	return &unreadCount{count}, err
 }

@@ -21,15 +21,15 @@ func PageRoutes(d Deps) route.Area {
 	prefers := s.preferencesPage()
 	told := web.FormPage{Show: s.showNotifications, Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead}}
 	return route.Area{
-		Name: "Notifications in the browser", Access: d.Session(),
+		Name: "Notifications in the browser", Access: d.Callers.Session(),
 		About: "What the panel has told the user.",
 		Routes: []route.Route{
 			web.View(web.NotificationsPath, "What the user was told", told.Look).As("notifications_page").
 				Taking(field.Text("is_read", new(string)).Doc("Only those that are unread: false; or read: true.")).
 				Taking(field.Int("page", new(int64)).Doc("Which page of the notifications, from 1 on.")),
-			s.Press(web.NotificationsPath, "Mark notifications as read", told).As("notifications_form"),
+			s.Web.Press(web.NotificationsPath, "Mark notifications as read", told).As("notifications_form"),
 			web.View(web.PreferencesPath, "What the user wants to hear of", prefers.Look).As("preferences_page"),
-			s.Press(web.PreferencesPath, "Change what the user wants to hear of", prefers).As("preferences_form"),
+			s.Web.Press(web.PreferencesPath, "Change what the user wants to hear of", prefers).As("preferences_form"),
 		},
 	}
 }
@@ -44,7 +44,7 @@ type noticeRow struct {
 func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, isRead)
-	found, err := s.Scope(c).Notifications(ctx, listing)
+	found, err := s.Callers.Scope(c).Notifications(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *we
 	unread := caller.VisitOf(c).Unread
 	data := map[string]any{"Notices": rows, "Unread": unread, "Stream": noticesPrefix + "notifications/stream/", "All": nil}
 	if unread > 0 {
-		data["All"] = s.Fill(c, web.Form{Name: "notices_read", Action: here(c)}, back)
+		data["All"] = s.Web.Fill(c, web.Form{Name: "notices_read", Action: here(c)}, back)
 	}
-	return s.Sheet(c, back.StatusOf(), "notices", "notices_title", web.Paged(c, bar, found.Count, data))
+	return s.Web.Sheet(c, back.StatusOf(), "notices", "notices_title", web.Paged(c, bar, found.Count, data))
 }
 
 // isRead narrows the list to what has been read, or has not.
@@ -66,7 +66,7 @@ var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string
 func (s *handlers) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
 	row := noticeRow{Path: n.URL, Title: n.Title, Message: n.Message, At: w.Moment("", &n.CreatedAt, "")}
 	if !n.IsRead {
-		form := s.Fill(c, web.Form{Name: "notice_read", Of: n.ID.String(), Action: here(c)}, back)
+		form := s.Web.Fill(c, web.Form{Name: "notice_read", Of: n.ID.String(), Action: here(c)}, back)
 		row.Read = &form
 	}
 	return row
@@ -99,12 +99,12 @@ func (s *handlers) takeRead(ctx context.Context, c route.Call, sent url.Values) 
 	if _, err := s.setRead(ctx, c, n, true); err != nil {
 		return nil, err
 	}
-	return s.Done(here(c), "notice_read"), nil
+	return s.Web.Done(here(c), "notice_read"), nil
 }
 
 func (s *handlers) takeAllRead(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
 	if _, err := s.markAllRead(ctx, c, &route.Nothing{}); err != nil {
 		return nil, err
 	}
-	return s.Done(here(c), "notices_read"), nil
+	return s.Web.Done(here(c), "notices_read"), nil
 }

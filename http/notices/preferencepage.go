@@ -29,7 +29,7 @@ func (s *handlers) showPreferences(ctx context.Context, c route.Call, back *web.
 	}
 	inputs := slices.Concat(web.RecordInputs(p.Fields(), field.Patch), asked, []web.Input{web.VersionInput(p.Fields())})
 	form := web.Form{Name: "preferences", Action: web.PreferencesPath, Inputs: inputs}
-	return s.Sheet(c, back.StatusOf(), "own_preferences", "preferences_title", map[string]any{"Form": s.Fill(c, form, back), "Wide": true})
+	return s.Web.Sheet(c, back.StatusOf(), "own_preferences", "preferences_title", map[string]any{"Form": s.Web.Fill(c, form, back), "Wide": true})
 }
 
 func (s *handlers) takePreferences(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
@@ -50,7 +50,7 @@ func (s *handlers) takePreferences(ctx context.Context, c route.Call, sent url.V
 	if _, err := s.setPreferences(ctx, c, p); err != nil {
 		return nil, err
 	}
-	return s.Done(web.PreferencesPath, "preferences"), nil
+	return s.Web.Done(web.PreferencesPath, "preferences"), nil
 }
 
 // nothingMore is wrong with preferences besides their fields.

@@ -49,7 +49,7 @@ func (s *handlers) showUnsubscribe(ctx context.Context, c route.Call) (*route.Do
 	if err != nil {
 		return s.wrongLink(c, err)
 	}
-	return web.Secluded(s.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
+	return web.Secluded(s.Web.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
 		"Question": about(u, web.Readers(c), "unsubscribe_question"), "All": c.Path + choicePart, "Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
 	}))
 }
@@ -68,7 +68,7 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return web.Secluded(s.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
+	return web.Secluded(s.Web.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
 		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
@@ -84,9 +84,9 @@ func (s *handlers) isLastToHear(ctx context.Context, u notice.Unsubscription) (b
 
 // hearsAlone tells whether a user is the only superuser who gets alarms by mail.
 func (s *handlers) hearsAlone(ctx context.Context, user int64) (isOne bool, err error) {
-	superusers, err := s.System().Superusers(ctx)
+	superusers, err := s.Callers.System().Superusers(ctx)
 	for _, one := range superusers {
-		prefers, _, err := s.System().Preferences(ctx, one.ID)
+		prefers, _, err := s.Callers.System().Preferences(ctx, one.ID)
 		switch {
 		case err != nil:
 			return false, err
@@ -105,7 +105,7 @@ func (s *handlers) lastToHear(c route.Call, err error) (*route.Document, error) 
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return web.Secluded(s.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
+	return web.Secluded(s.Web.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
 		"Text": w["unsubscribe_last"], "About": w["unsubscribe_last_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
@@ -122,9 +122,9 @@ func (s *handlers) unsubscription(ctx context.Context, c route.Call) (notice.Uns
 	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		return u, errors.Join(s.Limit(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
+		return u, errors.Join(s.Callers.Limit(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
 	}
-	user, err := s.System().User(ctx, u.User)
+	user, err := s.Callers.System().User(ctx, u.User)
 	if err == nil && user.Email == "" {
 		err = domain.Refuse(domain.NotFound, "The account has been erased.")
 	}
@@ -138,7 +138,7 @@ func (s *handlers) wrongLink(c route.Call, err error) (*route.Document, error) {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return web.Secluded(s.Sheet(c, http.StatusNotFound, "notice", "unsubscribe_wrong_title", map[string]any{
+	return web.Secluded(s.Web.Sheet(c, http.StatusNotFound, "notice", "unsubscribe_wrong_title", map[string]any{
 		"Text": w["unsubscribe_wrong"], "About": w["unsubscribe_wrong_about"], "Path": "/", "Way": w["go_home"],
 	}))
 }

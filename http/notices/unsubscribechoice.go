@@ -49,7 +49,7 @@ func (s *handlers) showChoice(ctx context.Context, c route.Call) (*route.Documen
 // choicePage shows the preferences. The last superuser who gets alarms is asked to confirm
 // that they stop.
 func (s *handlers) choicePage(ctx context.Context, c route.Call, u notice.Unsubscription, back *web.Returned) (*route.Document, error) {
-	wishes, _, err := s.System().Preferences(ctx, u.User)
+	wishes, _, err := s.Callers.System().Preferences(ctx, u.User)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *handlers) choicePage(ctx context.Context, c route.Call, u notice.Unsubs
 	}
 	inputs := slices.Concat([]web.Input{{Name: "form", Type: "hidden", Value: choiceForm}}, web.RecordInputs(wishes.Fields(), field.Patch), asked)
 	form := web.Form{Name: choiceForm, Action: c.Path, Inputs: inputs}.In(web.Readers(c), back)
-	return web.Secluded(s.Sheet(c, back.StatusOf(), "preferences", "preferences_title", map[string]any{"Form": form}))
+	return web.Secluded(s.Web.Sheet(c, back.StatusOf(), "preferences", "preferences_title", map[string]any{"Form": form}))
 }
 
 // takeChoice sets all preferences. The link is the proof, so the form asks for no more.
@@ -89,7 +89,7 @@ func (s *handlers) takeChoice(ctx context.Context, c route.Call) (*route.Documen
 	if _, err := s.Commands.Execute(ctx, cause, notice.SetPreferences{User: u.User, Values: set.Values(), Through: notice.ThroughLink}); err != nil {
 		return nil, err
 	}
-	return web.Secluded(s.Done(c.Path, choiceForm), nil)
+	return web.Secluded(s.Web.Done(c.Path, choiceForm), nil)
 }
 
 // checkChoice refuses bodies that the page did not send, as mail programs send them, and

@@ -31,7 +31,7 @@ type keyCard struct {
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := web.PageNumber(c)
-	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * web.PageSize, Limit: web.PageSize})
+	keys, err := s.callers.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * web.PageSize, Limit: web.PageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	for i, key := range keys.Rows {
 		cards[i] = s.keyCard(c, key, back)
 	}
-	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", web.Paged(c, nil, keys.Count, map[string]any{"Keys": cards, "Create": s.createForm(c, web.KeysPath, back)}))
+	return s.web.Sheet(c, back.StatusOf(), "keys", "keys_title", web.Paged(c, nil, keys.Count, map[string]any{"Keys": cards, "Create": s.createForm(c, web.KeysPath, back)}))
 }
 
 func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
@@ -52,7 +52,7 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	}
 	card := keyCard{Key: key, State: state, StateText: w["key_"+state], ModeText: w["key_mode_"+string(key.Mode)], Facts: keyFacts(w, key)}
 	if key.RevokedAt == nil {
-		f := s.Fill(c, web.Form{Name: "revoke", Of: key.ID, Action: web.KeysPath, IsGrave: true}, back)
+		f := s.web.Fill(c, web.Form{Name: "revoke", Of: key.ID, Action: web.KeysPath, IsGrave: true}, back)
 		card.Revoke = &f
 	}
 	return card
@@ -91,15 +91,15 @@ func (s *apiKeys) createForm(c route.Call, action string, back *web.Returned) we
 		{Name: "rate_limit_per_minute", Type: "number", Value: "60", Required: true, Min: 1, Max: 6000},
 		{Name: "expires_at", Type: "datetime-local"},
 	}}
-	f.Inputs = append(f.Inputs, s.PasswordInputs(c)...)
+	f.Inputs = append(f.Inputs, s.web.PasswordInputs(c)...)
 	f.Inputs = append(f.Inputs, web.NumberInput())
-	return s.Fill(c, f, back)
+	return s.web.Fill(c, f, back)
 }
 
 // handOutKey makes a key and shows it, this once.
 func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	return s.createKey(ctx, c, sent, func(key, name string) (*route.Document, error) {
-		return s.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": name})
+		return s.web.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": name})
 	})
 }
 
@@ -109,11 +109,11 @@ func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, 
 	if err := web.DecodeForm(&wanted, sent); err != nil {
 		return nil, err
 	}
-	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
+	if err := s.web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
 	var key string
-	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
 		key, err = s.issue(ctx, c, &wanted)
 		return err
 	})
@@ -125,7 +125,7 @@ func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, 
 	}
 	d, err := show(key, wanted.Name)
 	if err == nil {
-		s.RenewUnlessFresh(ctx, c, d)
+		s.web.RenewUnlessFresh(ctx, c, d)
 	}
 	return d, err
 }
@@ -136,9 +136,9 @@ func (s *apiKeys) issue(ctx context.Context, c route.Call, wanted *keyForm) (str
 	mode := cmp.Or(storefront.Mode(wanted.Mode), s.usualMode())
 	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
-	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.IssueKey{
+	_, err := s.commands.Execute(ctx, c.Cause(), storefront.IssueKey{
 		ID: key.ID, Mode: mode, Hash: storefront.HashKey(text), Spec: wanted.APIKey.Fields().Values(),
-		CreatedBy: who.ID, Owner: who.ID, At: s.Now(),
+		CreatedBy: who.ID, Owner: who.ID, At: s.callers.Now(),
 	})
 	return text, err
 }
@@ -147,7 +147,7 @@ func (s *apiKeys) issue(ctx context.Context, c route.Call, wanted *keyForm) (str
 // again.
 func (s *apiKeys) createdBefore(c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, http.StatusConflict, "notice", "once_title", map[string]any{
+	return s.web.Sheet(c, http.StatusConflict, "notice", "once_title", map[string]any{
 		"Text": w["once_about"], "About": "", "Path": web.KeysPath, "Way": w["created_next"],
 	})
 }
@@ -155,9 +155,9 @@ func (s *apiKeys) createdBefore(c route.Call) (*route.Document, error) {
 // withdrawKey ends a key at once.
 func (s *apiKeys) withdrawKey(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	id := sent.Get("of")
-	if _, err := s.Commands.Execute(ctx, c.Cause(), storefront.RevokeKey{ID: id, At: s.Now()}); err != nil {
+	if _, err := s.commands.Execute(ctx, c.Cause(), storefront.RevokeKey{ID: id, At: s.callers.Now()}); err != nil {
 		return nil, err
 	}
-	s.ForgetKey(id)
-	return s.Done(web.KeysPath, "revoked"), nil
+	s.callers.ForgetKey(id)
+	return s.web.Done(web.KeysPath, "revoked"), nil
 }

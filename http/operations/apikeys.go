@@ -74,22 +74,22 @@ func (s *apiKeys) keyRoutes() []route.Route {
 			Search: "name and id", Ordering: []string{"name"}, TextIDs: true,
 		}, s.listKeys).As("api_key_list"),
 		route.Get(keyPath, "A key of the storefront", record.Found[keyRecord]).As("api_key_read").Of("APIKey").Finding(s.findKey),
-		route.Post(keysPath, "Make a key for a website", s.issueKey).As("api_key_create").For(s.SuperuserConfirmed()).Caching("no-store").
+		route.Post(keysPath, "Make a key for a website", s.issueKey).As("api_key_create").For(s.callers.SuperuserConfirmed()).Caching("no-store").
 			Checking(route.Check(s.checkKeyForm)).Resuming(s.showIssuedKey).
 			Saying("The key is in this answer and nowhere else: only its hash is kept. A repeat with the same Idempotency-Key shows null."),
-		route.Patch(keyPath, "Change what is agreed on with a key's website", s.changeKey).As("api_key_change").Of("APIKey").For(s.SuperuserConfirmed()).Finding(s.findKey),
+		route.Patch(keyPath, "Change what is agreed on with a key's website", s.changeKey).As("api_key_change").Of("APIKey").For(s.callers.SuperuserConfirmed()).Finding(s.findKey),
 		route.Post(keyPath+"revoke/", "End a key for good", s.revokeKey).As("api_key_revoke").Of("APIKey").Finding(s.findKey).
 			With(http.StatusOK).Saying("It opens nothing from now on; other processes may take five seconds to notice. A second time changes nothing."),
 	}
 }
 
 func (s *apiKeys) listKeys(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[keyRecord], error) {
-	keys, err := s.Scope(c).APIKeys(ctx, l)
+	keys, err := s.callers.Scope(c).APIKeys(ctx, l)
 	return record.Map(keys, err, func(k projections.APIKey) keyRecord { return keyRecord{k} })
 }
 
 func (s *apiKeys) keyRecord(ctx context.Context, c route.Call, id string) (*keyRecord, error) {
-	key, issued, err := s.Scope(c).APIKey(ctx, id)
+	key, issued, err := s.callers.Scope(c).APIKey(ctx, id)
 	if err == nil && !issued {
 		err = route.Missing("APIKey")
 	}
@@ -106,7 +106,7 @@ func (s *apiKeys) checkKeyForm(ctx context.Context, c route.Call, k *keyForm, wr
 		k.Owner = caller.Of(c).ID
 	}
 	return record.MayRefer(wrong, "owner", &k.Owner, func(id int64) error {
-		user, err := s.Scope(c).User(ctx, id)
+		user, err := s.callers.Scope(c).User(ctx, id)
 		if err == nil && (!user.IsSuperuser || !user.IsActive) {
 			err = route.Missing("User")
 		}
@@ -122,9 +122,9 @@ func (s *apiKeys) issueKey(ctx context.Context, c route.Call, k *keyForm) (*issu
 	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
 	c.Location(keysPath + key.ID + "/")
-	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.IssueKey{
+	_, err := s.commands.Execute(ctx, c.Cause(), storefront.IssueKey{
 		ID: key.ID, Mode: mode, Hash: storefront.HashKey(text), Spec: k.APIKey.Fields().Values(),
-		CreatedBy: caller.Of(c).ID, Owner: k.Owner, At: s.Now(),
+		CreatedBy: caller.Of(c).ID, Owner: k.Owner, At: s.callers.Now(),
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *apiKeys) issueKey(ctx context.Context, c route.Call, k *keyForm) (*issu
 
 // usualMode is that of keys for which nothing else is asked.
 func (s *apiKeys) usualMode() storefront.Mode {
-	if s.TestPayments {
+	if s.testPayments {
 		return storefront.Test
 	}
 	return storefront.Live
@@ -153,18 +153,18 @@ func (s *apiKeys) showIssuedKey(ctx context.Context, c route.Call, location stri
 }
 
 func (s *apiKeys) changeKey(ctx context.Context, c route.Call, k *keyRecord) (*keyRecord, error) {
-	return s.commandKey(ctx, c, k, storefront.ChangeKey{ID: k.ID, Spec: c.Sent.Values(), At: s.Now()})
+	return s.commandKey(ctx, c, k, storefront.ChangeKey{ID: k.ID, Spec: c.Sent.Values(), At: s.callers.Now()})
 }
 
 func (s *apiKeys) revokeKey(ctx context.Context, c route.Call, _ *route.Nothing) (*keyRecord, error) {
 	k := c.Subject.(*keyRecord) //nolint:forcetypeassert // found by findKey
-	return s.commandKey(ctx, c, k, storefront.RevokeKey{ID: k.ID, At: s.Now()})
+	return s.commandKey(ctx, c, k, storefront.RevokeKey{ID: k.ID, At: s.callers.Now()})
 }
 
 // commandKey changes a key, for the next call that is made with it.
 func (s *apiKeys) commandKey(ctx context.Context, c route.Call, k *keyRecord, command domain.Command) (*keyRecord, error) {
-	err := record.Execute(ctx, s.Commands, c, k.Version, command)
-	s.ForgetKey(k.ID) // also after an error: who knows what has happened
+	err := record.Execute(ctx, s.commands, c, k.Version, command)
+	s.callers.ForgetKey(k.ID) // also after an error: who knows what has happened
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (l *linkRecord) Fields() field.Set {
 
 func (s *users) resetLinkRoute() route.Route {
 	return route.Post(userPath+"reset_link/", "Make a link with which a user sets a password", s.makeResetLink).
-		As("user_reset_link").Of("User").For(s.SuperuserConfirmed()).Finding(s.findUser).Caching("no-store").Resuming(s.showResetLink).
+		As("user_reset_link").Of("User").For(s.callers.SuperuserConfirmed()).Finding(s.findUser).Caching("no-store").Resuming(s.showResetLink).
 		Saying("Hand it over yourself, or have it mailed. It works once, and ends those that were made before.").
 		Failing(http.StatusConflict, "The user is not active (invalid_state), or others were faster.")
 }
@@ -50,7 +50,7 @@ func (s *users) makeResetLink(ctx context.Context, c route.Call, l *linkForm) (*
 	if !u.IsActive {
 		return nil, notActive
 	}
-	link, err := s.Accounts.Link(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID, l.Send)
+	link, err := s.accounts.Link(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID, l.Send)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +66,14 @@ func (*users) showResetLink(context.Context, route.Call, string) (route.Answer, 
 
 func (s *users) disableFactorRoute() route.Route {
 	return route.Post(userPath+"disable_second_factor/", "Switch off the second factor of a user who has lost it", s.disableFactor).
-		As("user_disable_second_factor").Of("User").For(s.SuperuserConfirmed()).Finding(s.findUser).With(http.StatusOK).
+		As("user_disable_second_factor").Of("User").For(s.callers.SuperuserConfirmed()).Finding(s.findUser).With(http.StatusOK).
 		Saying("Make sure first that it is the user who asks. The password suffices then, and the recovery codes end.").
 		Failing(http.StatusConflict, "The second factor is not on (invalid_state), or others were faster.")
 }
 
 func (s *users) disableFactor(ctx context.Context, c route.Call, why *verdict) (*userRecord, error) {
 	u := c.Subject.(*userRecord) //nolint:forcetypeassert // found by findUser
-	if err := s.Accounts.DisableFactor(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID, why.Reason); err != nil {
+	if err := s.accounts.DisableFactor(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID, why.Reason); err != nil {
 		return nil, err
 	}
 	return record.Shown(c, func() (*userRecord, error) { return s.userRecord(ctx, c, u.ID) })

@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -21,7 +22,8 @@ import (
 
 // Deps are what operators' endpoints need of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web            *web.Renderer
+	Callers        *caller.Callers
 	Commands       record.Commands
 	Subjects       record.Subjects
 	Numbers        record.Numbers
@@ -48,19 +50,6 @@ type Deps struct {
 	Currency       string // of plans that name none
 	InForce        func() []operations.Setting
 }
-
-// The endpoints by what they are about.
-type (
-	users        struct{ Deps }
-	catalog      struct{ Deps }
-	apiKeys      struct{ Deps }
-	orders       struct{ Deps }
-	runs         struct{ Deps }
-	inbox        struct{ Deps }
-	incidents    struct{ Deps }
-	mailPreviews struct{ Deps }
-	reports      struct{ Deps }
-)
 
 // Accounts changes an account together with what is stored beside the log, all
 // or nothing.

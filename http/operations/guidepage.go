@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -18,7 +20,14 @@ import (
 
 // A guide tells how a website takes orders: a key, an order form, a snippet and
 // the pages of the return (docs/widget.md, "The guide in the panel").
-type guide struct{ *apiKeys }
+type guide struct {
+	web            *web.Renderer
+	callers        *caller.Callers
+	keys           *apiKeys
+	publicURL      func() string
+	offers         order.Offers
+	paymentMethods []string
+}
 
 const (
 	guideWidgets = 100 // that superusers choose from
@@ -30,10 +39,10 @@ const (
 func (g *guide) pageRoutes() []route.Route {
 	page := web.FormPage{Show: g.show, Forms: map[string]web.FormHandler{"create": g.create, "use_key": g.useKey}}
 	return []route.Route{
-		web.View(web.GuidePath, "How a website takes orders", page.Look).As("guide_page").For(g.Session()).
+		web.View(web.GuidePath, "How a website takes orders", page.Look).As("guide_page").For(g.callers.Session()).
 			Taking(field.Text("widget", new(string)).Doc("The public name of the order form.")).
 			Taking(field.Text("lang", new(string)).Doc("The language of the order form, where it is not its own.")),
-		g.Press(web.GuidePath, "Create a key for the guide, or use one", page).As("guide_form"),
+		g.web.Press(web.GuidePath, "Create a key for the guide, or use one", page).As("guide_form"),
 	}
 }
 
@@ -53,7 +62,7 @@ func (g *guide) show(ctx context.Context, c route.Call, back *web.Returned) (*ro
 
 // create makes a key. It stands in the snippets of this one page.
 func (g *guide) create(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	return g.createKey(ctx, c, sent, func(key, _ string) (*route.Document, error) { return g.guide(ctx, c, key, nil) })
+	return g.keys.createKey(ctx, c, sent, func(key, _ string) (*route.Document, error) { return g.guide(ctx, c, key, nil) })
 }
 
 // useKey takes a key that the reader has. It is checked for typing mistakes, and
@@ -75,19 +84,21 @@ func (g *guide) guide(ctx context.Context, c route.Call, key string, back *web.R
 		return nil, err
 	}
 	about.Key = key
+	panel := g.publicURL()
 	data := map[string]any{
-		"Guide": about, "Languages": g.languages(c, about), "Snippet": g.snippet(about), "Pinned": g.pinned(about), "Policy": g.policy(),
-		"Calls": g.calls(c, about), "Facts": guideFacts(c, about), "Preview": about.preview(), "Widgets": web.GuidePath,
+		"Guide": about, "Languages": about.languages(c), "Snippet": about.snippet(panel), "Pinned": about.pinned(panel),
+		"Policy": fmt.Sprintf("script-src %[1]s; connect-src %[1]s\n", panel), // that the order form needs of a page
+		"Calls":  g.calls(c, about), "Facts": guideFacts(c, about), "Preview": about.preview(), "Widgets": web.GuidePath,
 		"Super": caller.VisitOf(c).Who.IsSuperuser, "Wide": true,
 	}
 	if caller.VisitOf(c).Who.IsSuperuser {
 		action := web.GuidePath + about.query()
-		data["Create"] = g.createForm(c, action, back)
-		data["Use"] = g.Fill(c, web.Form{Name: "use_key", Action: action, Inputs: []web.Input{
+		data["Create"] = g.keys.createForm(c, action, back)
+		data["Use"] = g.web.Fill(c, web.Form{Name: "use_key", Action: action, Inputs: []web.Input{
 			{Name: "key", Key: "api_key", Required: true, Plain: true, Autocomplete: "off", Long: 100},
 		}}, back)
 	}
-	return g.Sheet(c, back.StatusOf(), "guide", "guide_title", data)
+	return g.web.Sheet(c, back.StatusOf(), "guide", "guide_title", data)
 }
 
 // about looks up the order form that the reader asks for; without one the first
@@ -98,7 +109,7 @@ func (g *guide) about(ctx context.Context, c route.Call) (*guided, error) {
 	if language := c.Param("lang"); web.Texts[language] != nil {
 		a.Language = language
 	}
-	list, err := g.Scope(c).Widgets(ctx, projections.Listing{Limit: guideWidgets})
+	list, err := g.callers.Scope(c).Widgets(ctx, projections.Listing{Limit: guideWidgets})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +135,7 @@ func (g *guide) lookUp(ctx context.Context, c route.Call, a *guided) error {
 	if !widgetName.MatchString(a.WidgetID) {
 		return nil
 	}
-	found, err := g.Scope(c).Widget(ctx, a.WidgetID)
+	found, err := g.callers.Scope(c).Widget(ctx, a.WidgetID)
 	switch {
 	case domain.CodeOf(err) == domain.NotFound:
 		return nil
@@ -160,7 +171,7 @@ func (a *guided) preview() string {
 	return "/storefront/preview/" + a.Widget.WidgetID + "/"
 }
 
-func (*guide) languages(c route.Call, a *guided) map[string]any {
+func (a *guided) languages(c route.Call) map[string]any {
 	w := web.Texts[web.Readers(c)]
 	return map[string]any{"Value": a.Language, "Options": []web.Option{
 		{Value: "", Text: w["guide_own_language"]}, {Value: "en", Text: w["language_en"]}, {Value: "es", Text: w["language_es"]},

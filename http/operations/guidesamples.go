@@ -34,19 +34,15 @@ func (a *guided) container() string {
 }
 
 // snippet is what a website adds to its page.
-func (g *guide) snippet(a *guided) string {
-	return a.container() + fmt.Sprintf("<script src=%q data-api-key=%q async></script>\n", g.PublicURL()+web.WidgetPath, a.key())
+func (a *guided) snippet(panel string) string {
+	return a.container() + fmt.Sprintf("<script src=%q data-api-key=%q async></script>\n", panel+web.WidgetPath, a.key())
 }
 
 // pinned is the same with one version of the script, for ever.
-func (g *guide) pinned(a *guided) string {
-	return a.container() + fmt.Sprintf("<script src=%q integrity=%q\n  crossorigin=\"anonymous\" data-api-key=%q async></script>\n",
-		g.PublicURL()+web.Widget.Path(), web.Widget.Integrity(), a.key())
-}
-
-// policy is what the order form needs of a page's content security policy.
-func (g *guide) policy() string {
-	return fmt.Sprintf("script-src %[1]s; connect-src %[1]s\n", g.PublicURL())
+func (a *guided) pinned(panel string) string {
+	return a.container() + fmt.Sprintf(
+		"<script src=%q integrity=%q\n  crossorigin=\"anonymous\" data-api-key=%q async></script>\n",
+		panel+web.Widget.Path(), web.Widget.Integrity(), a.key())
 }
 
 // A guideCall is a call of the API with its samples.
@@ -57,7 +53,7 @@ type guideCall struct {
 
 // calls are what programs do that have an order form of their own.
 func (g *guide) calls(c route.Call, a *guided) []guideCall {
-	w, api := web.Texts[web.Readers(c)], g.PublicURL()+"/storefront/api/"
+	w, api := web.Texts[web.Readers(c)], g.publicURL()+"/storefront/api/"
 	key := samplecode.Header{Name: "X-API-Key", Value: a.key()}
 	read := func(path string) []samplecode.Sample {
 		return samplecode.Of(samplecode.Call{Method: "GET", URL: api + path, Headers: []samplecode.Header{key}})
@@ -112,14 +108,14 @@ func (g *guide) sampleOrder(a *guided) []byte {
 // sampleMethod is a payment method that works with the key: with a test key the one
 // without money, if there is one.
 func (g *guide) sampleMethod(a *guided) string {
-	mode := g.usualMode()
+	mode := g.keys.usualMode()
 	if key, isKey := storefront.ParseKey(a.Key); isKey {
 		mode = key.Mode
 	}
 	isTest := mode == storefront.Test
-	offers := g.Offers.For(isTest)
+	offers := g.offers.For(isTest)
 	if len(offers) == 0 {
-		return cmp.Or(g.PaymentMethods...) // none can be chosen yet
+		return cmp.Or(g.paymentMethods...) // none can be chosen yet
 	}
 	return offers[max(0, slices.IndexFunc(offers, func(o order.Offer) bool { return o.Test == isTest }))].Name
 }

@@ -57,7 +57,7 @@ func (s *inbox) inboxRoutes() []route.Route {
 		listing.Pages[webhookEntry](inboxPath, "Webhooks of payment providers", listing.Spec{
 			Filters: func() field.Set {
 				return append(field.Set{
-					field.Text("provider", new(string)).Among(s.PaymentMethods...).Doc("Only of this provider."),
+					field.Text("provider", new(string)).Among(s.paymentMethods...).Doc("Only of this provider."),
 					field.Text("state", new(string)).Among(inboxStates...).Doc("Only webhooks in this state."),
 					field.Text("type", new(string)).Doc("Only of this type, in the provider's words."),
 					field.Text("event_id", new(string)).Doc("Only the one with this id of the provider's."),
@@ -74,7 +74,7 @@ func (s *inbox) inboxRoutes() []route.Route {
 			}),
 		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").Of("WebhookEvent").Finding(s.findWebhook),
 		route.Post(webhookPath+"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
-			if err := s.Payments.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
+			if err := s.payments.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
 				return nil, err
 			}
 			return show(ctx, c)
@@ -110,23 +110,23 @@ func (s *inbox) matchWebhook(ctx context.Context, c route.Call, w *webhookDetail
 	if id, err := uuid.Parse(m.Order); err == nil {
 		named = projections.Filter{Field: "id", Op: "=", Value: id}
 	}
-	found, err := s.Scope(c).OrdersListed(ctx, projections.Listing{Filters: []projections.Filter{named}, Limit: 1})
+	found, err := s.callers.Scope(c).OrdersListed(ctx, projections.Listing{Filters: []projections.Filter{named}, Limit: 1})
 	switch {
 	case err != nil:
 		return err
 	case len(found.Rows) == 0:
 		return domain.RefuseField("order", "There is no such order.")
 	}
-	return s.Payments.MatchWebhook(ctx, c.Cause(), w.ID, found.Rows[0].ID, m.Reason)
+	return s.payments.MatchWebhook(ctx, c.Cause(), w.ID, found.Rows[0].ID, m.Reason)
 }
 
 func (s *inbox) listWebhooks(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[webhookEntry], error) {
-	webhooks, err := s.Payments.WebhooksListed(ctx, l)
+	webhooks, err := s.payments.WebhooksListed(ctx, l)
 	return record.Map(webhooks, err, func(w operations.Webhook) webhookEntry { return webhookEntry{w} })
 }
 
 func (s *inbox) webhook(ctx context.Context, id int64) (*webhookDetail, error) {
-	w, err := s.Payments.WebhookNumbered(ctx, id)
+	w, err := s.payments.WebhookNumbered(ctx, id)
 	return &webhookDetail{webhookEntry{w}}, err
 }
 
@@ -255,9 +255,9 @@ func (s *inbox) replayWebhooks(ctx context.Context, c route.Call, r *replay) (_ 
 	a := &replayAnswer{DryRun: r.DryRun}
 	if r.DryRun {
 		c.Status(http.StatusOK)
-		a.Count, err = s.Payments.CountWebhooks(ctx, which)
+		a.Count, err = s.payments.CountWebhooks(ctx, which)
 		return a, err
 	}
-	a.Count, err = s.Payments.ReplayWebhooks(ctx, c.Cause(), which, r.Reason)
+	a.Count, err = s.payments.ReplayWebhooks(ctx, c.Cause(), which, r.Reason)
 	return a, err
 }

@@ -73,26 +73,26 @@ func entryRows(w web.Words, all []operations.Webhook, at string) []entryRow {
 func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	itself := func(name string) string { return name }
-	listing, bar := web.Asked(c, w, web.Choice{Name: "provider", Values: s.PaymentMethods, Says: itself}, web.Choice{Name: "state", Text: "inbox_is_", Values: inboxStates})
+	listing, bar := web.Asked(c, w, web.Choice{Name: "provider", Values: s.paymentMethods, Says: itself}, web.Choice{Name: "state", Text: "inbox_is_", Values: inboxStates})
 	listing.Search = bar.Searched(c, w["inbox_search"])
-	found, err := s.Payments.WebhooksListed(ctx, listing)
+	found, err := s.payments.WebhooksListed(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
-	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows, c.Path)}))
+	return s.web.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows, c.Path)}))
 }
 
 // entryDesk is the page of a webhook with its forms.
 func (s *inbox) entryDesk() web.ActPage[*webhookDetail] {
 	return web.ActPage[*webhookDetail]{
-		Renderer: s.Renderer, Show: s.showEntry,
+		Web: s.web, Show: s.showEntry,
 		Find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
 		Acts: []web.Act[*webhookDetail]{{
 			Name: "match", IsOpen: func(w *webhookDetail) bool { return w.State == "unmatched" }, Grave: true, Inputs: matchInputs, Do: web.Pressed(s.matchWebhook),
 		}, {
 			Name: "replay", IsOpen: web.Always[*webhookDetail], Inputs: optionalReason[*webhookDetail],
 			Do: web.Pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
-				return s.Payments.ReplayWebhook(ctx, c.Cause(), w.ID, why.Reason)
+				return s.payments.ReplayWebhook(ctx, c.Cause(), w.ID, why.Reason)
 			}),
 		}},
 	}
@@ -106,7 +106,7 @@ func matchInputs(w *webhookDetail) []web.Input {
 func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	body, isCut := e.shownBody()
-	return s.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{
 		"Entry": rowOfEntry(w, &e.Webhook), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body, "IsCut": isCut,
 		"HasBody": e.Body != nil, "Acts": acts, "Wide": true,
 	})

@@ -69,7 +69,7 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 		web.Choice{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident(language)},
 		web.Choice{Name: "is_settled", Text: "settled_", Values: []string{"false", "true"}, Value: web.IsTrue})
 	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.Scope(c).Incidents(ctx, listing)
+	found, err := s.callers.Scope(c).Incidents(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +77,13 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 	for i, one := range found.Rows {
 		rows[i] = rowOfIncident(w, language, one)
 	}
-	return s.Sheet(c, http.StatusOK, "incidents", "incidents_title", web.Paged(c, bar, found.Count, map[string]any{"Incidents": rows}))
+	return s.web.Sheet(c, http.StatusOK, "incidents", "incidents_title", web.Paged(c, bar, found.Count, map[string]any{"Incidents": rows}))
 }
 
 // incidentDesk is the page of an incident with its forms.
 func (s *incidents) incidentDesk() web.ActPage[*incidentEntry] {
 	return web.ActPage[*incidentEntry]{
-		Renderer: s.Renderer, Acts: s.acts(), Show: s.showIncident,
+		Web: s.web, Acts: s.acts(), Show: s.showIncident,
 		Find: func(ctx context.Context, c route.Call) (*incidentEntry, error) {
 			return s.incident(ctx, c, c.UUID("uuid"))
 		},
@@ -96,12 +96,12 @@ func (s *incidents) acts() []web.Act[*incidentEntry] {
 	reason := reasonInput[*incidentEntry]
 	all := []web.Act[*incidentEntry]{{Name: "requeue", IsOpen: canBeHandledAgain, Inputs: reason, Do: web.Pressed(
 		func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
-			return s.IncidentAdmin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
+			return s.admin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
 		})}}
 	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
 		all = append(all, web.Act[*incidentEntry]{Name: answer, IsOpen: takes(answer), Grave: answer != operations.Ignore, Inputs: reason, Do: web.Pressed(
 			func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
-				return s.IncidentAdmin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
+				return s.admin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
 			})})
 	}
 	return append(all, web.Act[*incidentEntry]{Name: "settle", IsOpen: func(i *incidentEntry) bool { return !i.IsSettled }, Inputs: reason, Do: web.Pressed(
@@ -127,7 +127,7 @@ func takes(answer string) func(*incidentEntry) bool {
 func (s *incidents) showIncident(_ context.Context, c route.Call, i *incidentEntry, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	language := web.Readers(c)
 	w := web.Texts[language]
-	return s.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
 		"Incident": rowOfIncident(w, language, i.Incident), "About": aboutIncident(w, i.About), "Facts": incidentFacts(w, i), "Acts": acts, "Wide": true,
 	})
 }

@@ -50,7 +50,7 @@ func (s *incidents) answerRoutes() (all []route.Route) {
 func (s *incidents) answering(answer string) func(context.Context, route.Call, *verdict) (*incidentEntry, error) {
 	return func(ctx context.Context, c route.Call, v *verdict) (*incidentEntry, error) {
 		i := c.Subject.(*incidentEntry) //nolint:forcetypeassert // found by findIncident
-		if err := s.IncidentAdmin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason); err != nil {
+		if err := s.admin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason); err != nil {
 			return nil, err
 		}
 		return s.shownIncident(ctx, c)
@@ -96,19 +96,19 @@ type IncidentAdmin interface {
 
 func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdict) (*incidentEntry, error) {
 	i := c.Subject.(*incidentEntry) //nolint:forcetypeassert // found by findIncident
-	if err := s.IncidentAdmin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason); err != nil {
+	if err := s.admin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason); err != nil {
 		return nil, err
 	}
 	return s.shownIncident(ctx, c)
 }
 
 func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[incidentEntry], error) {
-	incidents, err := s.Scope(c).Incidents(ctx, l)
+	incidents, err := s.callers.Scope(c).Incidents(ctx, l)
 	return record.Map(incidents, err, func(i projections.Incident) incidentEntry { return incidentEntry{i} })
 }
 
 func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*incidentEntry, error) {
-	i, err := s.Scope(c).Incident(ctx, id)
+	i, err := s.callers.Scope(c).Incident(ctx, id)
 	return &incidentEntry{i}, err
 }
 
@@ -122,8 +122,8 @@ func (s *incidents) shownIncident(ctx context.Context, c route.Call) (*incidentE
 
 func (s *incidents) settleIncident(ctx context.Context, c route.Call, v *verdict) (*incidentEntry, error) {
 	i := c.Subject.(*incidentEntry) //nolint:forcetypeassert // found by findIncident
-	settle := operations.Settle{ID: i.ID, Reason: v.Reason, At: s.Now()}
-	err := record.Persist(c, i, func(i *incidentEntry) error { return record.Execute(ctx, s.Commands, c, i.Version, settle) },
+	settle := operations.Settle{ID: i.ID, Reason: v.Reason, At: s.callers.Now()}
+	err := record.Persist(c, i, func(i *incidentEntry) error { return record.Execute(ctx, s.commands, c, i.Version, settle) },
 		func() (*incidentEntry, error) { return s.incident(ctx, c, i.ID) })
 	if err != nil {
 		return nil, err

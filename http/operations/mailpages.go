@@ -65,7 +65,7 @@ func (s *mailPreviews) lookOf(ctx context.Context, c route.Call) (l look, brand 
 	if err != nil {
 		return l, nil, nil //nolint:nilerr // no number is no tenant
 	}
-	row, err := s.Scope(c).Tenant(ctx, id)
+	row, err := s.callers.Scope(c).Tenant(ctx, id)
 	switch {
 	case record.IsMissing(err):
 		return l, nil, nil
@@ -93,7 +93,7 @@ func brands(rows []projections.Resource) ([]web.Option, error) {
 // looks is the bar in which an operator chooses how mails are shown.
 func (s *mailPreviews) looks(ctx context.Context, c route.Call, l look, brand []web.Option) (*web.Bar, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.Scope(c).Tenants(ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost})
+	found, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost})
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +130,13 @@ func (s *mailPreviews) showMails(ctx context.Context, c route.Call) (*route.Docu
 	}
 	var all []mailSort
 	for _, name := range notice.Templates() {
-		m, err := s.Mails.Preview(ctx, name, l.language, l.tenant)
+		m, err := s.mails.Preview(ctx, name, l.language, l.tenant)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, mailSort{web.MailsPath + name + "/" + l.query(), name, m.Subject})
 	}
-	return s.Sheet(c, http.StatusOK, "mails", "mails_title", map[string]any{"Bar": bar, "Mails": all, "Spoken": l.language, "Wide": true})
+	return s.web.Sheet(c, http.StatusOK, "mails", "mails_title", map[string]any{"Bar": bar, "Mails": all, "Spoken": l.language, "Wide": true})
 }
 
 func (s *mailPreviews) showMail(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -144,7 +144,7 @@ func (s *mailPreviews) showMail(ctx context.Context, c route.Call) (*route.Docum
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Mails.Preview(ctx, c.Var("template"), l.language, l.tenant)
+	m, err := s.mails.Preview(ctx, c.Var("template"), l.language, l.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *mailPreviews) showMail(ctx context.Context, c route.Call) (*route.Docum
 		headers = append(headers, web.Aspect{Name: name, Text: m.Headers[name]})
 	}
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, http.StatusOK, "mail", "mails_title", map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "mail", "mails_title", map[string]any{
 		"Bar": bar, "Name": c.Var("template"), "Mail": m, "Headers": headers, "Spoken": l.language, "Wide": true,
 		"HTML": c.Path + "html/" + l.query(), "List": web.MailsPath + l.query(),
 		"Facts": web.Told(web.Aspect{Name: w["mail_from"], Text: m.From}, web.Aspect{Name: w["mail_reply_to"], Text: m.ReplyTo}),
@@ -171,7 +171,7 @@ func (s *mailPreviews) showMailHTML(ctx context.Context, c route.Call) (*route.D
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Mails.Preview(ctx, c.Var("template"), l.language, l.tenant)
+	m, err := s.mails.Preview(ctx, c.Var("template"), l.language, l.tenant)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (s *mailPreviews) previewMail(ctx context.Context, c route.Call) (*mailPrev
 	if _, err := c.Filter(asked.Fields()); err != nil {
 		return nil, err
 	}
-	m, err := s.Mails.Preview(ctx, c.Var("template"), asked.Language, asked.Tenant)
+	m, err := s.mails.Preview(ctx, c.Var("template"), asked.Language, asked.Tenant)
 	if err != nil {
 		return nil, err
 	}

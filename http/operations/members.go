@@ -55,12 +55,12 @@ func (m *membershipForm) Fields() field.Set {
 func (s *users) membershipRoutes() []route.Route {
 	const inactive = "The user is not active (invalid_state), or others were faster."
 	return []route.Route{
-		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").For(s.SuperuserConfirmed()).
+		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkMembership)).Resuming(s.showMembership).
 			Saying("The first tenant becomes the active one.").Failing(http.StatusConflict, inactive),
-		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").For(s.SuperuserConfirmed()).
+		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findMembership).Resuming(s.showMembership).Failing(http.StatusConflict, inactive),
-		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").For(s.SuperuserConfirmed()).
+		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findMembership).Failing(http.StatusConflict, lostRace),
 	}
 }
@@ -138,11 +138,11 @@ func (s *users) setRole(ctx context.Context, c route.Call, u projections.User, t
 	}
 	cause := c.Cause()
 	cause.ExpectedVersions = domain.Versions{account.Stream(u.ID): u.Version}
-	_, err := s.Commands.Execute(ctx, cause, account.GrantMembership{User: u.ID, Tenant: tenant, Role: role, At: s.Now()})
+	_, err := s.commands.Execute(ctx, cause, account.GrantMembership{User: u.ID, Tenant: tenant, Role: role, At: s.callers.Now()})
 	return err
 }
 
 func (s *users) revokeMembership(ctx context.Context, c route.Call) error {
 	m := c.Subject.(*membershipRecord) //nolint:forcetypeassert // found by findMembership
-	return record.Execute(ctx, s.Commands, c, m.user.Version, account.RevokeMembership{User: m.UserID, Tenant: m.Tenant, At: s.Now()})
+	return record.Execute(ctx, s.commands, c, m.user.Version, account.RevokeMembership{User: m.UserID, Tenant: m.Tenant, At: s.callers.Now()})
 }

@@ -29,7 +29,7 @@ func (s *orders) orderActions() []route.Route {
 		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
 		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
-		orderAction(s, "refund", "Give money back", s.refundOrder).For(s.SuperuserConfirmed()),
+		orderAction(s, "refund", "Give money back", s.refundOrder).For(s.callers.SuperuserConfirmed()),
 		orderAction(s, "end_grace", "Remove what is left of a service that has ended, now", s.endGrace).
 			Saying("Without it, it is kept for seven days after its end."),
 		orderAction(s, "dispute", "Say how a dispute stands that only an operator can see", s.decideDispute).
@@ -126,7 +126,7 @@ func (s *orders) checkChanged(ctx context.Context, c route.Call, r *retry, wrong
 		return nil
 	}
 	o := c.Subject.(*orderDetail) //nolint:forcetypeassert // found by findOrderFile
-	plan, err := s.Scope(c).Plan(ctx, o.PlanID)
+	plan, err := s.callers.Scope(c).Plan(ctx, o.PlanID)
 	if err == nil && !slices.Contains(plan.VPS.OSOptions, os) {
 		wrong.Add("input", field.NotAChoice(os))
 	}
@@ -134,7 +134,7 @@ func (s *orders) checkChanged(ctx context.Context, c route.Call, r *retry, wrong
 }
 
 func (s *orders) retryOrder(ctx context.Context, c route.Call, o *orderDetail, r *retry) error {
-	return s.Orders.Retry(ctx, causeOf(c, o), o.ID, r.changed, cmp.Or(r.Reason, "retried"))
+	return s.orders.Retry(ctx, causeOf(c, o), o.ID, r.changed, cmp.Or(r.Reason, "retried"))
 }
 
 // A skipping says what was done by hand.
@@ -150,27 +150,27 @@ func (k *skipping) Fields() field.Set {
 }
 
 func (s *orders) skipStep(ctx context.Context, c route.Call, o *orderDetail, k *skipping) error {
-	return s.Orders.Skip(ctx, causeOf(c, o), o.ID, k.Step, k.External, k.Reason)
+	return s.orders.Skip(ctx, causeOf(c, o), o.ID, k.Step, k.External, k.Reason)
 }
 
 func (s *orders) cancelOrder(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
-	return s.Orders.Cancel(ctx, causeOf(c, o), o.ID, v.Reason)
+	return s.orders.Cancel(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *orders) endGrace(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
-	return s.Orders.EndGrace(ctx, causeOf(c, o), o.ID, v.Reason)
+	return s.orders.EndGrace(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *orders) acceptPayment(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
-	return s.Payments.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
+	return s.payments.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *orders) recheckOrder(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
-	return s.Payments.Recheck(ctx, c.Cause(), o.ID, w.Reason)
+	return s.payments.Recheck(ctx, c.Cause(), o.ID, w.Reason)
 }
 
 func (s *orders) resendMail(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
-	return s.Mails.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
+	return s.mails.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
 }
 
 // A moneyBack says how much goes back, and why.
@@ -188,7 +188,7 @@ func (m *moneyBack) Fields() field.Set {
 }
 
 func (s *orders) refundOrder(ctx context.Context, c route.Call, o *orderDetail, m *moneyBack) error {
-	return s.Payments.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
+	return s.payments.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
 }
 
 // A disputeWord is an operator's word on a dispute.
@@ -203,5 +203,5 @@ func (d *disputeWord) Fields() field.Set {
 }
 
 func (s *orders) decideDispute(ctx context.Context, c route.Call, o *orderDetail, d *disputeWord) error {
-	return s.Payments.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
+	return s.payments.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
 }

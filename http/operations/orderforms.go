@@ -37,7 +37,7 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 
 // askForPack has an evidence pack of an order made.
 func (s *orders) askForPack(ctx context.Context, c route.Call, o *orderDetail, _ url.Values) error {
-	return s.Packs.QueuePack(ctx, c.Cause(), caller.Of(c).Reader(), uuid.New(), audit.PackOf{Order: o.ID})
+	return s.packs.QueuePack(ctx, c.Cause(), caller.Of(c).Reader(), uuid.New(), audit.PackOf{Order: o.ID})
 }
 
 func hasFailed(o *orderDetail) bool { return o.FailedStep != "" }
@@ -101,7 +101,7 @@ func refundInputs(o *orderDetail) []web.Input {
 // orderDesk is the page of an order with its forms.
 func (s *orders) orderDesk() web.ActPage[*orderDetail] {
 	return web.ActPage[*orderDetail]{
-		Renderer: s.Renderer, Acts: s.acts(), Show: s.showOrder,
+		Web: s.web, Acts: s.acts(), Show: s.showOrder,
 		Find: func(ctx context.Context, c route.Call) (*orderDetail, error) {
 			return s.orderFile(ctx, c, c.UUID("uuid"))
 		},

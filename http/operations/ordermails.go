@@ -19,10 +19,10 @@ func (s *orders) orderMailsRoute() route.Route {
 }
 
 func (s *orders) listMails(ctx context.Context, c route.Call) ([]mailEntry, error) {
-	if _, err := s.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {
+	if _, err := s.callers.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {
 		return nil, err
 	}
-	found, err := s.Mails.OrderMails(ctx, c.UUID("uuid"))
+	found, err := s.mails.OrderMails(ctx, c.UUID("uuid"))
 	all := make([]mailEntry, len(found))
 	for i, m := range found {
 		all[i] = mailEntry{m}

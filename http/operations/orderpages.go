@@ -49,7 +49,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: record.OrderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
 	listing.Search = bar.Searched(c, w["orders_search"])
-	found, err := s.Scope(c).OrdersListed(ctx, listing)
+	found, err := s.callers.Scope(c).OrdersListed(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	for i, o := range found.Rows {
 		rows[i] = orderRow{o, notice.OrderPage(o.ID), w.Money(o.Total, o.Currency), w["order_"+string(o.Status)], holdTexts(w, o.Holds), w.Moment("", &o.CreatedAt, "")}
 	}
-	return s.Sheet(c, http.StatusOK, "orders", "orders_title", web.Paged(c, bar, found.Count, map[string]any{"Orders": rows}))
+	return s.web.Sheet(c, http.StatusOK, "orders", "orders_title", web.Paged(c, bar, found.Count, map[string]any{"Orders": rows}))
 }
 
 func holdTexts(w web.Words, holds []order.Hold) []string {
@@ -84,7 +84,7 @@ type moved struct {
 // showOrder is the page of an order.
 func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	mails, err := s.Mails.OrderMails(ctx, o.ID)
+	mails, err := s.mails.OrderMails(ctx, o.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +92,11 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 	if err != nil {
 		return nil, err
 	}
-	packs, err := s.Packs.PacksOf(ctx, caller.Of(c).Reader(), o.ID)
+	packs, err := s.packs.PacksOf(ctx, caller.Of(c).Reader(), o.ID)
 	if err != nil {
 		return nil, err
 	}
-	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Packs": packRows(w, packs),
 		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks, c.Path),
@@ -186,10 +186,10 @@ func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *or
 	if version < 1 {
 		version = o.Version
 	}
-	found, err := s.Lookback.StreamEvents(ctx, who, stream, version-1, 1)
+	found, err := s.lookback.StreamEvents(ctx, who, stream, version-1, 1)
 	if err == nil && len(found.Events) == 0 {
 		version = int(found.Count)
-		found, err = s.Lookback.StreamEvents(ctx, who, stream, version-1, 1)
+		found, err = s.lookback.StreamEvents(ctx, who, stream, version-1, 1)
 	}
 	if err != nil || len(found.Events) == 0 {
 		return nil, err
@@ -199,12 +199,12 @@ func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *or
 	if then.Fields, err = s.fieldsThen(ctx, w, who, stream, version); err != nil {
 		return nil, err
 	}
-	seal, err := s.Lookback.Sealed(ctx, e.Position)
+	seal, err := s.lookback.Sealed(ctx, e.Position)
 	if err != nil {
 		return nil, err
 	}
 	then.Proof = proofFacts(w, e.Position, seal)
-	then.Seen, err = s.SeenBy(ctx, c, s.Lookback, stream)
+	then.Seen, err = s.web.SeenBy(ctx, c, s.lookback, stream)
 	return then, err
 }
 
@@ -228,11 +228,11 @@ func waysFrom(w web.Words, version, count int) (ways []web.Aspect) {
 // erased ones say so.
 func (s *orders) fieldsThen(ctx context.Context, w web.Words, who projections.Caller, stream domain.Stream, version int) (all []stoodField, err error) {
 	at := audit.Moment{Version: version}
-	state, err := s.Lookback.State(ctx, who, stream, at)
+	state, err := s.lookback.State(ctx, who, stream, at)
 	if err != nil {
 		return nil, err
 	}
-	told, err := s.Lookback.Diff(ctx, who, stream, audit.Moment{}, at)
+	told, err := s.lookback.Diff(ctx, who, stream, audit.Moment{}, at)
 	for _, f := range told {
 		one := web.Aspect{Name: f.Field}
 		if one.Text, one.At = valueThen(w, f.To); one.Text != "" {

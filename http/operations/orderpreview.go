@@ -29,7 +29,7 @@ const orderPreviewPath = ordersPath + "preview/"
 
 func (s *orders) previewRoute() route.Route {
 	return route.Post(orderPreviewPath, "What a new order would cost and do, without placing it", s.previewOrder).
-		As("operator_order_preview").With(http.StatusOK).Caching("no-store").Asking(func() field.Record { return &orderWish{methods: s.PaymentMethods} }).
+		As("operator_order_preview").With(http.StatusOK).Caching("no-store").Asking(func() field.Record { return &orderWish{methods: s.paymentMethods} }).
 		Saying("The calls are those that the setup would make now. Conflicts are what would stop it after the customer has paid. Nothing is written, and no number is drawn.")
 }
 
@@ -60,18 +60,18 @@ func (s *orders) previewOrder(ctx context.Context, c route.Call, f *orderWish) (
 	var wrong field.Errors
 	if f.tenant != nil {
 		f.Joins.Tenant = *f.tenant
-		if _, err := s.Scope(c).Tenant(ctx, *f.tenant); record.IsMissing(err) {
+		if _, err := s.callers.Scope(c).Tenant(ctx, *f.tenant); record.IsMissing(err) {
 			wrong.Add("tenant", field.NoSuchPK(*f.tenant))
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	if usable := s.Offers.For(true); f.PaymentMethod == "" && len(usable) > 0 {
+	if usable := s.offers.For(true); f.PaymentMethod == "" && len(usable) > 0 {
 		f.PaymentMethod = usable[0].Name
 	}
-	offer, _ := s.Offers.Configured(f.PaymentMethod)
+	offer, _ := s.offers.Configured(f.PaymentMethod)
 	f.TestMoney = offer.Test
-	told, calls, err := s.Previews.Preview(ctx, &f.Draft, &wrong)
+	told, calls, err := s.previews.Preview(ctx, &f.Draft, &wrong)
 	if err == nil {
 		err = wrong.Err()
 	}
@@ -173,7 +173,7 @@ func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document
 		return nil, err
 	}
 	if c.Param("plan_id") == "" {
-		return s.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
+		return s.web.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
 	}
 	sent := url.Values{"language": {language}}
 	for _, name := range []string{"plan_id", "billing_period", "domain", "tenant"} {
@@ -181,7 +181,7 @@ func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document
 			sent.Set(name, value)
 		}
 	}
-	wish := &orderWish{methods: s.PaymentMethods}
+	wish := &orderWish{methods: s.paymentMethods}
 	err = web.DecodeForm(wish, sent)
 	var told *orderPreview
 	if err == nil {
@@ -189,18 +189,18 @@ func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document
 	}
 	if wrong := field.ErrorsOf(err); len(wrong) > 0 {
 		data["Problems"] = previewProblems(w, language, wrong)
-		return s.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
+		return s.web.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
 	}
 	if err != nil {
 		return nil, err
 	}
 	addPreview(w, language, told, data)
-	return s.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
+	return s.web.Sheet(c, http.StatusOK, "order_preview", "preview_title", data)
 }
 
 // previewChoices are the plans on offer, and the billing periods.
 func (s *orders) previewChoices(ctx context.Context, c route.Call, w web.Words) ([]web.Filter, error) {
-	offered, err := s.Scope(c).Plans(ctx, "")
+	offered, err := s.callers.Scope(c).Plans(ctx, "")
 	plans := web.Filter{Name: "plan_id", Label: w["change_plan"], Value: c.Param("plan_id")}
 	for _, p := range offered {
 		plans.Options = append(plans.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.EffectivePrice(), p.Currency) + " " + w["period_monthly"]})

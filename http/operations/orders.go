@@ -66,7 +66,7 @@ func (s *orders) orderFileRoutes() []route.Route {
 				return field.Set{
 					field.Text("status", new(string)).Among(record.OrderStatuses...).Doc("Only orders in this status."),
 					field.Text("hold", new(string)).Among(orderHolds...).Doc("Only orders that a person has to look at for this reason."),
-					field.Text("payment_method", new(string)).Among(s.PaymentMethods...).Doc("Only orders that are paid this way."),
+					field.Text("payment_method", new(string)).Among(s.paymentMethods...).Doc("Only orders that are paid this way."),
 					field.Ref("plan", new(int64)).Doc("Only orders of this plan."),
 					field.Int("tenant", new(int64)).Doc("Only orders whose service this tenant has, or had."),
 				}
@@ -118,22 +118,22 @@ func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Lis
 		if f.Field != "plan" || !isPlan {
 			continue
 		}
-		if _, err := s.Scope(c).Plan(ctx, id); record.IsMissing(err) {
+		if _, err := s.callers.Scope(c).Plan(ctx, id); record.IsMissing(err) {
 			return projections.Listed[orderEntry]{}, field.Errors{{Field: "plan", Messages: []string{field.NoSuchChoice}}}
 		} else if err != nil {
 			return projections.Listed[orderEntry]{}, err
 		}
 	}
-	orders, err := s.Scope(c).OrdersListed(ctx, l)
+	orders, err := s.callers.Scope(c).OrdersListed(ctx, l)
 	return record.Map(orders, err, func(o projections.Order) orderEntry { return orderEntry{o} })
 }
 
 func (s *orders) orderFile(ctx context.Context, c route.Call, id uuid.UUID) (*orderDetail, error) {
-	file, err := s.Scope(c).OrderFile(ctx, id)
+	file, err := s.callers.Scope(c).OrderFile(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.OrderDetails.OrderDetail(ctx, id)
+	detail, err := s.details.OrderDetail(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -56,17 +56,17 @@ type overview struct {
 }
 
 func (s *reports) overview(ctx context.Context, c route.Call) (*overview, error) {
-	o := &overview{at: s.Now()}
+	o := &overview{at: s.callers.Now()}
 	var err error
-	if o.backlog, err = s.Scope(c).Backlog(ctx, o.at.AddDate(0, 0, 1-overviewDays)); err != nil {
+	if o.backlog, err = s.callers.Scope(c).Backlog(ctx, o.at.AddDate(0, 0, 1-overviewDays)); err != nil {
 		return nil, err
 	}
-	if o.standing, err = s.Watch.Standstill(ctx); err != nil {
+	if o.standing, err = s.watch.Standstill(ctx); err != nil {
 		return nil, err
 	}
 	checking, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	o.checks = s.Health.Ready(checking)
+	o.checks = s.health.Ready(checking)
 	o.arrange()
 	return o, nil
 }

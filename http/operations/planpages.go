@@ -37,9 +37,9 @@ func (s *catalog) planPageRoutes() []route.Route {
 			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
 		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page").
 			Taking(field.Text("resource_type", new(string)).Doc("Which sort of plan.")),
-		s.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
+		s.web.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
 		web.View(planPagePath, "A plan", page.Look).As("plan_page").Of("Plan"),
-		s.Press(planPagePath, "Change or withdraw a plan", page).As("plan_form").Of("Plan"),
+		s.web.Press(planPagePath, "Change or withdraw a plan", page).As("plan_form").Of("Plan"),
 	}
 }
 
@@ -77,7 +77,7 @@ var onOffer = web.Choice{Name: "is_active", Text: "is_active_", Values: []string
 
 func (s *catalog) showOffers(c route.Call, sort string, bar *web.Bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, http.StatusOK, "offers", sort+"_title", web.Paged(c, bar, count, map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "offers", sort+"_title", web.Paged(c, bar, count, map[string]any{
 		"Rows": rows, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
 	}))
 }
@@ -96,7 +96,7 @@ func (s *catalog) showNewPlan(ctx context.Context, c route.Call, back *web.Retur
 		sort = back.Sent.Get("resource_type")
 	}
 	p := &planRecord{}
-	p.ResourceType, p.IsActive, p.Currency, p.BillingPeriod = sortOf(sort), true, cmp.Or(s.Currency, "EUR"), "monthly"
+	p.ResourceType, p.IsActive, p.Currency, p.BillingPeriod = sortOf(sort), true, cmp.Or(s.currency, "EUR"), "monthly"
 	inputs := web.RecordInputs(ofSort(p), field.Create)
 	for i := range inputs {
 		if inputs[i].Name == "price" || inputs[i].Name == "setup_fee" {
@@ -123,8 +123,8 @@ func (s *catalog) showNew(ctx context.Context, c route.Call, n newOffer, back *w
 		data["Numbers"] = numbers
 	}
 	n.inputs = append(n.inputs, web.NumberInput())
-	data["Form"] = s.Fill(c, web.Form{Name: "create_" + n.sort, Action: n.path, Inputs: n.inputs}, back)
-	return s.Sheet(c, back.StatusOf(), "new_offer", n.title, data)
+	data["Form"] = s.web.Fill(c, web.Form{Name: "create_" + n.sort, Action: n.path, Inputs: n.inputs}, back)
+	return s.web.Sheet(c, back.StatusOf(), "new_offer", n.title, data)
 }
 
 // ofSort are the fields that plans of the sort have, besides the sort.
@@ -161,7 +161,7 @@ func (s *catalog) createPlan(ctx context.Context, c route.Call, form url.Values)
 // leads to the list.
 func (s *catalog) createOffer(ctx context.Context, c route.Call, form url.Values, notice, list string, do func(route.Call) (int64, error)) (*route.Document, error) {
 	var id int64
-	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, form.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, form.Get("number"), func(c route.Call) (err error) {
 		id, err = do(c)
 		return err
 	})
@@ -169,9 +169,9 @@ func (s *catalog) createOffer(ctx context.Context, c route.Call, form url.Values
 	case err != nil:
 		return nil, err
 	case isRepeat:
-		return s.Done(list, notice), nil
+		return s.web.Done(list, notice), nil
 	}
-	return s.Done(list+numbered(id), notice), nil
+	return s.web.Done(list+numbered(id), notice), nil
 }
 
 func numbered(id int64) string { return strconv.FormatInt(id, 10) + "/" }
@@ -179,7 +179,7 @@ func numbered(id int64) string { return strconv.FormatInt(id, 10) + "/" }
 // planDesk is the page of a plan with its forms.
 func (s *catalog) planDesk() web.ActPage[*planRecord] {
 	return web.ActPage[*planRecord]{
-		Renderer: s.Renderer, Show: s.showPlan,
+		Web: s.web, Show: s.showPlan,
 		Find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
 		Acts: []web.Act[*planRecord]{
 			{
@@ -205,7 +205,7 @@ func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRec
 
 func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	widgets, err := s.Scope(c).WidgetsWith(ctx, p.ID)
+	widgets, err := s.callers.Scope(c).WidgetsWith(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, act
 	for _, one := range widgets {
 		known = append(known, web.Aspect{Name: w["plan_widget"], Text: one.Name, Path: web.WidgetsPath + numbered(one.ID)})
 	}
-	return s.Sheet(c, back.StatusOf(), "offer", "plan_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "offer", "plan_title", map[string]any{
 		"Name": p.Name, "IsActive": p.IsActive, "List": web.PlansPath, "ListTitle": w["plans_title"], "Facts": known,
 		"Change": acts[0], "Acts": acts[1:], "Wide": true,
 	})

@@ -57,12 +57,12 @@ func (s *catalog) planRoutes() []route.Route {
 const lostRace = "Others were faster, again and again."
 
 func (s *catalog) listPlans(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[planRecord], error) {
-	plans, err := s.Scope(c).AllPlans(ctx, l)
+	plans, err := s.callers.Scope(c).AllPlans(ctx, l)
 	return record.Map(plans, err, func(p projections.Plan) planRecord { return planRecord{p} })
 }
 
 func (s *catalog) plan(ctx context.Context, c route.Call, id int64) (*planRecord, error) {
-	plan, err := s.Scope(c).Plan(ctx, id)
+	plan, err := s.callers.Scope(c).Plan(ctx, id)
 	return &planRecord{plan}, err
 }
 
@@ -73,19 +73,19 @@ func (s *catalog) findPlan(ctx context.Context, c route.Call) (any, string, erro
 // checkPlanRecord looks at what the fields alone do not tell. The rules
 // between them are the plan's own.
 func (s *catalog) checkPlanRecord(ctx context.Context, c route.Call, p *planRecord, wrong *field.Errors) error {
-	return s.Scope(c).CheckPlan(ctx, &p.Plan.Plan, p.ID, c.Sent, wrong)
+	return s.callers.Scope(c).CheckPlan(ctx, &p.Plan.Plan, p.ID, c.Sent, wrong)
 }
 
 func (s *catalog) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_ *planRecord, err error) {
 	if !c.Sent.Has("currency") {
-		p.Currency = cmp.Or(s.Currency, p.Currency)
+		p.Currency = cmp.Or(s.currency, p.Currency)
 	}
-	if p.ID, err = record.NextNumber(ctx, s.Numbers, "plan"); err != nil {
+	if p.ID, err = record.NextNumber(ctx, s.numbers, "plan"); err != nil {
 		return nil, err
 	}
 	c.Location(plansPath + strconv.FormatInt(p.ID, 10) + "/")
-	err = p.PutOnOffer(p.ID, s.Now(), func(o storefront.OfferPlan) error {
-		_, err := s.Commands.Execute(ctx, c.Cause(), o)
+	err = p.PutOnOffer(p.ID, s.callers.Now(), func(o storefront.OfferPlan) error {
+		_, err := s.commands.Execute(ctx, c.Cause(), o)
 		return err
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *catalog) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_
 }
 
 func (s *catalog) changePlan(ctx context.Context, c route.Call, p *planRecord) (*planRecord, error) {
-	err := record.Execute(ctx, s.Commands, c, p.Version, storefront.ChangePlan{Plan: p.ID, Spec: c.Sent.Values(), At: s.Now()})
+	err := record.Execute(ctx, s.commands, c, p.Version, storefront.ChangePlan{Plan: p.ID, Spec: c.Sent.Values(), At: s.callers.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +105,13 @@ func (s *catalog) changePlan(ctx context.Context, c route.Call, p *planRecord) (
 // withdrawPlan takes a plan off the shop and out of the widgets that show it.
 func (s *catalog) withdrawPlan(ctx context.Context, c route.Call) error {
 	p := c.Subject.(*planRecord) //nolint:forcetypeassert // found by findPlan
-	widgets, err := s.Scope(c).WidgetsWith(ctx, p.ID)
+	widgets, err := s.callers.Scope(c).WidgetsWith(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	commands := []domain.Command{storefront.WithdrawPlan{Plan: p.ID, At: s.Now()}}
+	commands := []domain.Command{storefront.WithdrawPlan{Plan: p.ID, At: s.callers.Now()}}
 	for _, w := range widgets {
-		commands = append(commands, storefront.ForgetPlan{Widget: w.ID, Plan: p.ID, At: s.Now()})
+		commands = append(commands, storefront.ForgetPlan{Widget: w.ID, Plan: p.ID, At: s.callers.Now()})
 	}
-	return record.Execute(ctx, s.Commands, c, p.Version, commands...)
+	return record.Execute(ctx, s.commands, c, p.Version, commands...)
 }

@@ -60,7 +60,7 @@ func (j *rebuildJob) Fields() field.Set {
 }
 
 func (s *reports) rebuild(ctx context.Context, c route.Call, _ *route.Nothing) (*rebuildJob, error) {
-	o, err := s.Rebuilds.QueueRebuild(ctx, c.Cause(), caller.Of(c).ID, c.Var("name"))
+	o, err := s.rebuilds.QueueRebuild(ctx, c.Cause(), caller.Of(c).ID, c.Var("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *reports) resumeRebuild(_ context.Context, c route.Call, location string
 }
 
 func (s *reports) projections(ctx context.Context, c route.Call) ([]projectionEntry, error) {
-	states, err := s.Scope(c).States(ctx)
+	states, err := s.callers.Scope(c).States(ctx)
 	entries := make([]projectionEntry, len(states))
 	for i, state := range states {
 		entries[i] = projectionEntry{state}
@@ -111,11 +111,11 @@ type readTables struct {
 }
 
 func (s *reports) readTables(ctx context.Context, c route.Call) (*readTables, error) {
-	states, err := s.Scope(c).States(ctx)
+	states, err := s.callers.Scope(c).States(ctx)
 	if err != nil {
 		return nil, err
 	}
-	readers, err := s.Watch.Readers(ctx)
+	readers, err := s.watch.Readers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -214,14 +214,14 @@ func (s *reports) pressRebuild(ctx context.Context, c route.Call, sent url.Value
 	if projections.CheckName(name) != nil {
 		return nil, domain.RefuseField("of", fmt.Sprintf("%q is not a valid choice.", name))
 	}
-	_, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
-		_, err := s.Rebuilds.QueueRebuild(ctx, c.Cause(), caller.VisitOf(c).Who.ID, name)
+	_, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
+		_, err := s.rebuilds.QueueRebuild(ctx, c.Cause(), caller.VisitOf(c).Who.ID, name)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.Done(web.ReadTablesPath, "rebuild"), nil
+	return s.web.Done(web.ReadTablesPath, "rebuild"), nil
 }
 
 // stateClassesOfTables are how the states of tables look.
@@ -234,7 +234,7 @@ func (s *reports) showReadTables(ctx context.Context, c route.Call, back *web.Re
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.Scope(c).LatestRebuilds(ctx)
+	latest, err := s.callers.Scope(c).LatestRebuilds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (s *reports) showReadTables(ctx context.Context, c route.Call, back *web.Re
 	for i, t := range found.Tables {
 		tables[i] = s.rowOfTable(c, w, t, latest, back)
 	}
-	return s.Sheet(c, back.StatusOf(), "read_tables", "read_tables_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "read_tables", "read_tables_title", map[string]any{
 		"Head": found.head, "Tables": tables, "Readers": rowsOfReaders(w, found.Readers), "Wide": true,
 	})
 }
@@ -259,7 +259,7 @@ func (s *reports) rowOfTable(c route.Call, w web.Words, t tableEntry, latest []p
 		row.Latest = rowOfRebuild(w, &latest[i])
 	}
 	if i < 0 || latest[i].IsOver() {
-		f := s.Fill(c, web.Form{Name: "rebuild", Of: t.Name, Action: web.ReadTablesPath, Inputs: []web.Input{web.NumberInput()}}, back)
+		f := s.web.Fill(c, web.Form{Name: "rebuild", Of: t.Name, Action: web.ReadTablesPath, Inputs: []web.Input{web.NumberInput()}}, back)
 		row.Rebuild = &f
 	}
 	return row

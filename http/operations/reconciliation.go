@@ -20,7 +20,7 @@ func (s *reports) reconciliationRoute() route.Route {
 }
 
 func (s *reports) reconcile(ctx context.Context, _ route.Call) (*reconciliation, error) {
-	r, err := s.Payments.Reconcile(ctx)
+	r, err := s.payments.Reconcile(ctx)
 	return &reconciliation{r}, err
 }
 

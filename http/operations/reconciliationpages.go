@@ -18,7 +18,7 @@ func (s *reports) pageRoutes() []route.Route {
 	return []route.Route{
 		web.View(web.ReconciliationPath, "Orders and records that do not fit what there is", s.showReconciliation).As("reconciliation_page"),
 		web.View(web.ReadTablesPath, "How far the read tables and the readers of the log are", s.readTablesDesk().Look).As("read_tables_page"),
-		s.Press(web.ReadTablesPath, "Build a read table anew", s.readTablesDesk()).As("read_tables_form"),
+		s.web.Press(web.ReadTablesPath, "Build a read table anew", s.readTablesDesk()).As("read_tables_form"),
 		web.View(web.SettingsPath, "The settings that the panel runs with", s.showSettings).As("settings_page"),
 	}
 }
@@ -36,11 +36,11 @@ type misfitSort struct {
 }
 
 func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.Document, error) {
-	found, err := s.Payments.Reconcile(ctx)
+	found, err := s.payments.Reconcile(ctx)
 	if err != nil {
 		return nil, err
 	}
-	differences, err := s.Scope(c).Incidents(ctx, projections.Listing{
+	differences, err := s.callers.Scope(c).Incidents(ctx, projections.Listing{
 		Filters: []projections.Filter{{Field: "kind", Op: "in", Value: operations.Differences}, {Field: "is_settled", Op: "=", Value: false}},
 		Order:   []projections.Ordering{{Field: "reported_at"}},
 	})
@@ -53,7 +53,7 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 	for i, one := range differences.Rows {
 		rows[i] = rowOfIncident(w, language, one)
 	}
-	return s.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
 		"Sorts": misfits(w, &found), "Differences": rows, "Count": differences.Count, "At": w.Moment("", &found.At, ""), "Wide": true,
 	})
 }

@@ -61,7 +61,7 @@ func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, err
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "run_is_", Values: runStatuses}, web.Choice{Name: "kind", Text: "run_", Values: runKinds})
 	listing.Search = bar.Searched(c, w["runs_search"])
-	found, err := s.RunAdmin.RunsListed(ctx, listing)
+	found, err := s.admin.RunsListed(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +69,13 @@ func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, err
 	for i := range found.Rows {
 		rows[i] = rowOfRun(w, &found.Rows[i])
 	}
-	return s.Sheet(c, http.StatusOK, "runs", "runs_title", web.Paged(c, bar, found.Count, map[string]any{"Runs": rows}))
+	return s.web.Sheet(c, http.StatusOK, "runs", "runs_title", web.Paged(c, bar, found.Count, map[string]any{"Runs": rows}))
 }
 
 // runDesk is the page of a run with its forms.
 func (s *runs) runDesk() web.ActPage[*runDetail] {
 	return web.ActPage[*runDetail]{
-		Renderer: s.Renderer, Acts: s.acts(), Show: s.showRun,
+		Web: s.web, Acts: s.acts(), Show: s.showRun,
 		Find: func(ctx context.Context, c route.Call) (*runDetail, error) { return s.run(ctx, c.UUID("uuid")) },
 	}
 }
@@ -112,7 +112,7 @@ func isRun(statuses ...string) func(*runDetail) bool {
 // showRun is the page of a run.
 func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return s.Sheet(c, back.StatusOf(), "run", "run_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "run", "run_title", map[string]any{
 		"Run": rowOfRun(w, &r.Run), "IsSetup": isSetup(&r.Run) && r.Status == "parked", "Facts": runFacts(w, &r.Run),
 		"Steps": stepRows(w, r.steps), "Attempts": attemptRows(w, r.attempts), "Effects": effectRows(w, r.effects), "Acts": acts, "Wide": true,
 		"StepsTitle": w["run_steps"],

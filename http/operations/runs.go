@@ -63,7 +63,7 @@ func (s *runs) sagaRoutes() []route.Route {
 		s.runAction("retry", "Let a parked run go on at the step where it stopped", retryRun).
 			Saying("The setup of an order is retried with the order."),
 		route.Post(runsPath+"rebuild/", "Make the work rows of all runs what the log says", func(ctx context.Context, c route.Call, v *verdict) (*rebuiltRuns, error) {
-			n, err := s.RunAdmin.RebuildRuns(ctx, c.Cause(), v.Reason)
+			n, err := s.admin.RebuildRuns(ctx, c.Cause(), v.Reason)
 			return &rebuiltRuns{n}, err
 		}).As("saga_rebuild").With(http.StatusOK).
 			Saying("For instance after a loss of rows. Workers may go on meanwhile; rows that are right stay as they are.").
@@ -79,7 +79,7 @@ func (s *runs) runAction(verb, summary string, do func(RunAdmin, context.Context
 	return route.Post(runPath+verb+"/", summary, func(ctx context.Context, c route.Call, v *verdict) (*runDetail, error) {
 		r := c.Subject.(*runDetail) //nolint:forcetypeassert // found by findRun
 		cause := c.CauseOf(domain.Versions{r.Stream(): int(r.Version)})
-		if err := do(s.RunAdmin, ctx, cause, r.ID, v.Reason); err != nil {
+		if err := do(s.admin, ctx, cause, r.ID, v.Reason); err != nil {
 			return nil, err
 		}
 		return show(ctx, c)
@@ -97,7 +97,7 @@ func (s *runs) runAction(verb, summary string, do func(RunAdmin, context.Context
 // pressing is what the form of a run's page does.
 func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid.UUID, string) error) func(context.Context, route.Call, *runDetail, url.Values) error {
 	return web.Pressed(func(ctx context.Context, c route.Call, r *runDetail, v *verdict) error {
-		return do(s.RunAdmin, ctx, c.CauseOf(domain.Versions{r.Stream(): int(r.Version)}), r.ID, v.Reason)
+		return do(s.admin, ctx, c.CauseOf(domain.Versions{r.Stream(): int(r.Version)}), r.ID, v.Reason)
 	})
 }
 
@@ -115,7 +115,7 @@ func retryRun(m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UU
 }
 
 func (s *runs) listRuns(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[runEntry], error) {
-	runs, err := s.RunAdmin.RunsListed(ctx, l)
+	runs, err := s.admin.RunsListed(ctx, l)
 	return record.Map(runs, err, func(r operations.Run) runEntry { return runEntry{r} })
 }
 
@@ -128,7 +128,7 @@ func (r *rebuiltRuns) Fields() field.Set {
 }
 
 func (s *runs) run(ctx context.Context, id uuid.UUID) (*runDetail, error) {
-	r, err := s.RunAdmin.RunNumbered(ctx, id)
+	r, err := s.admin.RunNumbered(ctx, id)
 	return newRunDetail(r), err
 }
 

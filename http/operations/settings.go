@@ -17,7 +17,7 @@ func (s *reports) settingsRoute() route.Route {
 }
 
 func (s *reports) listSettings(context.Context, route.Call) ([]settingEntry, error) {
-	all := s.InForce()
+	all := s.inForce()
 	entries := make([]settingEntry, len(all))
 	for i, one := range all {
 		entries[i] = settingEntry{one}
@@ -70,5 +70,5 @@ func (s *reports) showSettings(ctx context.Context, c route.Call) (*route.Docume
 		}
 		rows[i] = row
 	}
-	return s.Sheet(c, http.StatusOK, "settings", "settings_title", map[string]any{"Settings": rows, "Wide": true})
+	return s.web.Sheet(c, http.StatusOK, "settings", "settings_title", map[string]any{"Settings": rows, "Wide": true})
 }

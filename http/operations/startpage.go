@@ -38,7 +38,7 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 	for _, r := range o.Readers {
 		behind = max(behind, r.Lag)
 	}
-	return s.Sheet(c, http.StatusOK, "start", "start_title", map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "start", "start_title", map[string]any{
 		"Waiting": waitingFigures(w, o), "Today": todayFigures(w, o), "Money": moneyCards(w, o),
 		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": w.Moment("", &o.at, ""), "Wide": true, "Restored": restored,
 	})

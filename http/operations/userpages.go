@@ -63,13 +63,13 @@ func (s *users) showUsers(ctx context.Context, c route.Call) (*route.Document, e
 	for i := range found.Rows {
 		rows[i] = rowOfUser(w, &found.Rows[i])
 	}
-	return s.Sheet(c, http.StatusOK, "users", "users_title", web.Paged(c, bar, found.Count, map[string]any{"Users": rows}))
+	return s.web.Sheet(c, http.StatusOK, "users", "users_title", web.Paged(c, bar, found.Count, map[string]any{"Users": rows}))
 }
 
 // userDesk is the page of an account with its forms.
 func (s *users) userDesk() web.ActPage[*userRecord] {
 	return web.ActPage[*userRecord]{
-		Renderer: s.Renderer, Show: s.showUser,
+		Web: s.web, Show: s.showUser,
 		Find: func(ctx context.Context, c route.Call) (*userRecord, error) { return s.userRecord(ctx, c, c.ID("id")) },
 		Acts: []web.Act[*userRecord]{
 			{Name: "mail_link", IsOpen: isActive, Asks: true, Do: s.mailLink},
@@ -133,7 +133,7 @@ func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts 
 	for _, m := range u.Memberships {
 		tenants = append(tenants, web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
 	}
-	return s.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
 		"Title": u.Email, "User": rowOfUser(w, u), "Facts": userFacts(w, u, sessions), "Tenants": tenants, "Acts": acts, "Wide": true,
 	})
 }
@@ -186,6 +186,6 @@ func (s *users) sessionsRoute() route.Route {
 }
 
 func (s *users) sessionsOf(ctx context.Context, u *userRecord) (*sessionCount, error) {
-	n, err := s.Sessions.CountSessions(ctx, u.ID, u.SessionVersion)
+	n, err := s.sessions.CountSessions(ctx, u.ID, u.SessionVersion)
 	return &sessionCount{n, u.HasPassword}, err
 }

@@ -82,12 +82,12 @@ func (s *users) userRoutes() []route.Route {
 			Search: "username, email and name", Ordering: []string{"username", "email", "name", "last_login_at"},
 		}, s.listUsers).As("user_list"),
 		route.Get(userPath, "An account", record.Found[userRecord]).As("user_read").Of("User").Finding(s.findUser),
-		route.Post(usersPath, "Open an account", s.openAccount).As("user_create").For(s.SuperuserConfirmed()).Checking(route.Check(s.checkUser)),
-		route.Put(userPath, "Change an account", s.changeUser).As("user_replace").Of("User").For(s.SuperuserConfirmed()).
+		route.Post(usersPath, "Open an account", s.openAccount).As("user_create").For(s.callers.SuperuserConfirmed()).Checking(route.Check(s.checkUser)),
+		route.Put(userPath, "Change an account", s.changeUser).As("user_replace").Of("User").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
-		route.Patch(userPath, "Change some fields of an account", s.changeUser).As("user_change").Of("User").For(s.SuperuserConfirmed()).
+		route.Patch(userPath, "Change some fields of an account", s.changeUser).As("user_change").Of("User").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
-		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.SuperuserConfirmed()).
+		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findUser).Failing(http.StatusConflict, lastSuperuser).
 			Saying("These places are not reached: " + strings.Join(account.NotReached, "; ") + "."),
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").
@@ -98,7 +98,7 @@ func (s *users) userRoutes() []route.Route {
 }
 
 func (s *users) listUsers(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[userRecord], error) {
-	users, err := s.Scope(c).Users(ctx, l)
+	users, err := s.callers.Scope(c).Users(ctx, l)
 	if err != nil {
 		return projections.Listed[userRecord]{}, err
 	}
@@ -106,7 +106,7 @@ func (s *users) listUsers(ctx context.Context, c route.Call, l projections.Listi
 	for i, u := range users.Rows {
 		ids[i] = u.ID
 	}
-	memberships, err := s.Scope(c).MembershipsOf(ctx, ids...)
+	memberships, err := s.callers.Scope(c).MembershipsOf(ctx, ids...)
 	return record.Map(users, err, func(u projections.User) userRecord { return userOf(u, memberships) })
 }
 
@@ -122,11 +122,11 @@ func userOf(u projections.User, memberships []projections.Membership) userRecord
 }
 
 func (s *users) userRecord(ctx context.Context, c route.Call, id int64) (*userRecord, error) {
-	user, err := s.Scope(c).User(ctx, id)
+	user, err := s.callers.Scope(c).User(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	memberships, err := s.Scope(c).MembershipsOf(ctx, id)
+	memberships, err := s.callers.Scope(c).MembershipsOf(ctx, id)
 	record := userOf(user, memberships)
 	return &record, err
 }
@@ -139,7 +139,7 @@ func (s *users) findUser(ctx context.Context, c route.Call) (any, string, error)
 // on both is said where all addresses stand, and by the account itself.
 func (s *users) checkUser(ctx context.Context, c route.Call, u *userRecord, wrong *field.Errors) error {
 	if c.Sent.Has("email") && !record.IsWrong(*wrong, "email") {
-		other, taken, err := s.Scope(c).UserByEmail(ctx, u.Email)
+		other, taken, err := s.callers.Scope(c).UserByEmail(ctx, u.Email)
 		if err != nil {
 			return err
 		}
@@ -161,26 +161,26 @@ func (s *users) checkUser(ctx context.Context, c route.Call, u *userRecord, wron
 // tenantExists looks a tenant up, which is missing if the caller cannot see it.
 func (s *users) tenantExists(ctx context.Context, c route.Call) func(id int64) error {
 	return func(id int64) error {
-		_, err := s.Scope(c).Tenant(ctx, id)
+		_, err := s.callers.Scope(c).Tenant(ctx, id)
 		return err
 	}
 }
 
 func (s *users) openAccount(ctx context.Context, c route.Call, u *userRecord) (*userRecord, error) {
-	subject, err := s.Subjects.Subject(ctx, u.Email)
+	subject, err := s.subjects.Subject(ctx, u.Email)
 	if err != nil {
 		return nil, err
 	}
-	if u.ID, err = record.NextNumber(ctx, s.Numbers, "user"); err != nil {
+	if u.ID, err = record.NextNumber(ctx, s.numbers, "user"); err != nil {
 		return nil, err
 	}
 	c.Location(usersPath + strconv.FormatInt(u.ID, 10) + "/")
 	open := account.Open{
-		User: u.ID, SubjectID: subject, Email: u.Email, Name: u.Name, Language: u.Language, Superuser: u.IsSuperuser, At: s.Now(),
+		User: u.ID, SubjectID: subject, Email: u.Email, Name: u.Name, Language: u.Language, Superuser: u.IsSuperuser, At: s.callers.Now(),
 	}
 	var more []domain.Command
 	if u.ActiveTenant != nil {
-		more = append(more, account.ActivateTenant{User: u.ID, Tenant: *u.ActiveTenant, At: s.Now()})
+		more = append(more, account.ActivateTenant{User: u.ID, Tenant: *u.ActiveTenant, At: s.callers.Now()})
 	}
 	if err := s.open(ctx, c, open, u, more); err != nil {
 		return nil, err
@@ -191,12 +191,12 @@ func (s *users) openAccount(ctx context.Context, c route.Call, u *userRecord) (*
 // open makes the account. A user who may not sign in is mailed no link.
 func (s *users) open(ctx context.Context, c route.Call, open account.Open, u *userRecord, more []domain.Command) error {
 	if !u.IsActive {
-		more = append(more, account.Deactivate{User: u.ID, At: s.Now()})
+		more = append(more, account.Deactivate{User: u.ID, At: s.callers.Now()})
 	}
 	if u.IsActive || u.password != "" {
-		return s.Accounts.Open(ctx, c.Cause(), open, u.password, more...)
+		return s.accounts.Open(ctx, c.Cause(), open, u.password, more...)
 	}
-	_, err := s.Commands.Execute(ctx, c.Cause(), append([]domain.Command{open}, more...)...)
+	_, err := s.commands.Execute(ctx, c.Cause(), append([]domain.Command{open}, more...)...)
 	return err
 }
 
@@ -230,9 +230,9 @@ func (s *users) tryChange(ctx context.Context, c route.Call, u *userRecord) erro
 		return err
 	}
 	if u.password != "" {
-		return s.Accounts.Change(ctx, cause, u.ID, u.password, changes...)
+		return s.accounts.Change(ctx, cause, u.ID, u.password, changes...)
 	}
-	_, err = s.Commands.Execute(ctx, cause, changes...)
+	_, err = s.commands.Execute(ctx, cause, changes...)
 	return err
 }
 
@@ -242,9 +242,9 @@ var notActive error = &domain.Error{Code: domain.Conflict, Message: "The user is
 // changes are what makes the account that was found the one that is wanted, in
 // an order in which each is possible.
 func (s *users) changes(ctx context.Context, u *userRecord) (all []domain.Command, err error) {
-	old, at, subject := u.before, s.Now(), u.before.Subject
+	old, at, subject := u.before, s.callers.Now(), u.before.Subject
 	if !strings.EqualFold(u.Email, old.Email) {
-		if subject, err = s.Subjects.Subject(ctx, u.Email); err != nil {
+		if subject, err = s.subjects.Subject(ctx, u.Email); err != nil {
 			return nil, err
 		}
 	}
@@ -275,7 +275,7 @@ func orZero(id *int64) int64 {
 
 func (s *users) deactivateUser(ctx context.Context, c route.Call, _ *route.Nothing) (*userRecord, error) {
 	u := c.Subject.(*userRecord) //nolint:forcetypeassert // found by findUser
-	if err := record.Execute(ctx, s.Commands, c, u.Version, account.Deactivate{User: u.ID, At: s.Now()}); err != nil {
+	if err := record.Execute(ctx, s.commands, c, u.Version, account.Deactivate{User: u.ID, At: s.callers.Now()}); err != nil {
 		return nil, err
 	}
 	return record.Shown(c, func() (*userRecord, error) { return s.userRecord(ctx, c, u.ID) })
@@ -283,5 +283,5 @@ func (s *users) deactivateUser(ctx context.Context, c route.Call, _ *route.Nothi
 
 func (s *users) eraseUser(ctx context.Context, c route.Call) error {
 	u := c.Subject.(*userRecord) //nolint:forcetypeassert // found by findUser
-	return s.Accounts.Erase(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID)
+	return s.accounts.Erase(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID)
 }

@@ -27,9 +27,9 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 			Taking(field.Text("is_active", new(string)).Doc("Only those that are shown, or that are not: true, false.")).
 			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
 		web.View(newWidgetPath, "A new order form", fresh.Look).As("new_widget_page"),
-		s.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
+		s.web.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
 		web.View(widgetPagePath, "An order form with its preview", page.Look).As("widget_page").Of("Widget"),
-		s.Press(widgetPagePath, "Change or remove an order form", page).As("widget_form").Of("Widget"),
+		s.web.Press(widgetPagePath, "Change or remove an order form", page).As("widget_form").Of("Widget"),
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Ret
 
 // planNumbers tell which plan has which number: order forms name plans by them.
 func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]web.Aspect, error) {
-	plans, err := s.Scope(c).Plans(ctx, "")
+	plans, err := s.callers.Scope(c).Plans(ctx, "")
 	known := make([]web.Aspect, len(plans))
 	for i, p := range plans {
 		known[i] = web.Aspect{Name: strconv.FormatInt(p.ID, 10), Text: p.Name, Path: web.PlansPath + numbered(p.ID)}
@@ -90,7 +90,7 @@ func (s *catalog) createWidget(ctx context.Context, c route.Call, form url.Value
 // widgetDesk is the page of an order form with what may be done with it.
 func (s *catalog) widgetDesk() web.ActPage[*widgetRecord] {
 	return web.ActPage[*widgetRecord]{
-		Renderer: s.Renderer, Show: s.showWidget,
+		Web: s.web, Show: s.showWidget,
 		Find: func(ctx context.Context, c route.Call) (*widgetRecord, error) {
 			return s.widgetRecord(ctx, c, c.ID("id"))
 		},
@@ -123,14 +123,14 @@ func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord,
 	if err != nil {
 		return nil, err
 	}
-	g, about := &guide{&apiKeys{s.Deps}}, &guided{Widget: &w.Widget, WidgetID: w.WidgetID}
-	return s.Sheet(c, back.StatusOf(), "offer", "widget_title", map[string]any{
+	about := &guided{Widget: &w.Widget, WidgetID: w.WidgetID}
+	return s.web.Sheet(c, back.StatusOf(), "offer", "widget_title", map[string]any{
 		"Name": w.Name, "IsActive": w.IsActive, "List": web.WidgetsPath, "ListTitle": words["widgets_title"],
 		"Facts": []web.Aspect{
 			{Name: words["widget_public"], Text: w.WidgetID},
 			words.Moment(words["key_created"], &w.CreatedAt, ""), words.Moment(words["order_changed"], &w.UpdatedAt, ""),
 		},
-		"WidgetID": w.WidgetID, "Preview": about.preview(), "Snippet": g.snippet(about), "Guide": web.GuidePath + about.query(),
+		"WidgetID": w.WidgetID, "Preview": about.preview(), "Snippet": about.snippet(s.publicURL()), "Guide": web.GuidePath + about.query(),
 		"Change": acts[0], "Acts": acts[1:], "Numbers": numbers, "Wide": true,
 	})
 }

@@ -53,12 +53,12 @@ func (s *catalog) widgetRoutes() []route.Route {
 }
 
 func (s *catalog) listWidgets(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[widgetRecord], error) {
-	widgets, err := s.Scope(c).Widgets(ctx, l)
+	widgets, err := s.callers.Scope(c).Widgets(ctx, l)
 	return record.Map(widgets, err, func(w projections.Widget) widgetRecord { return widgetRecord{w} })
 }
 
 func (s *catalog) widgetRecord(ctx context.Context, c route.Call, id int64) (*widgetRecord, error) {
-	widget, err := s.Scope(c).WidgetRecord(ctx, id)
+	widget, err := s.callers.Scope(c).WidgetRecord(ctx, id)
 	return &widgetRecord{widget}, err
 }
 
@@ -71,7 +71,7 @@ func (s *catalog) checkWidgetRecord(ctx context.Context, c route.Call, w *widget
 	if !c.Sent.Has("plans") || record.IsWrong(*wrong, "plans") {
 		return nil
 	}
-	known, err := s.Scope(c).PlansAmong(ctx, w.Plans)
+	known, err := s.callers.Scope(c).PlansAmong(ctx, w.Plans)
 	if err != nil {
 		return err
 	}
@@ -101,15 +101,15 @@ func distinct(ids []int64) []int64 {
 }
 
 func (s *catalog) makeWidget(ctx context.Context, c route.Call, w *widgetRecord) (*widgetRecord, error) {
-	id, err := record.NextNumber(ctx, s.Numbers, "widget")
+	id, err := record.NextNumber(ctx, s.numbers, "widget")
 	if err != nil {
 		return nil, err
 	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	c.Location(widgetsPath + strconv.FormatInt(id, 10) + "/")
-	_, err = s.Commands.Execute(ctx, c.Cause(), storefront.MakeWidget{
-		Widget: id, WidgetID: storefront.WidgetID(random), Spec: w.Widget.Widget.Fields().Values(), At: s.Now(),
+	_, err = s.commands.Execute(ctx, c.Cause(), storefront.MakeWidget{
+		Widget: id, WidgetID: storefront.WidgetID(random), Spec: w.Widget.Widget.Fields().Values(), At: s.callers.Now(),
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *catalog) makeWidget(ctx context.Context, c route.Call, w *widgetRecord)
 }
 
 func (s *catalog) changeWidget(ctx context.Context, c route.Call, w *widgetRecord) (*widgetRecord, error) {
-	err := record.Execute(ctx, s.Commands, c, w.Version, storefront.ChangeWidget{Widget: w.ID, Spec: c.Sent.Values(), At: s.Now()})
+	err := record.Execute(ctx, s.commands, c, w.Version, storefront.ChangeWidget{Widget: w.ID, Spec: c.Sent.Values(), At: s.callers.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -127,5 +127,5 @@ func (s *catalog) changeWidget(ctx context.Context, c route.Call, w *widgetRecor
 
 func (s *catalog) removeWidget(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*widgetRecord) //nolint:forcetypeassert // found by findWidget
-	return record.Execute(ctx, s.Commands, c, w.Version, storefront.RemoveWidget{Widget: w.ID, At: s.Now()})
+	return record.Execute(ctx, s.commands, c, w.Version, storefront.RemoveWidget{Widget: w.ID, At: s.callers.Now()})
 }

@@ -128,7 +128,7 @@ func (f *hostedForm) action(session string) order.HostedAction {
 
 func (s *handlers) hostedPage(ctx context.Context, c route.Call, status int, session order.HostedSession, message string) (*route.Document, error) {
 	language := web.Spoken(session.Language)
-	isOpen := session.State == order.SessionOpen && s.Now().Before(session.ExpiresAt)
+	isOpen := session.State == order.SessionOpen && s.Callers.Now().Before(session.ExpiresAt)
 	back := session.CancelURL
 	if session.State == order.SessionComplete {
 		back = session.ReturnURL
@@ -166,7 +166,7 @@ func whyClosed(session order.HostedSession) string {
 // returnOrigins are where the way from the page's form may lead to in the end:
 // browsers follow the whole way with the page's policy in hand.
 func (s *handlers) returnOrigins(ctx context.Context, session order.HostedSession) ([]string, error) {
-	o, err := s.System().Order(ctx, session.Order)
+	o, err := s.Callers.System().Order(ctx, session.Order)
 	if record.IsMissing(err) {
 		return nil, nil
 	}

@@ -94,7 +94,7 @@ func (s *handlers) join(ctx context.Context, c route.Call) (*route.Document, err
 	if err != nil {
 		return nil, err
 	}
-	return web.Secluded(s.Done(c.Path, joinForm), nil)
+	return web.Secluded(s.Web.Done(c.Path, joinForm), nil)
 }
 
 // takeTenant is the tenant that the form names; 0: a new one.
@@ -128,7 +128,7 @@ func (s *handlers) joinPage(c route.Call, choice order.TenantChoice, back *web.R
 	} else {
 		data["About"] = w[joinOver(choice)]
 	}
-	return web.Secluded(s.Sheet(c, back.StatusOf(), "join", "join_title", data))
+	return web.Secluded(s.Web.Sheet(c, back.StatusOf(), "join", "join_title", data))
 }
 
 // joinOver says why there is nothing to choose any more.
@@ -167,7 +167,7 @@ func (s *handlers) choice(ctx context.Context, c route.Call) (notice.Joining, or
 	link, ok := notice.ReadJoining(c.Var("token"), s.LinkKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		return link, order.TenantChoice{}, errors.Join(s.Limit(ctx, "guessed_join", caller.Network(c.IP, 32, 64), guessedJoins, time.Minute), err)
+		return link, order.TenantChoice{}, errors.Join(s.Callers.Limit(ctx, "guessed_join", caller.Network(c.IP, 32, 64), guessedJoins, time.Minute), err)
 	}
 	choice, err := s.Orders.Choice(ctx, link.Order, link.User)
 	return link, choice, err
@@ -180,7 +180,7 @@ func (s *handlers) wrongJoin(c route.Call, err error) (*route.Document, error) {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return web.Secluded(s.Sheet(c, http.StatusNotFound, "notice", "join_wrong_title", map[string]any{
+	return web.Secluded(s.Web.Sheet(c, http.StatusNotFound, "notice", "join_wrong_title", map[string]any{
 		"Text": w["join_wrong"], "About": w["join_wrong_about"], "Path": "/", "Way": w["go_home"],
 	}))
 }

@@ -63,7 +63,7 @@ type offeredWidget struct {
 // offeredWidget is an order form with the methods that its customers can choose.
 func (s *handlers) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
 	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
-	if home, rate, countries, ok := s.Tax.ByCountry(s.Now()); ok {
+	if home, rate, countries, ok := s.Tax.ByCountry(s.Callers.Now()); ok {
 		members := slices.DeleteFunc(slices.Clone(countries), func(country string) bool { return !tax.IsMember(country) })
 		shown.tax = &offeredTax{home, rate, countries, members}
 	}

@@ -53,10 +53,10 @@ func (s *handlers) limitOrders(ctx context.Context, c route.Call, f *orderForm) 
 	if caller.KeyOf(c).Mode != storefront.Live {
 		return nil
 	}
-	if err := s.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
+	if err := s.Callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
 		return err
 	}
-	return s.Limit(ctx, "orders_address", c.IP.String(), perAddress, time.Hour)
+	return s.Callers.Limit(ctx, "orders_address", c.IP.String(), perAddress, time.Hour)
 }
 
 // resumeOrder goes on with an order whose first answer was never given, or was
@@ -76,5 +76,5 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 // toPayment sends the customer of an order to pay.
 func (s *handlers) toPayment(ctx context.Context, id uuid.UUID) (*record.Payable, error) {
 	placed, err := s.Orders.ToPayment(ctx, id)
-	return record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	return record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 }

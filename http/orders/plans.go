@@ -26,7 +26,7 @@ func (s *handlers) shopArea() route.Area {
 	return route.Area{
 		Name: "Storefront", Prefix: storefrontPrefix,
 		About:  "Plans and orders for other websites. Every call needs the header X-API-Key.",
-		Access: s.APIKey(),
+		Access: s.Callers.APIKey(),
 		CORS:   &route.CORS{PerKey: true},
 		Routes: []route.Route{
 			route.List(storefrontPrefix+"plans/", "Plans on offer", s.plans).
@@ -51,20 +51,20 @@ func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, erro
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
-		plans, err := s.Visitor(c).Plans(ctx, kind)
+		plans, err := s.Callers.Visitor(c).Plans(ctx, kind)
 		return offered(plans), err
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
 func (s *handlers) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
-	widget, err := s.Visitor(c).Widget(ctx, c.Var("widget_id"))
+	widget, err := s.Callers.Visitor(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
 	return s.offeredWidget(widget, offers), err
 }
 
 func (s *handlers) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {
-	return s.explained(ctx, s.Visitor(c), c.UUID("order_id"))
+	return s.explained(ctx, s.Callers.Visitor(c), c.UUID("order_id"))
 }
 
 // explained is an order with the message that tells its customer how it

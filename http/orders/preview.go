@@ -14,7 +14,7 @@ func (s *handlers) previewArea() route.Area {
 	return route.Area{
 		Name: "Previews", Prefix: previewPrefix,
 		About:  "Order forms as the panel's own pages show them, by session or access token.",
-		Access: s.User(),
+		Access: s.Callers.User(),
 		Routes: []route.Route{
 			route.Get(previewPrefix+"{widget_id:[a-z0-9]{16}}/", "An order form and its plans, for a preview", s.preview).
 				As("widget_preview").Of("Widget").Caching("no-store").
@@ -25,7 +25,7 @@ func (s *handlers) previewArea() route.Area {
 }
 
 func (s *handlers) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
-	widget, err := s.Scope(c).Widget(ctx, c.Var("widget_id"))
+	widget, err := s.Callers.Scope(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
 	return s.offeredWidget(widget, offers), err
 }

@@ -26,7 +26,7 @@ const returnWait = 3 * time.Second // for the provider's truth to arrive
 // provider, waits a little for what comes of that, and sends the customer on.
 func (s *handlers) comeBack(ctx context.Context, c route.Call) (*route.Document, error) {
 	id, outcome := c.UUID("order_id"), c.Param("outcome")
-	o, err := s.System().Order(ctx, id)
+	o, err := s.Callers.System().Order(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (project
 	}
 	now := o
 	err := waiting.For(ctx, s.Changes, returnWait, func(ctx context.Context) (_ bool, err error) {
-		now, err = s.System().Order(ctx, o.ID)
+		now, err = s.Callers.System().Order(ctx, o.ID)
 		return now.Version != o.Version, err
 	})
 	return now, err
@@ -74,7 +74,7 @@ func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome st
 	if err != nil || text == "" {
 		return nil, err
 	}
-	key, issued, err := s.System().APIKey(ctx, o.APIKey)
+	key, issued, err := s.Callers.System().APIKey(ctx, o.APIKey)
 	if err != nil || !issued || own != "" && !s.mayReturnTo(key, own) {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *handlers) widgetPage(ctx context.Context, id, outcome string) (string, 
 	if id == "" {
 		return "", nil
 	}
-	widget, err := s.Reading(caller.Identity{}).Widget(ctx, id)
+	widget, err := s.Callers.Reading(caller.Identity{}).Widget(ctx, id)
 	if record.IsMissing(err) {
 		return "", nil
 	}
@@ -120,7 +120,7 @@ func (s *handlers) shop(ctx context.Context, o projections.Order) (*url.URL, err
 			return page, err
 		}
 	}
-	key, issued, err := s.System().APIKey(ctx, o.APIKey)
+	key, issued, err := s.Callers.System().APIKey(ctx, o.APIKey)
 	if err != nil || !issued {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ var ends = map[order.Status]string{
 // resultPage tells how the order stands, without anything about its customer. It goes on by
 // itself until the order is active or ended, and leads into the panel or back to the shop.
 func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
-	view, err := s.explained(ctx, s.System(), o.ID)
+	view, err := s.explained(ctx, s.Callers.System(), o.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/waiting"
 	"hostpanel/http/web"
@@ -18,7 +19,8 @@ import (
 
 // Deps are what the storefront needs of the rest of the program.
 type Deps struct {
-	*web.Renderer
+	Web       *web.Renderer
+	Callers   *caller.Callers
 	Orders    Orders
 	Payments  Payments
 	Hosted    HostedCheckout // nil: no such provider is in use

@@ -4,6 +4,6 @@ package pages
 import "hostpanel/http/caller"
 
 // Deps are what the files of pages are made from.
-type Deps struct{ *caller.Callers }
+type Deps struct{ Callers *caller.Callers }
 
 type handlers struct{ Deps }

@@ -32,7 +32,7 @@ func (s *handlers) sheetFiles() []route.Route {
 // showing serves what is made of a configuration.
 func (s *handlers) showing(made func(hosting.WhiteLabel) (text, hash string)) func(context.Context, route.Call) (*route.Document, error) {
 	return func(ctx context.Context, c route.Call) (*route.Document, error) {
-		row, err := s.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
+		row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
 		if err != nil {
 			return nil, err
 		}

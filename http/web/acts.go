@@ -25,7 +25,7 @@ type Act[S any] struct {
 
 // An ActPage is a page about one thing, with forms for what may be done with it.
 type ActPage[S any] struct {
-	*Renderer
+	Web  *Renderer
 	Find func(context.Context, route.Call) (S, error)
 	Acts []Act[S]
 	Show func(ctx context.Context, c route.Call, about S, acts []ActForm, back *Returned) (*route.Document, error)
@@ -36,7 +36,7 @@ func (p ActPage[S]) Routes(path, name, of, looks, acts string) []route.Route {
 	page := p.Page()
 	return []route.Route{
 		View(path, looks, page.Look).As(name + "_page").Of(of),
-		p.Press(path, acts, page).As(name + "_form").Of(of),
+		p.Web.Press(path, acts, page).As(name + "_form").Of(of),
 	}
 }
 
@@ -60,13 +60,13 @@ func (p ActPage[S]) Page() FormPage {
 // leads to.
 func (p ActPage[S]) carryOut(a Act[S]) FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-		_, _, err := caller.FormOnce(ctx, p.Callers, c, sent.Get("number"), func(c route.Call) error {
+		_, _, err := caller.FormOnce(ctx, p.Web.Callers, c, sent.Get("number"), func(c route.Call) error {
 			about, err := p.Find(ctx, c)
 			if err != nil {
 				return err
 			}
 			if a.Asks {
-				if err := p.AskUnlessFresh(ctx, c, sent); err != nil {
+				if err := p.Web.AskUnlessFresh(ctx, c, sent); err != nil {
 					return err
 				}
 			}
@@ -81,9 +81,9 @@ func (p ActPage[S]) carryOut(a Act[S]) FormHandler {
 		if err != nil {
 			return nil, err
 		}
-		d := p.Done(cmp.Or(a.Leaves, c.Path), a.Name)
+		d := p.Web.Done(cmp.Or(a.Leaves, c.Path), a.Name)
 		if a.Asks {
-			p.RenewUnlessFresh(ctx, c, d)
+			p.Web.RenewUnlessFresh(ctx, c, d)
 		}
 		return d, nil
 	}
@@ -105,10 +105,10 @@ func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm)
 		}
 		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: a.asked(about)}
 		if a.Asks {
-			f.Inputs = append(f.Inputs, p.PasswordInputs(c)...)
+			f.Inputs = append(f.Inputs, p.Web.PasswordInputs(c)...)
 		}
 		f.Inputs = append(f.Inputs, NumberInput())
-		all = append(all, ActForm{w["act_"+a.Name], w["act_"+a.Name+"_about"], p.Fill(c, f, back)})
+		all = append(all, ActForm{w["act_"+a.Name], w["act_"+a.Name+"_about"], p.Web.Fill(c, f, back)})
 	}
 	return all
 }

@@ -138,7 +138,7 @@ var errForm = errors.New("the form is not one that this browser was shown")
 
 // ownForm refuses forms that this browser was not shown.
 func (s *Renderer) ownForm(c route.Call, sent url.Values) error {
-	if !s.IsToken(caller.VisitOf(c).ID, sent.Get("form_token")) {
+	if !s.Callers.IsToken(caller.VisitOf(c).ID, sent.Get("form_token")) {
 		return errForm
 	}
 	return nil
@@ -172,7 +172,7 @@ func sentBack(sent url.Values, err error) *Returned {
 // Fill makes a form ready to be shown: bound to the browser, in the reader's
 // words, and with what was typed into it before.
 func (s *Renderer) Fill(c route.Call, f Form, back *Returned) Form {
-	f.Token = s.Token(caller.VisitOf(c).ID)
+	f.Token = s.Callers.Token(caller.VisitOf(c).ID)
 	return f.In(Readers(c), back)
 }
 

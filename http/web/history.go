@@ -102,7 +102,7 @@ func (w Words) actor(a audit.Actor) string {
 // HistoryOf is the history of a stream, as far as the caller may look back at it; nil:
 // not at all.
 func (s *Renderer) HistoryOf(ctx context.Context, c route.Call, log Lookback, stream domain.Stream) (*History, error) {
-	if !s.TenantAdmin().Fits(c.Caller) {
+	if !s.Callers.TenantAdmin().Fits(c.Caller) {
 		return nil, nil
 	}
 	most := eventsAsked(c)

@@ -19,7 +19,7 @@ func (s *Renderer) AskAgain(ctx context.Context, c route.Call, name string, sent
 	if err := Needed(sent, name); err != nil {
 		return err
 	}
-	right, err := s.Confirm(ctx, c, caller.VisitOf(c).Who.User, sent.Get(name))
+	right, err := s.Callers.Confirm(ctx, c, caller.VisitOf(c).Who.User, sent.Get(name))
 	if err == nil && !right {
 		err = domain.RefuseField(name, "The current password is wrong.")
 	}
@@ -30,7 +30,7 @@ func (s *Renderer) AskAgain(ctx context.Context, c route.Call, name string, sent
 // moment ago.
 func (s *Renderer) PasswordInputs(c route.Call) []Input {
 	v := caller.VisitOf(c)
-	if s.IsFresh(v) {
+	if s.Callers.IsFresh(v) {
 		return nil
 	}
 	return []Input{
@@ -41,7 +41,7 @@ func (s *Renderer) PasswordInputs(c route.Call) []Input {
 
 // AskUnlessFresh checks the password of a form with [Renderer.PasswordInputs].
 func (s *Renderer) AskUnlessFresh(ctx context.Context, c route.Call, sent url.Values) error {
-	if s.IsFresh(caller.VisitOf(c)) {
+	if s.Callers.IsFresh(caller.VisitOf(c)) {
 		return nil
 	}
 	return s.AskAgain(ctx, c, "password", sent)
@@ -51,13 +51,13 @@ func (s *Renderer) AskUnlessFresh(ctx context.Context, c route.Call, sent url.Va
 // If that fails, the page is shown all the same: it may hold what is shown only
 // once. The next form asks for the password again.
 func (s *Renderer) RenewUnlessFresh(ctx context.Context, c route.Call, d *route.Document) {
-	if s.IsFresh(caller.VisitOf(c)) {
+	if s.Callers.IsFresh(caller.VisitOf(c)) {
 		return
 	}
-	id, err := s.Renew(ctx, c)
+	id, err := s.Callers.Renew(ctx, c)
 	if err != nil {
-		s.Log().WarnContext(ctx, "a session was not renewed", "request_id", c.RequestID, "err", err.Error())
+		s.Callers.Log().WarnContext(ctx, "a session was not renewed", "request_id", c.RequestID, "err", err.Error())
 		return
 	}
-	Giving(d, s.Cookie(caller.SessionCookie, id, 0))
+	Giving(d, s.Callers.Cookie(caller.SessionCookie, id, 0))
 }

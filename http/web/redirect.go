@@ -38,7 +38,7 @@ func Giving(d *route.Document, cookies ...*http.Cookie) {
 
 // Done sends a browser on to a page that says what was done.
 func (s *Renderer) Done(path, notice string, cookies ...*http.Cookie) *route.Document {
-	return SeeOther(path, append(cookies, s.Cookie(noticeCookie, notice, 60))...)
+	return SeeOther(path, append(cookies, s.Callers.Cookie(noticeCookie, notice, 60))...)
 }
 
 func seconds(d time.Duration) string {

@@ -45,8 +45,8 @@ var pages = sync.OnceValue(func() *template.Template {
 
 // A Renderer shows pages to people, in their language.
 type Renderer struct {
-	*caller.Callers
-	AsOf time.Time // the moment that a view of the past shows; zero: the present
+	Callers *caller.Callers
+	AsOf    time.Time // the moment that a view of the past shows; zero: the present
 }
 
 // Page shows one of the pages in web/ in a language, without a user.
@@ -67,7 +67,7 @@ func Page(status int, name, language string, data map[string]any) (*route.Docume
 // with what was just done. The title is one of the texts.
 func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
 	v, language := caller.VisitOf(c), Readers(c)
-	data["FormToken"] = s.Token(v.ID)
+	data["FormToken"] = s.Callers.Token(v.ID)
 	if data["Title"] == nil {
 		data["Title"] = Texts[language][title]
 	}
@@ -88,10 +88,10 @@ func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[
 		d.Images = look.images()
 	}
 	if v.IsNew {
-		Giving(d, s.Cookie(caller.SessionCookie, v.ID, 0))
+		Giving(d, s.Callers.Cookie(caller.SessionCookie, v.ID, 0))
 	}
 	if noted {
-		Giving(d, s.Cookie(noticeCookie, "", -1))
+		Giving(d, s.Callers.Cookie(noticeCookie, "", -1))
 	}
 	return d, nil
 }
@@ -107,7 +107,7 @@ func (s *Renderer) banner(language string) string {
 
 // notice is what the form before has brought along to say.
 func (s *Renderer) notice(c route.Call) (string, bool) {
-	cookie, err := (&http.Request{Header: c.Header}).Cookie(s.CookieName(noticeCookie))
+	cookie, err := (&http.Request{Header: c.Header}).Cookie(s.Callers.CookieName(noticeCookie))
 	if err != nil {
 		return "", false
 	}
@@ -130,7 +130,7 @@ func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.D
 		"Detail": strings.Join(translated(language, []string{detail}), " "), "Visit": nil,
 	}
 	if v := caller.VisitOf(c); v.IsSignedIn() {
-		data["Visit"], data["FormToken"] = s.bearings(c), s.Token(v.ID)
+		data["Visit"], data["FormToken"] = s.bearings(c), s.Callers.Token(v.ID)
 	}
 	look := brandOf(c)
 	data["Brand"], data["AsOf"] = look, s.banner(language)
