@@ -24,12 +24,12 @@ func (s *Server) Areas() []route.Area {
 	return slices.Concat(
 		s.forBrowsers(accounts.Routes(s.auth())...),
 		s.forBrowsers(hosting.Routes(s.hosting())),
-		orders.Routes(s.storefront()),
-		[]route.Area{accounts.SetPasswordRoutes(s.auth()), notices.UnsubscribeRoutes(s.notifications())},
+		s.storefront().Routes(),
+		[]route.Area{accounts.SetPasswordRoutes(s.auth()), s.notifications().UnsubscribeRoutes()},
 		accounts.PageRoutes(s.auth()),
-		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notices.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
-		s.forBrowsers(notices.Routes(s.notifications()), s.operations().Routes(), audit.Routes(s.audit()), billing.Routes(s.billing())),
-		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
+		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), s.notifications().PageRoutes(), billing.PageRoutes(s.billing())},
+		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), billing.Routes(s.billing())),
+		[]route.Area{s.audit().LogRoutes(), s.watch(), pages.Routes(s.callers())},
 		s.demo(),
 	)
 }
@@ -50,7 +50,7 @@ func (s *Server) demo() []route.Area {
 	if s.Demo == nil {
 		return nil
 	}
-	return []route.Area{demo.Routes(demo.Deps{Web: s.renderer(), Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL})}
+	return []route.Area{(&demo.Area{Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL}).Routes()}
 }
 
 func (s *Server) callers() *caller.Callers {
@@ -75,20 +75,20 @@ func (s *Server) hosting() hosting.Deps {
 	}
 }
 
-func (s *Server) storefront() orders.Deps {
-	return orders.Deps{
+func (s *Server) storefront() *orders.Area {
+	return &orders.Area{
 		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
 		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
 		Unavailable: s.Settings.Unavailable,
 	}
 }
 
-func (s *Server) audit() audit.Deps {
-	return audit.Deps{Web: s.renderer(), Callers: s.callers(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
+func (s *Server) audit() *audit.Area {
+	return &audit.Area{Web: s.renderer(), Callers: s.callers(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
 }
 
-func (s *Server) notifications() notices.Deps {
-	return notices.Deps{
+func (s *Server) notifications() *notices.Area {
+	return &notices.Area{
 		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"hostpanel/projections"
 )
 
-// Deps are what the endpoints need of the rest of the program.
-type Deps struct {
+// An Area is the look back at the log, with what it needs of the rest of the program.
+type Area struct {
 	Web          *web.Renderer
 	Callers      *caller.Callers
 	Lookback     Lookback
@@ -50,16 +50,13 @@ const (
 
 // Routes are what superusers and administrators of tenants see of the log
 // (docs/api.md, "Audit").
-func Routes(d Deps) route.Area {
+func (s *Area) Routes() route.Area {
 	return route.Area{
-		Name: "Audit", Prefix: prefix, Access: d.Callers.TenantAdmin(),
+		Name: "Audit", Prefix: prefix, Access: s.Callers.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).lookRoutes(), (&log{d}).packRoutes(), (&log{d}).proofRoutes()),
+		Routes: slices.Concat(s.streamRoutes(), s.stateRoutes(), s.searchRoutes(), s.lookRoutes(), s.packRoutes(), s.proofRoutes()),
 	}
 }
-
-// A log serves looks back at the log.
-type log struct{ Deps }
 
 // streamOf is the stream that the path names.
 func streamOf(c route.Call) domain.Stream { return domain.StreamNamed(c.Var("stream")) }

@@ -8,7 +8,7 @@ import (
 	"hostpanel/http/route"
 )
 
-func (s *log) streamRoutes() []route.Route {
+func (s *Area) streamRoutes() []route.Route {
 	return []route.Route{
 		route.Pages[eventEntry](streamPath+"events/", "The events of a stream, oldest first", s.streamEvents).As("audit_stream_events").
 			Failing(http.StatusNotFound, "There is no such stream, or it is foreign.").
@@ -16,7 +16,7 @@ func (s *log) streamRoutes() []route.Route {
 	}
 }
 
-func (s *log) streamEvents(ctx context.Context, c route.Call, w route.Window) (route.Page[eventEntry], error) {
+func (s *Area) streamEvents(ctx context.Context, c route.Call, w route.Window) (route.Page[eventEntry], error) {
 	found, err := s.Lookback.StreamEvents(ctx, readerOf(c), streamOf(c), int(w.Offset), int(w.Limit))
 	return route.Page[eventEntry]{Count: found.Count, Results: entriesOf(found.Events)}, err
 }

@@ -39,23 +39,22 @@ const (
 
 // LogRoutes are the files of the transparency log, as C2SP describes them
 // (docs/audit.md).
-func LogRoutes(d Deps) route.Area {
-	l := &log{d}
+func (s *Area) LogRoutes() route.Area {
 	return route.Area{
-		Name: "Transparency log", Prefix: logPrefix, Access: d.observers(),
+		Name: "Transparency log", Prefix: logPrefix, Access: s.observers(),
 		About: "The tree over all events, in the form that programs for transparency logs read (c2sp.org/tlog-tiles). It has hashes and times only.",
 		Routes: []route.Route{
-			route.File(logPrefix+"checkpoint", "The signed checkpoint", l.checkpoint).As("log_checkpoint").Caching("no-cache").Sending("text/plain", nil).
+			route.File(logPrefix+"checkpoint", "The signed checkpoint", s.checkpoint).As("log_checkpoint").Caching("no-cache").Sending("text/plain", nil).
 				Failing(http.StatusNotFound, "Nothing is sealed yet."),
-			route.File(logPrefix+"tile/entries/{tile:[0-9xp./]+}", "A bundle of entries", l.tile("entries/")).As("log_entries").Caching(d.cache()).
+			route.File(logPrefix+"tile/entries/{tile:[0-9xp./]+}", "A bundle of entries", s.tile("entries/")).As("log_entries").Caching(s.cache()).
 				Sending(tileType, nil).Failing(http.StatusNotFound, "The tree has no such bundle."),
-			route.File(logPrefix+"tile/{tile:[0-9]+/[0-9xp./]+}", "A tile of the tree", l.tile("")).As("log_tile").Caching(d.cache()).
+			route.File(logPrefix+"tile/{tile:[0-9]+/[0-9xp./]+}", "A tile of the tree", s.tile("")).As("log_tile").Caching(s.cache()).
 				Sending(tileType, nil).Failing(http.StatusNotFound, "The tree has no such tile."),
 		},
 	}
 }
 
-func (s *log) proofRoutes() []route.Route {
+func (s *Area) proofRoutes() []route.Route {
 	return []route.Route{
 		route.File(prefix+"events/{position:int}/proof/", "Prove that an event is in the log", s.proof).As("audit_event_proof").Caching("private, no-cache").
 			Sending("text/plain", nil).Failing(http.StatusConflict, "The event is not sealed yet. Try again in a second.").
@@ -64,35 +63,35 @@ func (s *log) proofRoutes() []route.Route {
 }
 
 // cache lets shared caches keep tiles that any caller may fetch.
-func (d Deps) cache() string {
-	if d.LogAccess.Public {
+func (s *Area) cache() string {
+	if s.LogAccess.Public {
 		return "public, " + forEver
 	}
 	return "private, " + forEver
 }
 
 // observers may fetch the tree.
-func (d Deps) observers() route.Access {
-	if d.LogAccess.Public {
+func (s *Area) observers() route.Access {
+	if s.LogAccess.Public {
 		return route.Open
 	}
-	access := d.Callers.Superuser().As("token of an observer, or superuser")
+	access := s.Callers.Superuser().As("token of an observer, or superuser")
 	identify, admit := access.Identify, access.Admit
 	access.Identify = func(ctx context.Context, r route.Request) (route.Caller, error) {
-		if d.LogAccess.admits(r) {
+		if s.LogAccess.admits(r) {
 			return route.Caller{}, nil
 		}
 		return identify(ctx, r)
 	}
 	access.Admit = func(ctx context.Context, r route.Request, c route.Caller) error {
-		if d.LogAccess.admits(r) {
+		if s.LogAccess.admits(r) {
 			return nil
 		}
 		return admit(ctx, r, c)
 	}
 	limit := access.Limit
 	access.Limit = func(ctx context.Context, r route.Request, c route.Caller) (route.Limit, error) {
-		if limit == nil || d.LogAccess.admits(r) {
+		if limit == nil || s.LogAccess.admits(r) {
 			return route.Limit{}, nil
 		}
 		return limit(ctx, r, c)
@@ -107,7 +106,7 @@ func (a LogAccess) admits(r route.Request) bool {
 	return is && slices.ContainsFunc(a.Tokens, func(t string) bool { return sha256.Sum256([]byte(t)) == given })
 }
 
-func (s *log) checkpoint(ctx context.Context, _ route.Call) (*route.Document, error) {
+func (s *Area) checkpoint(ctx context.Context, _ route.Call) (*route.Document, error) {
 	text, witnessed, err := s.Transparency.Checkpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *log) checkpoint(ctx context.Context, _ route.Call) (*route.Document, er
 	return &route.Document{Type: proofType, Body: []byte(text), Header: http.Header{"X-Log-Witnessed": {strconv.FormatBool(witnessed)}}}, nil
 }
 
-func (s *log) tile(kind string) func(context.Context, route.Call) (*route.Document, error) {
+func (s *Area) tile(kind string) func(context.Context, route.Call) (*route.Document, error) {
 	return func(ctx context.Context, c route.Call) (*route.Document, error) {
 		data, err := s.Transparency.Tile(ctx, kind+c.Var("tile"))
 		if err != nil {
@@ -125,7 +124,7 @@ func (s *log) tile(kind string) func(context.Context, route.Call) (*route.Docume
 	}
 }
 
-func (s *log) proof(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) proof(ctx context.Context, c route.Call) (*route.Document, error) {
 	position, err := strconv.ParseInt(c.Var("position"), 10, 64)
 	if err != nil {
 		position = 0 // which no event has

@@ -11,7 +11,7 @@ import (
 	"hostpanel/projections"
 )
 
-func (s *log) lookRoutes() []route.Route {
+func (s *Area) lookRoutes() []route.Route {
 	return []route.Route{
 		listing.Pages[audit.Look](prefix+"looks/", "Who has looked at which stream, the latest first", listing.Spec{
 			Filters: func() field.Set {
@@ -28,6 +28,6 @@ func (s *log) lookRoutes() []route.Route {
 	}
 }
 
-func (s *log) looks(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[audit.Look], error) {
+func (s *Area) looks(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[audit.Look], error) {
 	return s.Lookback.Looks(ctx, readerOf(c), l)
 }

@@ -24,7 +24,7 @@ type Packs interface {
 	PackFile(ctx context.Context, who projections.Caller, id uuid.UUID) ([]byte, error)
 }
 
-func (s *log) packRoutes() []route.Route {
+func (s *Area) packRoutes() []route.Route {
 	return []route.Route{
 		route.Post(audit.PacksPath, "Have an evidence pack made", s.orderPack).As("audit_pack_create").With(http.StatusAccepted).
 			Checking(route.Check(checkPack)).Resuming(resumePack).
@@ -98,7 +98,7 @@ func (j *packJob) Fields() field.Set {
 	}
 }
 
-func (s *log) orderPack(ctx context.Context, c route.Call, p *packOrder) (*packJob, error) {
+func (s *Area) orderPack(ctx context.Context, c route.Call, p *packOrder) (*packJob, error) {
 	id := uuid.New()
 	if err := s.Packs.QueuePack(ctx, c.Cause(), readerOf(c), id, p.of()); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func resumePack(_ context.Context, _ route.Call, location string) (route.Answer,
 	return newPackJob(id).Fields(), nil
 }
 
-func (s *log) packFile(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) packFile(ctx context.Context, c route.Call) (*route.Document, error) {
 	file, err := s.Packs.PackFile(ctx, readerOf(c), c.UUID("uuid"))
 	if err != nil {
 		return nil, err

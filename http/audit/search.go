@@ -15,7 +15,7 @@ import (
 
 const eventsPath = prefix + "events/"
 
-func (s *log) searchRoutes() []route.Route {
+func (s *Area) searchRoutes() []route.Route {
 	return []route.Route{
 		route.Get(eventsPath, "Search for events, the newest first", s.search).As("audit_events").Caching("no-store").
 			Failing(http.StatusBadRequest, "A filter cannot be read.").
@@ -48,7 +48,7 @@ const (
 	searchMost  = 100
 )
 
-func (s *log) search(ctx context.Context, c route.Call) (*foundEntry, error) {
+func (s *Area) search(ctx context.Context, c route.Call) (*foundEntry, error) {
 	f := audit.Filter{Limit: searchUsual}
 	if _, err := c.Filter(filtersOf(&f)); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (f *foundEntry) Fields() field.Set {
 	}
 }
 
-func (s *log) why(ctx context.Context, c route.Call) (*whyEntry, error) {
+func (s *Area) why(ctx context.Context, c route.Call) (*whyEntry, error) {
 	found, err := s.Lookback.Why(ctx, readerOf(c), c.ID("position"))
 	entry := &whyEntry{Why: found, root: rootEntry{found.Root}, chain: entriesOf(found.Chain), effects: entriesOf(found.Effects)}
 	for _, call := range found.Calls {
@@ -150,7 +150,7 @@ func (e *callEntry) Fields() field.Set {
 	}
 }
 
-func (s *log) verified(ctx context.Context, c route.Call) (*verdictEntry, error) {
+func (s *Area) verified(ctx context.Context, c route.Call) (*verdictEntry, error) {
 	found, err := s.Lookback.Verified(ctx, readerOf(c))
 	return &verdictEntry{found}, err
 }

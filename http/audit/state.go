@@ -11,7 +11,7 @@ import (
 	"hostpanel/http/route"
 )
 
-func (s *log) stateRoutes() []route.Route {
+func (s *Area) stateRoutes() []route.Route {
 	return []route.Route{
 		route.Get(streamPath+"state/", "A record as it stood at a moment", s.state).As("audit_stream_state").Caching("no-store").
 			Taking(field.Time("as_of", new(time.Time)).Doc("As it stood then.")).
@@ -27,7 +27,7 @@ func (s *log) stateRoutes() []route.Route {
 	}
 }
 
-func (s *log) state(ctx context.Context, c route.Call) (*stateEntry, error) {
+func (s *Area) state(ctx context.Context, c route.Call) (*stateEntry, error) {
 	at, err := asked(c)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func asked(c route.Call) (at audit.Moment, err error) {
 	return at, err
 }
 
-func (s *log) diff(ctx context.Context, c route.Call) ([]changeEntry, error) {
+func (s *Area) diff(ctx context.Context, c route.Call) ([]changeEntry, error) {
 	from, err := momentIn(c, "from")
 	if err != nil {
 		return nil, err

@@ -33,9 +33,8 @@ type Settings struct {
 	Operator    string // e-mail of the superuser
 }
 
-// Deps are what the demo needs of the rest of the program.
-type Deps struct {
-	Web     *web.Renderer
+// An Area is the demo, with what it needs of the rest of the program.
+type Area struct {
 	Callers *caller.Callers
 	Settings
 	Sessions  Sessions
@@ -47,12 +46,9 @@ type Sessions interface {
 	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
 }
 
-type handlers struct{ Deps }
-
 // Routes are the pages of the demo. The mails have links that sign in or set a
 // password, so only this machine may read them.
-func Routes(d Deps) route.Area {
-	s := &handlers{d}
+func (s *Area) Routes() route.Area {
 	const nothing = "There is no such mail."
 	return route.Area{
 		Name: "Demo", About: "What there is to look at in a demo.", Access: route.Open,
@@ -125,7 +121,7 @@ func page(name, policy string, data any) (*route.Document, error) {
 
 // enter signs the operator in, once. A link that is used or old, or of
 // an operator with a second factor, leads to the page to sign in.
-func (s *handlers) enter(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) enter(ctx context.Context, c route.Call) (*route.Document, error) {
 	if !s.Link.use(c.Param("token")) {
 		return web.SeeOther(caller.LoginPath), nil
 	}

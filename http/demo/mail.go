@@ -35,14 +35,14 @@ type message struct {
 
 // names are the files of the outbox, newest first: their names begin with the
 // time.
-func (s *handlers) names() ([]string, error) {
+func (s *Area) names() ([]string, error) {
 	all, err := fs.Glob(s.Letters, "*.eml")
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all[:min(len(all), mostMails)], err
 }
 
-func (s *handlers) mails(_ context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) mails(_ context.Context, c route.Call) (*route.Document, error) {
 	names, err := s.names()
 	if err != nil {
 		return nil, fmt.Errorf("list the mails: %w", err)
@@ -53,7 +53,7 @@ func (s *handlers) mails(_ context.Context, c route.Call) (*route.Document, erro
 	return s.open(c, names, names[0])
 }
 
-func (s *handlers) mail(_ context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) mail(_ context.Context, c route.Call) (*route.Document, error) {
 	names, err := s.names()
 	if err != nil {
 		return nil, fmt.Errorf("list the mails: %w", err)
@@ -65,7 +65,7 @@ func (s *handlers) mail(_ context.Context, c route.Call) (*route.Document, error
 }
 
 // open shows the list with one of its mails.
-func (s *handlers) open(c route.Call, names []string, name string) (*route.Document, error) {
+func (s *Area) open(c route.Call, names []string, name string) (*route.Document, error) {
 	var all []message
 	var shown message
 	for _, one := range names {
@@ -81,14 +81,14 @@ func (s *handlers) open(c route.Call, names []string, name string) (*route.Docum
 	return s.inbox(c, all, shown)
 }
 
-func (*handlers) inbox(_ route.Call, all []message, shown message) (*route.Document, error) {
+func (*Area) inbox(_ route.Call, all []message, shown message) (*route.Document, error) {
 	const policy = "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 	return page("mail", policy, map[string]any{"Mails": all, "Shown": shown, "Text": linked(shown.Text), "Path": MailPath})
 }
 
 // letter is the designed part of a mail. It may run nothing; its links open
 // beside it.
-func (s *handlers) letter(_ context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) letter(_ context.Context, c route.Call) (*route.Document, error) {
 	m, err := s.read(path.Base(c.Var("name")))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *handlers) letter(_ context.Context, c route.Call) (*route.Document, err
 }
 
 // read reads a mail from the outbox.
-func (s *handlers) read(name string) (message, error) {
+func (s *Area) read(name string) (message, error) {
 	raw, err := fs.ReadFile(s.Letters, name)
 	if err != nil {
 		return message{}, route.Missing("Mail")

@@ -30,7 +30,7 @@ func ShopURL(public string) string {
 
 // shop is a page as a hoster would write it, under a policy that lets the
 // panel's script do what it needs, and nothing else.
-func (s *handlers) shop(_ context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) shop(_ context.Context, c route.Call) (*route.Document, error) {
 	panel, language := s.PublicURL(), c.Query.Get("lang")
 	if language != "es" {
 		language = web.English

@@ -9,13 +9,11 @@ import (
 	"hostpanel/http/web"
 )
 
-// Deps are what notifications need of the rest of the program.
-type Deps struct {
+// An Area is the notifications, with what they need of the rest of the program.
+type Area struct {
 	Web             *web.Renderer
 	Callers         *caller.Callers
 	Commands        record.Commands
 	Feed            route.LiveFeed
 	UnsubscribeKeys [][]byte // that may have signed the links in mails
 }
-
-type handlers struct{ Deps }

@@ -27,8 +27,7 @@ const (
 
 // Routes are what users do with what they were told. Only the panel itself
 // notifies users, so no call creates a notification (docs/notifications.md).
-func Routes(d Deps) route.Area {
-	s := &handlers{d}
+func (s *Area) Routes() route.Area {
 	return route.Area{
 		Name: "Notifications", Prefix: noticesPrefix, Access: s.Callers.User(),
 		About:  "What the panel tells each user, and what users want to hear of. All of it is the caller's own.",
@@ -36,7 +35,7 @@ func Routes(d Deps) route.Area {
 	}
 }
 
-func (s *handlers) notificationRoutes() []route.Route {
+func (s *Area) notificationRoutes() []route.Route {
 	return []route.Route{
 		listing.Pages[notification](notificationsPath, "Own notifications, newest first", listing.Spec{
 			Filters: notificationFilters, Search: "title and message", UUIDs: true,
@@ -73,31 +72,31 @@ func (n *notification) Tag() string {
 	return record.Tag(notice.NotificationCategory, n.ID.String(), n.Version) + "-" + strconv.Itoa(n.Inbox)
 }
 
-func (s *handlers) listNotifications(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[notification], error) {
+func (s *Area) listNotifications(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[notification], error) {
 	rows, err := s.Callers.Scope(c).Notifications(ctx, l)
 	return record.Map(rows, err, func(n projections.Notification) notification { return notification{n, n.IsRead} })
 }
 
-func (s *handlers) notification(ctx context.Context, c route.Call, id uuid.UUID) (*notification, error) {
+func (s *Area) notification(ctx context.Context, c route.Call, id uuid.UUID) (*notification, error) {
 	row, err := s.Callers.Scope(c).Notification(ctx, id)
 	return &notification{row, row.IsRead}, err
 }
 
-func (s *handlers) findNotification(ctx context.Context, c route.Call) (any, string, error) {
+func (s *Area) findNotification(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.notification(ctx, c, c.UUID("id")))
 }
 
-func (s *handlers) changeNotification(ctx context.Context, c route.Call, n *notification) (*notification, error) {
+func (s *Area) changeNotification(ctx context.Context, c route.Call, n *notification) (*notification, error) {
 	return s.setRead(ctx, c, n, n.IsRead)
 }
 
-func (s *handlers) markRead(ctx context.Context, c route.Call, _ *route.Nothing) (*notification, error) {
+func (s *Area) markRead(ctx context.Context, c route.Call, _ *route.Nothing) (*notification, error) {
 	n := c.Subject.(*notification) //nolint:forcetypeassert // found by findNotification
 	return s.setRead(ctx, c, n, true)
 }
 
 // setRead changes nothing about what is so already.
-func (s *handlers) setRead(ctx context.Context, c route.Call, n *notification, read bool) (*notification, error) {
+func (s *Area) setRead(ctx context.Context, c route.Call, n *notification, read bool) (*notification, error) {
 	var err error
 	switch {
 	case read == n.was:
@@ -112,12 +111,12 @@ func (s *handlers) setRead(ctx context.Context, c route.Call, n *notification, r
 	return record.Shown(c, func() (*notification, error) { return s.notification(ctx, c, n.ID) })
 }
 
-func (s *handlers) deleteNotification(ctx context.Context, c route.Call) error {
+func (s *Area) deleteNotification(ctx context.Context, c route.Call) error {
 	n := c.Subject.(*notification) //nolint:forcetypeassert // found by findNotification
 	return record.Execute(ctx, s.Commands, c, n.Version, notice.Delete{ID: n.ID})
 }
 
-func (s *handlers) allAtOnceRoutes() []route.Route {
+func (s *Area) allAtOnceRoutes() []route.Route {
 	return []route.Route{
 		route.Patch(notificationsPath+"mark_all_read/", "Mark all own notifications as read", s.markAllRead).As("notification_mark_all_read").
 			With(http.StatusOK).Saying("Answers with how many were unread."),
@@ -139,7 +138,7 @@ func (u *unreadCount) Fields() field.Set { return field.Set{field.Int("unread_co
 
 // markAllRead is one event, however many notifications there are. Of two calls
 // at once, one marks them.
-func (s *handlers) markAllRead(ctx context.Context, c route.Call, _ *route.Nothing) (*markedRead, error) {
+func (s *Area) markAllRead(ctx context.Context, c route.Call, _ *route.Nothing) (*markedRead, error) {
 	found, err := s.Callers.Scope(c).Unread(ctx)
 	if err != nil || found.Count == 0 {
 		return &markedRead{}, err
@@ -154,7 +153,7 @@ func (s *handlers) markAllRead(ctx context.Context, c route.Call, _ *route.Nothi
 	return &markedRead{found.Count}, nil
 }
 
-func (s *handlers) countUnread(ctx context.Context, c route.Call) (*unreadCount, error) {
+func (s *Area) countUnread(ctx context.Context, c route.Call) (*unreadCount, error) {
 	count, err := s.Callers.Scope(c).UnreadCount(ctx)
 	return &unreadCount{count}, err
 }

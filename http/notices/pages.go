@@ -16,12 +16,11 @@ import (
 
 // PageRoutes are where users read in a browser what they were told
 // (docs/notifications.md, "In the browser").
-func PageRoutes(d Deps) route.Area {
-	s := &handlers{d}
+func (s *Area) PageRoutes() route.Area {
 	prefers := s.preferencesPage()
 	told := web.FormPage{Show: s.showNotifications, Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead}}
 	return route.Area{
-		Name: "Notifications in the browser", Access: d.Callers.Session(),
+		Name: "Notifications in the browser", Access: s.Callers.Session(),
 		About: "What the panel has told the user.",
 		Routes: []route.Route{
 			web.View(web.NotificationsPath, "What the user was told", told.Look).As("notifications_page").
@@ -41,7 +40,7 @@ type noticeRow struct {
 	Read                 *web.Form // nil: it has been read
 }
 
-func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *Area) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, isRead)
 	found, err := s.Callers.Scope(c).Notifications(ctx, listing)
@@ -63,7 +62,7 @@ func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *we
 // isRead narrows the list to what has been read, or has not.
 var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string{"false", "true"}, Value: web.IsTrue}
 
-func (s *handlers) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
+func (s *Area) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
 	row := noticeRow{Path: n.URL, Title: n.Title, Message: n.Message, At: w.Moment("", &n.CreatedAt, "")}
 	if !n.IsRead {
 		form := s.Web.Fill(c, web.Form{Name: "notice_read", Of: n.ID.String(), Action: here(c)}, back)
@@ -87,7 +86,7 @@ func here(c route.Call) string {
 }
 
 // takeRead marks a notification as read. A second time changes nothing.
-func (s *handlers) takeRead(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *Area) takeRead(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	id, err := uuid.Parse(sent.Get("of"))
 	if err != nil {
 		return nil, domain.RefuseField("of", field.NoSuchChoice)
@@ -102,7 +101,7 @@ func (s *handlers) takeRead(ctx context.Context, c route.Call, sent url.Values) 
 	return s.Web.Done(here(c), "notice_read"), nil
 }
 
-func (s *handlers) takeAllRead(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+func (s *Area) takeAllRead(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
 	if _, err := s.markAllRead(ctx, c, &route.Nothing{}); err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ import (
 
 // preferencesPage is the form of what the user wants to hear of. It has the fields of the
 // API and does the same.
-func (s *handlers) preferencesPage() web.FormPage {
+func (s *Area) preferencesPage() web.FormPage {
 	return web.FormPage{Show: s.showPreferences, Forms: map[string]web.FormHandler{"preferences": s.takePreferences}}
 }
 
-func (s *handlers) showPreferences(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *Area) showPreferences(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	p, err := s.preferences(ctx, c)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (s *handlers) showPreferences(ctx context.Context, c route.Call, back *web.
 	return s.Web.Sheet(c, back.StatusOf(), "own_preferences", "preferences_title", map[string]any{"Form": s.Web.Fill(c, form, back), "Wide": true})
 }
 
-func (s *handlers) takePreferences(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *Area) takePreferences(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	p, err := s.preferences(ctx, c)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func nothingMore(context.Context, route.Call, *preferences, *field.Errors) error
 
 // askedOfTheLast is what the form asks besides of the last superuser who gets alarms: a
 // confirmation that they end.
-func (s *handlers) askedOfTheLast(ctx context.Context, user int64) ([]web.Input, error) {
+func (s *Area) askedOfTheLast(ctx context.Context, user int64) ([]web.Input, error) {
 	if last, err := s.hearsAlone(ctx, user); err != nil || !last {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *handlers) askedOfTheLast(ctx context.Context, user int64) ([]web.Input,
 }
 
 // checkAlarms refuses alarms that end without being confirmed.
-func (s *handlers) checkAlarms(ctx context.Context, user int64, sent url.Values, wishes notice.Preferences, wrong *field.Errors) error {
+func (s *Area) checkAlarms(ctx context.Context, user int64, sent url.Values, wishes notice.Preferences, wrong *field.Errors) error {
 	if wishes.Mails(notice.System) || sent.Get("no_alarms") == "true" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"hostpanel/http/route"
 )
 
-func (s *handlers) preferenceRoutes() []route.Route {
+func (s *Area) preferenceRoutes() []route.Route {
 	return []route.Route{
 		route.Get(preferencesPath, "What the user wants to hear of", record.Found[preferences]).As("preferences_read").Finding(s.findPreferences).
 			Saying("A user who never set any hears of everything."),
@@ -36,17 +36,17 @@ func (p *preferences) Tag() string {
 	return record.Tag(notice.PreferencesCategory, strconv.FormatInt(p.user, 10), p.version)
 }
 
-func (s *handlers) preferences(ctx context.Context, c route.Call) (*preferences, error) {
+func (s *Area) preferences(ctx context.Context, c route.Call) (*preferences, error) {
 	user := caller.Of(c).ID
 	wishes, version, err := s.Callers.Scope(c).Preferences(ctx, user)
 	return &preferences{user, version, wishes}, err
 }
 
-func (s *handlers) findPreferences(ctx context.Context, c route.Call) (any, string, error) {
+func (s *Area) findPreferences(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.preferences(ctx, c))
 }
 
-func (s *handlers) setPreferences(ctx context.Context, c route.Call, p *preferences) (*preferences, error) {
+func (s *Area) setPreferences(ctx context.Context, c route.Call, p *preferences) (*preferences, error) {
 	if err := record.Execute(ctx, s.Commands, c, p.version, notice.SetPreferences{User: p.user, Values: c.Sent.Values()}); err != nil {
 		return nil, err
 	}

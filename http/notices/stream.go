@@ -17,7 +17,7 @@ import (
 // notificationStreams is the number of streams that a user may have open.
 const notificationStreams = 10
 
-func (s *handlers) notificationStream() []route.Route {
+func (s *Area) notificationStream() []route.Route {
 	return []route.Route{
 		route.Stream[projections.Notification](notificationsPath+"stream/", "What happens to own notifications, as it happens", s.followNotifications).
 			As("notification_stream").AtMost(notificationStreams, 0).
@@ -41,11 +41,11 @@ func (r *readThrough) Fields() field.Set { return field.Set{field.Time("through"
 // An inboxFollowing streams the changes of a user's notifications.
 type inboxFollowing struct {
 	route.LiveEvents
-	server *handlers
+	area   *Area
 	isLost bool // the client still has to be sent a reset event
 }
 
-func (s *handlers) followNotifications(ctx context.Context, c route.Call, after int64) (route.Following, error) {
+func (s *Area) followNotifications(ctx context.Context, c route.Call, after int64) (route.Following, error) {
 	l, err := s.Feed.Listen(ctx, after, notice.InboxOf(caller.Of(c).ID))
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (f *inboxFollowing) shown(ctx context.Context, c route.Call, events []domai
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return f.server.Callers.Scope(c).NotificationsAmong(ctx, ids)
+	return f.area.Callers.Scope(c).NotificationsAmong(ctx, ids)
 }
 
 func eventOf(h domain.LiveEvent, shown map[uuid.UUID]projections.Notification) (string, route.Answer) {

@@ -25,8 +25,7 @@ const (
 // programs send their one click (RFC 8058). The link itself is the proof: it
 // asks for no login and no cookie, and any site may send the form
 // (docs/notifications.md, "Unsubscribing").
-func UnsubscribeRoutes(d Deps) route.Area {
-	s := &handlers{d}
+func (s *Area) UnsubscribeRoutes() route.Area {
 	const wrong = "The link is none of ours, or its user does not exist any more."
 	return route.Area{
 		Name: "Unsubscribing", Access: route.Open,
@@ -44,7 +43,7 @@ func UnsubscribeRoutes(d Deps) route.Area {
 	}
 }
 
-func (s *handlers) showUnsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) showUnsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
 	u, err := s.unsubscription(ctx, c)
 	if err != nil {
 		return s.wrongLink(c, err)
@@ -54,7 +53,7 @@ func (s *handlers) showUnsubscribe(ctx context.Context, c route.Call) (*route.Do
 	}))
 }
 
-func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) unsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
 	u, err := s.unsubscription(ctx, c)
 	if err != nil {
 		return s.wrongLink(c, err)
@@ -75,7 +74,7 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 
 // isLastToHear tells whether no superuser would get alarms by mail any more without those
 // that the link is about. One click, which programs make too, does not decide that.
-func (s *handlers) isLastToHear(ctx context.Context, u notice.Unsubscription) (bool, error) {
+func (s *Area) isLastToHear(ctx context.Context, u notice.Unsubscription) (bool, error) {
 	if u.Preference != notice.System.Preference() {
 		return false, nil
 	}
@@ -83,7 +82,7 @@ func (s *handlers) isLastToHear(ctx context.Context, u notice.Unsubscription) (b
 }
 
 // hearsAlone tells whether a user is the only superuser who gets alarms by mail.
-func (s *handlers) hearsAlone(ctx context.Context, user int64) (isOne bool, err error) {
+func (s *Area) hearsAlone(ctx context.Context, user int64) (isOne bool, err error) {
 	superusers, err := s.Callers.System().Superusers(ctx)
 	for _, one := range superusers {
 		prefers, _, err := s.Callers.System().Preferences(ctx, one.ID)
@@ -100,7 +99,7 @@ func (s *handlers) hearsAlone(ctx context.Context, user int64) (isOne bool, err 
 }
 
 // lastToHear is the page for the last superuser who gets alarms.
-func (s *handlers) lastToHear(c route.Call, err error) (*route.Document, error) {
+func (s *Area) lastToHear(c route.Call, err error) (*route.Document, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func about(u notice.Unsubscription, language, text string) string {
 // unsubscription is what the link is about. Who tries many wrong ones is
 // stopped; the right ones are not counted, for the servers of a mail provider
 // send those of all its customers.
-func (s *handlers) unsubscription(ctx context.Context, c route.Call) (notice.Unsubscription, error) {
+func (s *Area) unsubscription(ctx context.Context, c route.Call) (notice.Unsubscription, error) {
 	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
@@ -132,7 +131,7 @@ func (s *handlers) unsubscription(ctx context.Context, c route.Call) (notice.Uns
 }
 
 // wrongLink tells people whose mail program has broken the link what they can do.
-func (s *handlers) wrongLink(c route.Call, err error) (*route.Document, error) {
+func (s *Area) wrongLink(c route.Call, err error) (*route.Document, error) {
 	var throttled *route.Refusal
 	if !record.IsMissing(err) || errors.As(err, &throttled) {
 		return nil, err

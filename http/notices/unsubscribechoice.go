@@ -22,7 +22,7 @@ const (
 )
 
 // choiceRoutes are the page with all preferences of the reader of a mail.
-func (s *handlers) choiceRoutes() []route.Route {
+func (s *Area) choiceRoutes() []route.Route {
 	const wrong = "The link is none of ours, or its user does not exist any more."
 	return []route.Route{
 		route.View(http.MethodGet, choicePath, "What the reader of a mail wants to hear of", s.showChoice).
@@ -38,7 +38,7 @@ func (s *handlers) choiceRoutes() []route.Route {
 	}
 }
 
-func (s *handlers) showChoice(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) showChoice(ctx context.Context, c route.Call) (*route.Document, error) {
 	u, err := s.unsubscription(ctx, c)
 	if err != nil {
 		return s.wrongLink(c, err)
@@ -48,7 +48,7 @@ func (s *handlers) showChoice(ctx context.Context, c route.Call) (*route.Documen
 
 // choicePage shows the preferences. The last superuser who gets alarms is asked to confirm
 // that they stop.
-func (s *handlers) choicePage(ctx context.Context, c route.Call, u notice.Unsubscription, back *web.Returned) (*route.Document, error) {
+func (s *Area) choicePage(ctx context.Context, c route.Call, u notice.Unsubscription, back *web.Returned) (*route.Document, error) {
 	wishes, _, err := s.Callers.System().Preferences(ctx, u.User)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *handlers) choicePage(ctx context.Context, c route.Call, u notice.Unsubs
 }
 
 // takeChoice sets all preferences. The link is the proof, so the form asks for no more.
-func (s *handlers) takeChoice(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) takeChoice(ctx context.Context, c route.Call) (*route.Document, error) {
 	u, err := s.unsubscription(ctx, c)
 	if err != nil {
 		return s.wrongLink(c, err)
@@ -94,7 +94,7 @@ func (s *handlers) takeChoice(ctx context.Context, c route.Call) (*route.Documen
 
 // checkChoice refuses bodies that the page did not send, as mail programs send them, and
 // alarms that end without being confirmed.
-func (s *handlers) checkChoice(ctx context.Context, u notice.Unsubscription, sent url.Values, wishes notice.Preferences, wrong *field.Errors) error {
+func (s *Area) checkChoice(ctx context.Context, u notice.Unsubscription, sent url.Values, wishes notice.Preferences, wrong *field.Errors) error {
 	if sent.Get("form") != choiceForm {
 		wrong.Add("form", "Send the form of the page.")
 		return nil

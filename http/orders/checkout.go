@@ -17,7 +17,7 @@ import (
 
 // checkoutArea are the pages that a customer passes between the order form and the
 // thanks of the shop.
-func (s *handlers) checkoutArea() route.Area {
+func (s *Area) checkoutArea() route.Area {
 	area := route.Area{
 		Name: "Checkout", Access: route.Open,
 		About: "The pages that customers pass while they pay.",
@@ -45,7 +45,7 @@ func (s *handlers) checkoutArea() route.Area {
 	return area
 }
 
-func (s *handlers) showHostedPage(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) showHostedPage(ctx context.Context, c route.Call) (*route.Document, error) {
 	session, err := s.Hosted.Session(ctx, c.Var("session"))
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *handlers) showHostedPage(ctx context.Context, c route.Call) (*route.Doc
 
 // pressButton does on the page what its buttons say. A visitor who returns from
 // it is redirected; a declined card may be tried again.
-func (s *handlers) pressButton(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) pressButton(ctx context.Context, c route.Call) (*route.Document, error) {
 	form, err := c.Form()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *handlers) pressButton(ctx context.Context, c route.Call) (*route.Docume
 }
 
 // closedPage answers a button that is pressed after the session is over.
-func (s *handlers) closedPage(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) closedPage(ctx context.Context, c route.Call) (*route.Document, error) {
 	session, err := s.Hosted.Session(ctx, c.Var("session"))
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (f *hostedForm) action(session string) order.HostedAction {
 	}
 }
 
-func (s *handlers) hostedPage(ctx context.Context, c route.Call, status int, session order.HostedSession, message string) (*route.Document, error) {
+func (s *Area) hostedPage(ctx context.Context, c route.Call, status int, session order.HostedSession, message string) (*route.Document, error) {
 	language := web.Spoken(session.Language)
 	isOpen := session.State == order.SessionOpen && s.Callers.Now().Before(session.ExpiresAt)
 	back := session.CancelURL
@@ -165,7 +165,7 @@ func whyClosed(session order.HostedSession) string {
 
 // returnOrigins are where the way from the page's form may lead to in the end:
 // browsers follow the whole way with the page's policy in hand.
-func (s *handlers) returnOrigins(ctx context.Context, session order.HostedSession) ([]string, error) {
+func (s *Area) returnOrigins(ctx context.Context, session order.HostedSession) ([]string, error) {
 	o, err := s.Callers.System().Order(ctx, session.Order)
 	if record.IsMissing(err) {
 		return nil, nil

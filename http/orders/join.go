@@ -31,7 +31,7 @@ const (
 )
 
 // joinArea is the page behind the link.
-func (s *handlers) joinArea() route.Area {
+func (s *Area) joinArea() route.Area {
 	const wrong, many = "The link is none of ours, or its account does not have the order any more.", "Too many wrong links from one network."
 	return route.Area{
 		Name: "Joining", Access: route.Open,
@@ -52,7 +52,7 @@ func (s *handlers) joinArea() route.Area {
 	}
 }
 
-func (s *handlers) showJoin(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) showJoin(ctx context.Context, c route.Call) (*route.Document, error) {
 	_, choice, err := s.choice(ctx, c)
 	if err != nil {
 		return s.wrongJoin(c, err)
@@ -61,7 +61,7 @@ func (s *handlers) showJoin(ctx context.Context, c route.Call) (*route.Document,
 }
 
 // join lets the order join the chosen tenant. Sent again it changes nothing.
-func (s *handlers) join(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) join(ctx context.Context, c route.Call) (*route.Document, error) {
 	link, choice, err := s.choice(ctx, c)
 	if err != nil {
 		return s.wrongJoin(c, err)
@@ -119,7 +119,7 @@ func takeTenant(choice order.TenantChoice, form, sent string, wrong *field.Error
 }
 
 // joinPage shows the order, and the choice as long as it can be made.
-func (s *handlers) joinPage(c route.Call, choice order.TenantChoice, back *web.Returned) (*route.Document, error) {
+func (s *Area) joinPage(c route.Call, choice order.TenantChoice, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{"Number": choice.Number, "Plan": choice.Plan, "Form": nil, "About": w["join_about"]}
 	if choice.IsOpen() {
@@ -163,7 +163,7 @@ func tenantInput(choice order.TenantChoice, w web.Words) web.Input {
 }
 
 // choice is what the link is about. Who tries many wrong ones is stopped.
-func (s *handlers) choice(ctx context.Context, c route.Call) (notice.Joining, order.TenantChoice, error) {
+func (s *Area) choice(ctx context.Context, c route.Call) (notice.Joining, order.TenantChoice, error) {
 	link, ok := notice.ReadJoining(c.Var("token"), s.LinkKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
@@ -174,7 +174,7 @@ func (s *handlers) choice(ctx context.Context, c route.Call) (notice.Joining, or
 }
 
 // wrongJoin answers a link that is forged as one whose order or account is gone.
-func (s *handlers) wrongJoin(c route.Call, err error) (*route.Document, error) {
+func (s *Area) wrongJoin(c route.Call, err error) (*route.Document, error) {
 	var throttled *route.Refusal
 	if !record.IsMissing(err) || errors.As(err, &throttled) {
 		return nil, err

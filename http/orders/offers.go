@@ -61,7 +61,7 @@ type offeredWidget struct {
 }
 
 // offeredWidget is an order form with the methods that its customers can choose.
-func (s *handlers) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
+func (s *Area) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
 	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
 	if home, rate, countries, ok := s.Tax.ByCountry(s.Callers.Now()); ok {
 		members := slices.DeleteFunc(slices.Clone(countries), func(country string) bool { return !tax.IsMember(country) })

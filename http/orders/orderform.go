@@ -41,7 +41,7 @@ func (f *orderForm) Fields() field.Set {
 }
 
 // check looks up what the order needs, and says what else is wrong with it.
-func (s *handlers) check(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
+func (s *Area) check(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
 	key := caller.KeyOf(c)
 	f.AnyLanguage = !c.Sent.Has("language")
 	f.APIKey, f.Owner, f.TestMoney = key.ID, key.Owner, key.Mode == storefront.Test

@@ -15,7 +15,7 @@ import (
 // How many of these may be open with one key, and from one address.
 const orderStreamsOfKey, orderStreamsOfAddress = 200, 20
 
-func (s *handlers) orderStream() route.Route {
+func (s *Area) orderStream() route.Route {
 	perAddress := 0
 	if s.Abuse {
 		perAddress = orderStreamsOfAddress
@@ -30,13 +30,13 @@ func (s *handlers) orderStream() route.Route {
 // An orderFollowing tells how an order stands.
 type orderFollowing struct {
 	route.LiveEvents
-	server  *handlers
+	area    *Area
 	last    []byte // as it was told; nil: not yet
 	heard   int    // up to which version of the order
 	resumes bool   // for a client that has received it before
 }
 
-func (s *handlers) followOrder(ctx context.Context, c route.Call, after int64) (route.Following, error) {
+func (s *Area) followOrder(ctx context.Context, c route.Call, after int64) (route.Following, error) {
 	view, err := s.orderView(ctx, c)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *handlers) followOrder(ctx context.Context, c route.Call, after int64) (
 	if err != nil {
 		return nil, err
 	}
-	f := &orderFollowing{LiveEvents: l, server: s, resumes: after != route.FromNow && !l.Lost()}
+	f := &orderFollowing{LiveEvents: l, area: s, resumes: after != route.FromNow && !l.Lost()}
 	if !f.resumes || !isSettled(view.Status) {
 		return f, nil
 	}
@@ -87,7 +87,7 @@ func (f *orderFollowing) Next(ctx context.Context, c route.Call) ([]route.Told, 
 		return nil, at, err
 	}
 	f.hear(facts)
-	view, err := f.server.orderView(ctx, c)
+	view, err := f.area.orderView(ctx, c)
 	if err != nil || f.isAhead(view) {
 		return nil, at, err
 	}

@@ -21,7 +21,7 @@ import (
 // but never one transaction: first the order stands in the log, then the
 // provider is asked with nothing open, then its session stands in the log. A
 // call that breaks off between them is resumed by its Idempotency-Key.
-func (s *handlers) orderCreate() route.Route {
+func (s *Area) orderCreate() route.Route {
 	return route.Post(ordersPath, "Place an order and get the page where it is paid", s.placeOrder).
 		As("order_create").Checking(route.Check(s.check)).
 		Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
@@ -32,7 +32,7 @@ func (s *handlers) orderCreate() route.Route {
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.")
 }
 
-func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {
+func (s *Area) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {
 	if err := s.limitOrders(ctx, c, f); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (
 }
 
 // limitOrders limits orders with a live key.
-func (s *handlers) limitOrders(ctx context.Context, c route.Call, f *orderForm) error {
+func (s *Area) limitOrders(ctx context.Context, c route.Call, f *orderForm) error {
 	const perCustomer, perAddress = 10, 30 // in an hour
 	if caller.KeyOf(c).Mode != storefront.Live {
 		return nil
@@ -61,7 +61,7 @@ func (s *handlers) limitOrders(ctx context.Context, c route.Call, f *orderForm) 
 
 // resumeOrder goes on with an order whose first answer was never given, or was
 // a 503.
-func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location string) (route.Answer, error) {
+func (s *Area) resumeOrder(ctx context.Context, _ route.Call, location string) (route.Answer, error) {
 	id, err := uuid.Parse(path.Base(location))
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 }
 
 // toPayment sends the customer of an order to pay.
-func (s *handlers) toPayment(ctx context.Context, id uuid.UUID) (*record.Payable, error) {
+func (s *Area) toPayment(ctx context.Context, id uuid.UUID) (*record.Payable, error) {
 	placed, err := s.Orders.ToPayment(ctx, id)
 	return record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
 }

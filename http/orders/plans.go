@@ -22,7 +22,7 @@ const (
 )
 
 // shopArea is what order forms on other sites use (docs/storefront.md).
-func (s *handlers) shopArea() route.Area {
+func (s *Area) shopArea() route.Area {
 	return route.Area{
 		Name: "Storefront", Prefix: storefrontPrefix,
 		About:  "Plans and orders for other websites. Every call needs the header X-API-Key.",
@@ -47,7 +47,7 @@ func (s *handlers) shopArea() route.Area {
 	}
 }
 
-func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
+func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
@@ -57,19 +57,19 @@ func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, erro
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
-func (s *handlers) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
+func (s *Area) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Callers.Visitor(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
 	return s.offeredWidget(widget, offers), err
 }
 
-func (s *handlers) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {
+func (s *Area) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {
 	return s.explained(ctx, s.Callers.Visitor(c), c.UUID("order_id"))
 }
 
 // explained is an order with the message that tells its customer how it
 // stands. At which step provisioning is, only its run knows.
-func (s *handlers) explained(ctx context.Context, scope projections.Scope, id uuid.UUID) (*projections.OrderView, error) {
+func (s *Area) explained(ctx context.Context, scope projections.Scope, id uuid.UUID) (*projections.OrderView, error) {
 	view, err := scope.OrderView(ctx, id)
 	if err != nil || view.Status != order.StatusProvisioning {
 		return &view, err

@@ -10,7 +10,7 @@ import (
 const previewPrefix = "/storefront/preview/"
 
 // previewArea shows order forms to the panel's own pages, without a key.
-func (s *handlers) previewArea() route.Area {
+func (s *Area) previewArea() route.Area {
 	return route.Area{
 		Name: "Previews", Prefix: previewPrefix,
 		About:  "Order forms as the panel's own pages show them, by session or access token.",
@@ -24,7 +24,7 @@ func (s *handlers) previewArea() route.Area {
 	}
 }
 
-func (s *handlers) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
+func (s *Area) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Callers.Scope(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
 	return s.offeredWidget(widget, offers), err

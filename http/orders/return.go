@@ -24,7 +24,7 @@ const returnWait = 3 * time.Second // for the provider's truth to arrive
 // comeBack receives a customer from the payment provider. The visit proves
 // nothing, pays nothing and cancels nothing: it only makes the panel ask the
 // provider, waits a little for what comes of that, and sends the customer on.
-func (s *handlers) comeBack(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) comeBack(ctx context.Context, c route.Call) (*route.Document, error) {
 	id, outcome := c.UUID("order_id"), c.Param("outcome")
 	o, err := s.Callers.System().Order(ctx, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func isUnsettled(s order.Status) bool {
 
 // askAndWait has the order looked at and waits until something has changed, or
 // the customer has waited long enough.
-func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (projections.Order, error) {
+func (s *Area) askAndWait(ctx context.Context, o projections.Order) (projections.Order, error) {
 	if err := s.Payments.Hint(ctx, o.ID, "return"); err != nil {
 		return o, err
 	}
@@ -65,7 +65,7 @@ func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (project
 
 // shopPage is where the order, or else its widget, wants the customer to go. It is nil
 // where no page is named, or one on a site that the order's key is not for.
-func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
+func (s *Area) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
 	own := byOutcome(outcome, o.SuccessURL, o.CancelURL)
 	text, err := own, error(nil)
 	if own == "" {
@@ -86,7 +86,7 @@ func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome st
 }
 
 // widgetPage is where a widget wants its customers to go; "": nowhere.
-func (s *handlers) widgetPage(ctx context.Context, id, outcome string) (string, error) {
+func (s *Area) widgetPage(ctx context.Context, id, outcome string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
@@ -106,7 +106,7 @@ func byOutcome(outcome, success, cancel string) string {
 
 // mayReturnTo tells whether an order may name a page for its customer. Keys are public,
 // so one without domains leads nowhere: links of the panel would lead anywhere else.
-func (s *handlers) mayReturnTo(key projections.APIKey, page string) bool {
+func (s *Area) mayReturnTo(key projections.APIKey, page string) bool {
 	target, err := url.Parse(page)
 	return err == nil && len(key.AllowedDomains) > 0 && route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL())
 }
@@ -114,7 +114,7 @@ func (s *handlers) mayReturnTo(key projections.APIKey, page string) bool {
 // shop is where the customer finds the shop: a page that the order or its widget names, or
 // else a website that the order's key is for and has been used on. It is nil where none is
 // known.
-func (s *handlers) shop(ctx context.Context, o projections.Order) (*url.URL, error) {
+func (s *Area) shop(ctx context.Context, o projections.Order) (*url.URL, error) {
 	for _, outcome := range []string{"cancel", "success"} {
 		if page, err := s.shopPage(ctx, o, outcome); err != nil || page != nil {
 			return page, err
@@ -149,7 +149,7 @@ var ends = map[order.Status]string{
 
 // resultPage tells how the order stands, without anything about its customer. It goes on by
 // itself until the order is active or ended, and leads into the panel or back to the shop.
-func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
+func (s *Area) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
 	view, err := s.explained(ctx, s.Callers.System(), o.ID)
 	if err != nil {
 		return nil, err

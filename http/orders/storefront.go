@@ -17,8 +17,8 @@ import (
 	"hostpanel/http/web"
 )
 
-// Deps are what the storefront needs of the rest of the program.
-type Deps struct {
+// An Area is the storefront, with what it needs of the rest of the program.
+type Area struct {
 	Web       *web.Renderer
 	Callers   *caller.Callers
 	Orders    Orders
@@ -36,8 +36,6 @@ type Deps struct {
 	// Unavailable reports whether an error means that the database is away.
 	Unavailable func(error) bool
 }
-
-type handlers struct{ Deps }
 
 // Orders places orders and sends their customers to pay. Commands use the same
 // methods.
@@ -89,7 +87,6 @@ type Runs interface {
 
 // Routes are the endpoints of the storefront, of payment providers' webhooks,
 // and of the pages of the checkout.
-func Routes(d Deps) []route.Area {
-	s := &handlers{d}
+func (s *Area) Routes() []route.Area {
 	return []route.Area{s.shopArea(), s.previewArea(), s.webhookArea(), s.checkoutArea(), s.joinArea()}
 }

@@ -19,7 +19,7 @@ const (
 // webhookArea is where payment providers tell what has happened. Their news are
 // stored before they are answered, and acted on after that (docs/storefront.md,
 // "Payments and webhooks").
-func (s *handlers) webhookArea() route.Area {
+func (s *Area) webhookArea() route.Area {
 	return route.Area{
 		Name: "Webhooks", Prefix: webhooksPrefix, Access: route.Open,
 		About: "News from payment providers. They only make the panel look: what is true it asks the provider.",
@@ -38,7 +38,7 @@ func (s *handlers) webhookArea() route.Area {
 
 // providers are those that can have webhooks at all. A provider without real
 // money does not exist while it is switched off.
-func (s *handlers) providers() string {
+func (s *Area) providers() string {
 	var names []string
 	for _, o := range s.Offers {
 		if o.Configured || !o.Test {
@@ -53,7 +53,7 @@ var notConfigured = &domain.Error{
 	Message: "The payment provider is not configured.",
 }
 
-func (s *handlers) receive(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Area) receive(ctx context.Context, c route.Call) (*route.Document, error) {
 	provider := c.Var("provider")
 	if _, configured := s.Offers.Configured(provider); !configured {
 		return nil, notConfigured

@@ -1,3 +1,4 @@
+// Package pages serves the files that pages consist of.
 package pages
 
 import (
@@ -5,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
 
 // Routes are the files that pages need besides themselves.
-func Routes(d Deps) route.Area {
-	s := &handlers{d}
+func Routes(callers *caller.Callers) route.Area {
 	return route.Area{
 		Name: "Pages", Access: route.Open,
 		About: "What the pages for people consist of.",
@@ -19,7 +20,7 @@ func Routes(d Deps) route.Area {
 			file(web.StylePath, "The style of the pages", "text/css", web.Style).As("style"),
 			file(web.CopyPath, "The script that copies texts of a page", "text/javascript", web.CopyScript).As("copy_script"),
 			file(web.LivePath, "The script that keeps pages up to date", "text/javascript", web.Live).As("live_script"),
-		}, append(s.sheetFiles(), s.widgetFiles()...)...),
+		}, append(sheetFiles(callers), widgetFiles()...)...),
 	}
 }
 

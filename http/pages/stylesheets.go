@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -20,27 +21,29 @@ const (
 
 // sheetFiles are the style sheet of an active configuration, and its colors, each under the
 // name that its content gives it. An earlier version is gone.
-func (s *handlers) sheetFiles() []route.Route {
-	sheet := route.File(sheetPath, "A customer's style sheet, as it is served", s.showing(web.SheetOf)).As("whitelabel_sheet")
-	colors := route.File(colorsPath, "A customer's colors, as pages use them", s.showing(web.ColorsOf)).As("whitelabel_colors")
+func sheetFiles(callers *caller.Callers) []route.Route {
+	sheet := route.File(sheetPath, "A customer's style sheet, as it is served", look(callers, web.SheetOf)).As("whitelabel_sheet")
+	colors := route.File(colorsPath, "A customer's colors, as pages use them", look(callers, web.ColorsOf)).As("whitelabel_colors")
 	return []route.Route{
 		sheet.Sending("text/css", nil).Tagged().Of("WhiteLabelConfig"),
 		colors.Sending("text/css", nil).Tagged().Of("WhiteLabelConfig"),
 	}
 }
 
-// showing serves what is made of a configuration.
-func (s *handlers) showing(made func(hosting.WhiteLabel) (text, hash string)) func(context.Context, route.Call) (*route.Document, error) {
+// look serves what is made of a configuration.
+func look(
+	callers *caller.Callers, made func(hosting.WhiteLabel) (text, hash string),
+) func(context.Context, route.Call) (*route.Document, error) {
 	return func(ctx context.Context, c route.Call) (*route.Document, error) {
-		row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
+		row, err := callers.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
 		if err != nil {
 			return nil, err
 		}
-		var look hosting.WhiteLabel
-		if err := row.Load(&look); err != nil {
+		var white hosting.WhiteLabel
+		if err := row.Load(&white); err != nil {
 			return nil, err
 		}
-		served, hash := made(look)
+		served, hash := made(white)
 		if hash != c.Vars["hash"] {
 			return nil, route.Missing("WhiteLabelConfig")
 		}

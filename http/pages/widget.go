@@ -13,7 +13,7 @@ var fromElsewhere = http.Header{"Access-Control-Allow-Origin": {"*"}, "Cross-Ori
 
 // widgetFiles are the script of the order form on other websites: as it is
 // now, and versions that never change.
-func (*handlers) widgetFiles() []route.Route {
+func widgetFiles() []route.Route {
 	return []route.Route{
 		route.File(web.WidgetPath, "The order form for other websites, a script", func(context.Context, route.Call) (*route.Document, error) {
 			return scriptOf(web.Widget, "public, max-age=300"), nil
