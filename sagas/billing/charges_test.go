@@ -1,0 +1,251 @@
+package billing_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+	"hostpanel/sagas/sagastest"
+)
+
+func methods(w *sagastest.Renewals, id uuid.UUID) []projections.PaymentMethod {
+	w.T.Helper()
+	all, err := w.Tables.For(projections.System).PaymentMethods(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
+	w.Must(err)
+	return all.Rows
+}
+
+// happenings are the names of the events of a subscription.
+func happenings(w *sagastest.Renewals, id uuid.UUID) (names []string) {
+	w.T.Helper()
+	history, err := w.Store.Read(w.T.Context(), billing.Advance{Order: id}.Stream())
+	w.Must(err)
+	for _, r := range history {
+		names = append(names, strings.TrimPrefix(r.Name, "billing."))
+	}
+	return names
+}
+
+func TestRenewalsAreChargedByTheSavedCard(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	m := methods(w, id)
+	w.Equal("saved", fmt.Sprint(m[0].Kind, " ", m[0].Brand, " ", m[0].Last4, " ", m[0].Expires, " ", m[0].Provider), "card visa 4242 2099-03 test")
+	for n := 1; n <= 2; n++ {
+		w.Until(id, "billing.period_renewed", n)
+	}
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, paid 12.10")
+	for _, o := range w.Charges(id) {
+		w.Equal("charges", w.Pay.Captures(o.ID), 1)
+		w.Equal("order", o.Status, order.StatusActive)
+	}
+	w.Equal("orders that charge", len(w.Charges(id)), 2)
+	for _, name := range happenings(w, id) {
+		if name == "payment_reminded" || name == "payment_overdue" {
+			t.Errorf("A customer whose card is charged gets %s.", name)
+		}
+	}
+}
+
+// The answer to a charge is lost, and the process that waits for it dies.
+func TestAChargeWithoutAnAnswerIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	var lost atomic.Int32
+	w.Pay.Tell(nil, func(call, _ string) error {
+		if (call == "capture" || call == "open") && lost.Add(1) <= 3 {
+			return domain.Fail(domain.Unknown, "no_answer", errors.New("cut"))
+		}
+		return nil
+	})
+	w.Until(id, "billing.period_renewed", 1)
+	for _, o := range w.Charges(id) {
+		w.Equal("charges", w.Pay.Captures(o.ID), 1)
+		w.Equal("sessions", w.Pay.Openings(o.ID), 1)
+	}
+	w.Equal("kept by the provider", w.Pay.Kept(w.Charges(id)[0].ID), int64(1210))
+}
+
+func TestADeclinedCardIsTriedAgainAndThenTheServiceRests(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	w.Pay.Will(token, "insufficient_funds")
+	w.Until(id, "billing.charge_failed", 2)
+	w.Equal("status", w.Subscription(id).Status, billing.PastDue)
+	w.Until(id, "billing.subscription_suspended", 1)
+	w.Equal("charges", len(w.Charges(id)), 1+len(billing.UsualTerms.Retries))
+	w.Pays(id)
+	w.Eventually("it goes on", func() bool { return w.Subscription(id).Status == billing.Running })
+	w.Pay.Will(token, "")
+	w.Until(id, "billing.period_renewed", 2)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, paid 12.10")
+}
+
+func TestACardThatNeedsItsOwnerLeadsToAPage(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	w.Pay.Will(token, order.NeedsCustomer)
+	w.Until(id, "billing.charge_failed", 1)
+	w.Until(id, "billing.payment_reminded", 1)
+	w.Equal("charges", len(w.Charges(id)), 1)
+	w.Pays(id)
+	w.Eventually("it goes on", func() bool { return w.Subscription(id).Status == billing.Running })
+}
+
+func TestACardThatIsGoneAtTheProviderIsChargedNoMore(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	w.Pay.Will(token, order.MethodGone)
+	w.Until(id, "billing.charge_failed", 1)
+	w.Eventually("the card is taken out", func() bool { return w.Subscription(id).Method == uuid.Nil })
+	w.Equal("saved methods", len(methods(w, id)), 0)
+	w.Until(id, "billing.payment_reminded", 1)
+	w.Equal("calls to forget it", w.Count(`select count(*) from saga_run where key like 'forget:%'`), 0)
+}
+
+// A method ends when it is removed, when its owner is erased, and when the owner leaves.
+func TestASavedCardEnds(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	ends := map[string]func(projections.PaymentMethod, int64){
+		"removed": func(m projections.PaymentMethod, _ int64) {
+			w.Must(w.Billing.RemoveMethod(t.Context(), sagastest.Cause(), m.ID))
+		},
+		"left": func(m projections.PaymentMethod, user int64) {
+			_, err := w.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: user, Tenant: m.Tenant, At: w.Now()})
+			w.Must(err)
+		},
+		"erased": func(_ projections.PaymentMethod, user int64) {
+			w.Must(w.Accounts.Erase(t.Context(), sagastest.Cause(), user))
+		},
+	}
+	for name, end := range ends {
+		id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+		m := methods(w, id)[0]
+		end(m, w.Provision(id).Job.User)
+		w.Eventually(name+": the provider keeps it no more", func() bool {
+			w.Pay.Mu.Lock()
+			defer w.Pay.Mu.Unlock()
+			return w.Pay.Forgot[token] == 1
+		})
+		w.Eventually(name+": renewals are paid on a page", func() bool { return w.Subscription(id).Method == uuid.Nil })
+		w.Equal(name+": saved methods", len(methods(w, id)), 0)
+	}
+}
+
+// While the provider does not answer, no charge is lost, and none is made twice.
+func TestAProviderThatIsAwayIsChargedWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	var away atomic.Bool
+	away.Store(true)
+	w.Pay.Tell(func(call, _ string) error {
+		if away.Load() && (call == "open" || call == "capture") {
+			return domain.Fail(domain.Transient, "unreachable", errors.New("away"))
+		}
+		return nil
+	}, nil)
+	w.Until(id, "billing.charge_started", 1)
+	w.Eventually("the order waits", func() bool { return len(w.Charges(id)) == 1 })
+	away.Store(false)
+	w.Until(id, "billing.period_renewed", 1)
+	made := 0
+	for _, o := range w.Charges(id) {
+		made += w.Pay.Captures(o.ID)
+	}
+	w.Equal("charges", made, 1)
+}
+
+// An invoice that is paid by other means while its charge is under way is not paid twice:
+// the money of the charge goes back.
+func TestAChargeOfAnInvoiceThatIsPaidMeanwhileGoesBack(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	marked := make(chan struct{})
+	w.Pay.Tell(func(call, _ string) error {
+		if call == "capture" {
+			<-marked
+		}
+		return nil
+	}, nil)
+	w.Until(id, "billing.charge_started", 1)
+	invoice := w.Subscription(id).Open
+	w.Eventually("the charge is under way", func() bool {
+		return len(w.Charges(id)) == 1 && w.Charges(id)[0].Status == order.StatusPaymentProcessing
+	})
+	_, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
+	w.Equal("a page beside the charge", fmt.Sprint(err), "The saved payment method is being charged.")
+	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
+	close(marked)
+	w.Becomes(w.Charges(id)[0].ID, order.StatusRefunded)
+	w.Equal("kept by the provider", w.Pay.Kept(w.Charges(id)[0].ID), int64(0))
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
+	if slices.Contains(happenings(w, id), "charge_failed") {
+		t.Error("A charge that was paid by other means has failed.")
+	}
+}
+
+// again lets the reactions to the last event of a name happen a second time, as after a
+// crash.
+func again(w *sagastest.Renewals, id uuid.UUID, name string) {
+	w.T.Helper()
+	repeats(w, billing.Advance{Order: id}.Stream(), name)
+}
+
+// repeats lets the panel react once more to the last event of a name of a stream.
+func repeats(w *sagastest.Renewals, stream domain.Stream, name string) {
+	w.T.Helper()
+	history, err := w.Store.Read(w.T.Context(), stream)
+	w.Must(err)
+	for _, r := range slices.Backward(history) {
+		if r.Name == name {
+			w.Must(w.React(w.T.Context(), r))
+			return
+		}
+	}
+	w.T.Fatal("there is no " + name)
+}
+
+// A charge whose bank takes days has not failed because what began it happens again.
+func TestAChargeThatSettlesSlowlyIsNoFailure(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	w.Pay.Tell(func(call, _ string) error {
+		if call == "capture" {
+			return domain.Fail(domain.Transient, "busy", errors.New("later"))
+		}
+		return nil
+	}, nil)
+	w.Until(id, "billing.charge_started", 1)
+	w.Eventually("the charge is under way", func() bool { return len(w.Charges(id)) == 1 && w.Charges(id)[0].SessionID != "" })
+	charge := w.Charges(id)[0].ID
+	pays := order.Payment{ID: sagastest.SessionOf(charge), State: order.StatePending, Minor: 1210, Currency: "EUR", At: w.Now()}
+	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.Must(w.Payments.Hint(t.Context(), charge, "webhook"))
+	w.Eventually("the bank takes its time", func() bool { return w.Order(charge).Settling })
+	again(w, id, "billing.charge_started")
+	w.Equal("a charge is under way", w.Subscription(id).Pending, true)
+	pays.State = order.StatePaid
+	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.Must(w.Payments.Hint(t.Context(), charge, "webhook"))
+	w.Eventually("it is renewed", func() bool { return w.Subscription(id).Period == 1 })
+	w.Equal("orders that charge", len(w.Charges(id)), 1)
+}

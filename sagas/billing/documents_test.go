@@ -1,0 +1,230 @@
+package billing_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
+	"hostpanel/domain/buyer"
+	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
+	invoicing "hostpanel/sagas/billing"
+	"hostpanel/sagas/sagastest"
+)
+
+// plainly writes documents as a line of text.
+func plainly(o *assembly.Options) {
+	write := func(d document.Document) ([]byte, error) {
+		return fmt.Appendf(nil, "%s for %s over %s, paid: %t, %s", d.Number, d.Buyer.Name, d.Total, d.Paid, d.Method), nil
+	}
+	o.Documents, o.Policy.Seller = invoicing.Writers{HTML: write, PDF: write}, billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
+}
+
+// issuedTo issues the invoice of an order and a credit note of it, and returns its id.
+func issuedTo(w *sagastest.World, details buyer.Details) uuid.UUID {
+	w.T.Helper()
+	return issuedFor(w, uuid.New(), details)
+}
+
+func issuedFor(w *sagastest.World, subject uuid.UUID, details buyer.Details) uuid.UUID {
+	w.T.Helper()
+	id := w.Placed(sagastest.Ordered{Kind: "saas"})
+	sum := decimal.RequireFromString
+	tenant := int64(sagastest.Drawn.Add(1)) //nolint:unconvert // a number of its own
+	_, err := w.Store.Execute(w.T.Context(), sagastest.Cause(),
+		billing.Subscribe{Order: id, Tenant: tenant, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "monthly", Price: sum("12.10"), Currency: "EUR", At: w.Now(), Terms: billing.UsualTerms},
+		billing.Issue{
+			Order: id, Tenant: tenant, SubjectID: subject, Name: "Ana Canary", Buyer: details, Lines: []billing.Line{{Text: "Basic", Total: sum("12.10")}},
+			Seller: billing.Seller{Name: "Hoster SL", Country: "ES", TaxID: "ESB12345678"},
+			Total:  sum("12.10"), Subtotal: sum("10"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: w.Now(),
+		})
+	w.Must(err)
+	_, err = w.Store.Execute(w.T.Context(), sagastest.Cause(), billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("2.10"), At: w.Now()})
+	w.Must(err)
+	return id
+}
+
+// holdsDocuments checks that every document is stored once in each form that it can have, and that
+// the log has the hash of each.
+func holdsDocuments(w *sagastest.World, invoices []uuid.UUID, forms int) {
+	w.T.Helper()
+	files := 0
+	for _, id := range invoices {
+		history, err := w.Store.Read(w.T.Context(), billing.Issue{Order: id}.Stream())
+		w.Must(err)
+		made := map[string]bool{}
+		for _, r := range history {
+			e, is := r.Event.(billing.DocumentMade)
+			if !is {
+				continue
+			}
+			if made[e.Number] || len(e.Files) != forms {
+				w.T.Errorf("%s is made again, or in %d forms", e.Number, len(e.Files))
+			}
+			made[e.Number] = true
+			for _, f := range e.Files {
+				files++
+				var sealed []byte
+				w.Must(w.Pool.QueryRow(w.T.Context(), `select sealed from invoice_documents where number = $1 and format = $2`, e.Number, f.Format).Scan(&sealed))
+				if hash := sha256.Sum256(sealed); hex.EncodeToString(hash[:]) != f.SHA256 || len(sealed) != f.Size || bytes.Contains(sealed, []byte("Canary")) {
+					w.T.Errorf("%s, %s: not the bytes of the log, or in clear text", e.Number, f.Format)
+				}
+				clear, err := w.Billing.Document(w.T.Context(), id, e.Number, f.Format)
+				if err != nil || !bytes.Contains(clear, []byte("Ana Canary")) {
+					w.T.Errorf("%s, %s: %s %v", e.Number, f.Format, clear, err)
+				}
+			}
+		}
+		w.Equal("documents of an invoice and its credit note", len(made), 2)
+	}
+	w.Equal("stored files", w.Count(`select count(*) from invoice_documents`), files)
+}
+
+// Many workers of several processes make each document once.
+func TestEachDocumentIsStoredOnceByManyWorkers(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t, plainly)
+	var invoices []uuid.UUID
+	for range 10 {
+		invoices = append(invoices, issuedTo(w, buyer.Details{Country: "ES"}))
+	}
+	workers := []*invoicing.Service{w.Billing, w.Billing, w.Node(w.URL(), plainly).Billing, w.Node(w.URL(), plainly).Billing}
+	var all sync.WaitGroup
+	for _, one := range workers {
+		all.Go(func() {
+			if _, err := one.MakeDocuments(w.T.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	holdsDocuments(w, invoices, 3)
+	again, err := w.Billing.MakeDocuments(t.Context())
+	w.Must(err)
+	w.Equal("made again", again, 0)
+}
+
+// A process that stops between writing and storing has stored nothing. A document that
+// cannot be written stops no other, and is made once it can be.
+func TestADocumentIsStoredWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	broken := errors.New("out of ink")
+	var fails atomic.Bool
+	var first string
+	w := sagastest.NewWorld(t, plainly, func(o *assembly.Options) {
+		write := o.Documents.PDF
+		o.Documents.PDF = func(d document.Document) ([]byte, error) {
+			if !fails.Load() && ctx.Err() == nil {
+				stop() // the process ends while it writes
+				return nil, ctx.Err()
+			}
+			if fails.Load() && d.Number == first {
+				return nil, broken
+			}
+			return write(d)
+		}
+	})
+	invoices := []uuid.UUID{issuedTo(w, buyer.Details{Country: "ES"}), issuedTo(w, buyer.Details{Country: "ES"})}
+	first = invoiced(w, invoices[0]).Number()
+	if n, _ := w.Billing.MakeDocuments(ctx); n != 0 || w.Count(`select count(*) from invoice_documents`) != 0 {
+		t.Errorf("%d are stored by a process that was stopped", n)
+	}
+	fails.Store(true)
+	if n, err := w.Billing.MakeDocuments(t.Context()); n != 3 || !errors.Is(err, broken) {
+		t.Errorf("%d made, %v", n, err)
+	}
+	if _, err := w.Billing.Document(t.Context(), invoices[0], first, "html"); !errors.Is(err, billing.ErrNotMade) {
+		t.Errorf("a document that is not stored: %v", err)
+	}
+	fails.Store(false)
+	n, err := w.Billing.MakeDocuments(t.Context())
+	w.Must(err)
+	w.Equal("made in the end", n, 1)
+	holdsDocuments(w, invoices, 3)
+}
+
+// Without the buyer's country there is no XML. The other forms are stored, and the caller is
+// told which rule the XML would break.
+func TestADocumentWithoutXMLIsStoredAllTheSame(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t, plainly)
+	id := issuedTo(w, buyer.Details{})
+	_, err := w.Billing.MakeDocuments(t.Context())
+	w.Must(err)
+	holdsDocuments(w, []uuid.UUID{id}, 2)
+	if _, err := w.Billing.Document(t.Context(), id, invoiced(w, id).Number(), "xml"); domain.CodeOf(err) != domain.Conflict {
+		t.Error(err)
+	}
+}
+
+// Bytes that were changed behind the program's back are not served.
+func TestAStoredDocumentThatWasChangedIsNotServed(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t, plainly)
+	id := issuedTo(w, buyer.Details{Country: "ES"})
+	_, err := w.Billing.MakeDocuments(t.Context())
+	w.Must(err)
+	number := invoiced(w, id).Number()
+	for _, change := range []string{
+		`update invoice_documents set sealed = sealed || 'x' where format = 'html'`,
+		`update invoice_documents set sealed = (select sealed from invoice_documents where format = 'pdf' and number = '` + number + `') where format = 'html'`,
+		`delete from invoice_documents where format = 'html'`,
+	} {
+		_, err := w.Owner().Exec(t.Context(), change)
+		w.Must(err)
+		if clear, err := w.Billing.Document(t.Context(), id, number, "html"); err == nil || domain.CodeOf(err) != "" {
+			t.Errorf("%s: %s %v", change, clear, err)
+		}
+	}
+}
+
+// The document of an order's invoice is made by itself. Its cause is the invoice, and it
+// says what held then.
+func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
+	t.Parallel()
+	w := sagastest.RenewalsOn(sagastest.NewWorld(t, plainly))
+	id := w.Serves(sagastest.Ordered{Kind: "saas", Details: buyer.Details{Country: "ES"}})
+	w.Until(id, "billing.period_invoiced", 1)
+	open := w.Subscription(id).Open
+	w.Eventually("both documents are stored", func() bool { return w.Count(`select count(distinct number) from invoice_documents`) == 2 })
+	w.Becomes(w.Pays(id), order.StatusActive)
+	history, err := w.Store.Read(t.Context(), billing.Issue{ID: open}.Stream())
+	w.Must(err)
+	w.Equal("cause", history[1].Metadata.Cause, history[0].Cause())
+	w.Equal("correlation", history[1].Metadata.Correlation, history[0].Metadata.Correlation)
+	clear, err := w.Billing.Document(t.Context(), open, history[0].Event.(billing.InvoiceIssued).Number(), "pdf") //nolint:forcetypeassert // the first event of an invoice
+	w.Must(err)
+	w.Equal("what it says", bytes.Contains(clear, []byte("paid: false")), true)
+}
+
+// A buyer whose fiscal key was destroyed before has no document, and the log says so once.
+func TestADocumentOfAnErasedBuyerIsNotMade(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t, plainly)
+	id := issuedTo(w, buyer.Details{Country: "ES"})
+	_, err := w.Owner().Exec(t.Context(), `update subject_keys set key_id = '', wrapped = '' where year is not null`)
+	w.Must(err)
+	fresh := w.Node(w.URL(), plainly).Billing // which remembers no key
+	for time, want := range []int{2, 0} {
+		n, err := fresh.MakeDocuments(t.Context())
+		w.Must(err)
+		w.Equal(fmt.Sprint("looked at, time ", time+1), n, want)
+	}
+	if _, err := fresh.Document(t.Context(), id, invoiced(w, id).Number(), "pdf"); !errors.Is(err, billing.ErrDocumentErased) {
+		t.Error(err)
+	}
+	w.Equal("stored files", w.Count(`select count(*) from invoice_documents`), 0)
+}

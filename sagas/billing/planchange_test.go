@@ -1,0 +1,291 @@
+package billing_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+	"hostpanel/sagas/sagastest"
+)
+
+// paysChange pays the open invoice of a change at the provider.
+func paysChange(w *sagastest.Renewals, id uuid.UUID) uuid.UUID {
+	w.T.Helper()
+	page, err := w.Orders.PayInvoice(w.T.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Change.Invoice})
+	w.Must(err)
+	paysTotal(w, page.ID, w.Subscription(id).Change.Invoice)
+	return page.ID
+}
+
+// paysTotal pays the total of an invoice by an order.
+func paysTotal(w *sagastest.Renewals, id, invoice uuid.UUID) {
+	w.T.Helper()
+	minor, _ := money.Minor(w.Invoice(invoice).Total, "EUR")
+	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = minor })
+	w.Must(w.Webhook("evt_"+id.String(), id))
+}
+
+// planned waits until the engine has the limit of a plan.
+func planned(w *sagastest.Renewals, id uuid.UUID, plan, sites string) {
+	w.T.Helper()
+	w.Eventually("the plan is "+plan, func() bool { return w.Subscription(id).PlanName == plan })
+	w.Eventually("the engine has its limit", func() bool { return w.SitesAtEngine(id) == sites })
+	w.Eventually("its run is done", func() bool {
+		return w.Count(`select count(*) from saga_run where key like 'change-plan:%' and status <> 'done'`) == 0
+	})
+}
+
+func invoicesOf(i billing.ChangePreview) (all []string) {
+	for _, l := range i.Invoice.Lines {
+		all = append(all, l.Text+" "+l.Total.StringFixed(2))
+	}
+	return append(all, "total "+i.Invoice.Total.StringFixed(2))
+}
+
+// The difference is paid, and then the limits change at the engine, once. The preview has
+// said so to the cent, and has done nothing.
+func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{Domain: "grows.example"})
+	const written = `select count(*) from events where name like 'billing.%' or name like 'hosting.%'`
+	head := w.Count(written)
+	before, calls, err := w.Billing.PreviewChange(t.Context(), id, sagastest.LargePlan, "monthly")
+	w.Must(err)
+	w.Equal("events of a preview", w.Count(written), head)
+	w.Equal("lines", invoicesOf(before), "[Large, resto del periodo 24.20 Tiempo no utilizado de Basic -12.10 total 12.10]")
+	w.Equal("it counts now", before.Now, true)
+	w.Equal("calls", calls, fmt.Sprintf("[{change %s [{max_sites 5 10}]}]", strings.Replace(w.Client(id), "/", " ", 1)))
+	w.Equal("what does not fit", len(before.Over), 0)
+
+	changed := w.Engine.Changes(w.Client(id))
+	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
+	w.Equal("a repeat", w.Changes(id, sagastest.LargePlan, "monthly"), nil)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
+	w.Equal("plan until it is paid", w.Subscription(id).PlanName, "Basic")
+	row, err := w.Tables.For(projections.System).Subscription(t.Context(), id)
+	w.Must(err)
+	w.Equal("what is shown", fmt.Sprint(*row.ChangePlanName, " ", *row.ChangeInvoice == w.Subscription(id).Change.Invoice), "Large true")
+	paidBy := paysChange(w, id)
+	w.Becomes(paidBy, order.StatusActive)
+	planned(w, id, "Large", "10")
+	w.Equal("changes at the engine", w.Engine.Changes(w.Client(id))-changed, 1)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
+	w.Until(id, "billing.period_invoiced", 1)
+	w.Equal("the next period", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, open 24.20")
+	refused := w.Changes(id, sagastest.SmallPlan, "monthly")
+	w.Equal("a change beside an open invoice", fmt.Sprint(refused), "The next period is billed already. Pay its invoice first.")
+}
+
+func TestAnUpgradeThatIsPaidTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{})
+	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
+	invoice := w.Subscription(id).Change.Invoice
+	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
+	w.Must(err)
+	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
+	w.Paid(page.ID)
+	w.Becomes(page.ID, order.StatusRefunded)
+	planned(w, id, "Large", "10")
+	w.Equal("changes of the plan", w.Often(billing.Advance{Order: id}.Stream(), "billing.plan_changed"), 1)
+	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'change-plan:%'`), 1)
+	w.Equal("credit notes", w.Count(`select count(*) from credit_notes`), 0)
+}
+
+// A change that is not paid lapses. What is paid for it later goes back, and the
+// subscription is renewed as it was.
+func TestAnUnpaidUpgradeLapses(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{Email: "late@example.com", Language: "en"})
+	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
+	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Change.Invoice})
+	w.Must(err)
+	w.Until(id, "billing.change_withdrawn", 1)
+	w.Eventually("its invoice is withdrawn", func() bool { return strings.Join(told(w, id), ", ") == "paid 12.10, withdrawn 12.10" })
+	w.Paid(page.ID)
+	w.Becomes(page.ID, order.StatusRefunded)
+	w.Until(id, "billing.period_invoiced", 1)
+	w.Equal("the next period", strings.Join(told(w, id), ", "), "paid 12.10, withdrawn 12.10, open 12.10")
+	w.Equal("sites", w.SitesAtEngine(id), "5")
+	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'change-plan:%'`), 0)
+	user := w.Provision(id).Job.User
+	for _, title := range []string{"An invoice for your new plan", "Your plan has not changed"} {
+		w.Eventually("the customer is told: "+title, func() bool { return strings.Contains(w.Titles(user), title) })
+	}
+}
+
+// Of many changes at once one comes, with one open invoice at most.
+func TestManyChangesAtOnceAreOne(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{})
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			err := w.Changes(id, []int64{sagastest.LargePlan, sagastest.SmallPlan}[i%2], []string{"monthly", "yearly"}[i/2%2])
+			if err != nil && domain.CodeOf(err) != domain.Conflict {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s := w.Subscription(id)
+	w.Eventually("the others are withdrawn", func() bool {
+		var open []uuid.UUID
+		for _, i := range w.Invoices(id) {
+			if i.Status == billing.Open {
+				open = append(open, i.ID)
+			}
+		}
+		return len(open) == 0 && s.Change.Invoice == uuid.Nil || len(open) == 1 && open[0] == s.Change.Invoice
+	})
+	names := w.Happened(billing.Advance{Order: id}.Stream())
+	asked := w.Often(billing.Advance{Order: id}.Stream(), "billing.change_invoiced") + w.Often(billing.Advance{Order: id}.Stream(), "billing.change_planned")
+	w.Equal("changes that were replaced", w.Often(billing.Advance{Order: id}.Stream(), "billing.change_withdrawn"), asked-1)
+	w.Equal("the last event", slices.Contains([]string{"billing.change_invoiced", "billing.change_planned"}, names[len(names)-1]), true)
+}
+
+// A downgrade counts from the end of the period on, with its price and its limits. Until
+// then it can be taken back.
+func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{Domain: "shrinks.example", Email: "less@example.com", Language: "en"})
+	preview, _, err := w.Billing.PreviewChange(t.Context(), id, sagastest.SmallPlan, "monthly")
+	w.Must(err)
+	w.Equal("lines", invoicesOf(preview), "[Small (monthly) 6.05 total 6.05]")
+	w.Equal("it counts now", preview.Now, false)
+	w.Must(w.Changes(id, sagastest.SmallPlan, "monthly"))
+	w.Must(w.Changes(id, sagastest.BasicPlan, "monthly")) // taken back
+	w.Equal("planned", w.Subscription(id).Change == nil, true)
+	w.Must(w.Changes(id, sagastest.SmallPlan, "monthly"))
+	end := w.Subscription(id).PeriodEnd
+	w.Until(id, "billing.plan_changed", 1)
+	w.Equal("not before the end", w.Now().Before(end), false)
+	planned(w, id, "Small", "1")
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 6.05")
+	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
+	w.Must(err)
+	paysTotal(w, page.ID, w.Subscription(id).Open)
+	w.Eventually("it is paid", func() bool { return w.Subscription(id).Open == uuid.Nil })
+	w.Equal("paid until", w.Subscription(id).PeriodEnd, billing.PeriodStart(w.Subscription(id).Anchor, "monthly", 2))
+	user := w.Provision(id).Job.User
+	w.Eventually("the customer is told", func() bool { return strings.Contains(w.Titles(user), "Your plan has changed") })
+}
+
+// A plan that is too small is refused. If it has become too small by the end of the
+// period, the subscription goes on with its plan and price, and people are told.
+func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{Domain: "first.example", Email: "full@example.com", Language: "en"})
+	tenant := w.Subscription(id).Tenant
+	w.Must(w.Changes(id, sagastest.SmallPlan, "monthly"))
+	site := hosting.Site{Domain: "second.example", IPAddress: "*", IsActive: true}
+	w.Do(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.Draw("site")}, Tenant: tenant, Spec: site.Fields().Values()})
+	preview, _, err := w.Billing.PreviewChange(t.Context(), id, sagastest.SmallPlan, "monthly")
+	w.Must(err)
+	w.Equal("what does not fit", preview.Over, "[{sites 2 1}]")
+	w.Equal("a yearly one", w.Changes(id, sagastest.SmallPlan, "yearly"), "plan: The plan is too small for what is used: 2 sites of 1.")
+	w.Until(id, "billing.change_dropped", 1)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
+	w.Equal("plan", w.Subscription(id).PlanName, "Basic")
+	w.Equal("sites", w.SitesAtEngine(id), "5")
+	user := w.Provision(id).Job.User
+	w.Eventually("the customer is told", func() bool { return strings.Contains(w.Titles(user), "Your plan has not changed") })
+	if names := strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "); !strings.HasSuffix(names, "billing.change_dropped billing.period_invoiced") {
+		t.Error(names)
+	}
+}
+
+// A preview tells the amounts also while the engine does not answer.
+func TestAPreviewDoesWithoutTheEngine(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{})
+	w.Engine.Tell(func(call, _ string) error {
+		if call == "find" {
+			return domain.Fail(domain.Transient, "engine_unreachable", errors.New("no answer"))
+		}
+		return nil
+	}, nil)
+	preview, calls, err := w.Billing.PreviewChange(t.Context(), id, sagastest.LargePlan, "monthly")
+	w.Must(err)
+	w.Equal("preview", fmt.Sprint(preview.Silent, len(calls), preview.Invoice.Total), "true 0 12.1")
+}
+
+// From a month to a year a period begins now, and the unused time is taken off. Back to
+// months it goes when the year is over.
+func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{})
+	w.Must(w.Store.Clock().Advance(t.Context(), 3*sagastest.Day))
+	asked := w.Now()
+	w.Must(w.Changes(id, sagastest.BasicPlan, "yearly"))
+	i := w.Invoices(id)[1]
+	year, unused := i.Lines[0], i.Lines[1]
+	w.Equal("the year", year.Text+" "+year.Total.StringFixed(2), "Basic (anual) 116.16") //nolint:misspell // Spanish
+	w.Equal("less than a month", unused.Total.IsNegative() && unused.Total.GreaterThan(w.Invoices(id)[0].Total.Neg()), true)
+	w.Equal("total", i.Total, year.Total.Add(unused.Total))
+	w.Becomes(paysChange(w, id), order.StatusActive)
+	planned(w, id, "Basic", "5")
+	s := w.Subscription(id)
+	w.Equal("cycle", s.Cycle, "yearly")
+	w.Equal("the year is from now on", !s.PeriodStart.Before(asked) && s.PeriodEnd.Equal(billing.PeriodStart(s.PeriodStart, "yearly", 1)), true)
+	w.Must(w.Changes(id, sagastest.BasicPlan, "monthly"))
+	w.Until(id, "billing.plan_changed", 2)
+	months := w.Subscription(id)
+	w.Equal("cycle", months.Cycle, "monthly")
+	start, end := months.NextPeriod()
+	w.Equal("the first month", fmt.Sprint(start, end), fmt.Sprint(s.PeriodEnd, billing.PeriodStart(s.PeriodEnd, "monthly", 1)))
+	w.Equal("its invoice", w.Invoices(id)[2].Total.StringFixed(2), "12.10")
+}
+
+// The tenant of a SaaS plan gets its new maxima, and no place at the engine because of them.
+func TestMaximaChangeWithoutThePlaceAtTheEngine(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	_, calls, err := w.Billing.PreviewChange(t.Context(), id, 5, "monthly")
+	w.Must(err)
+	w.Equal("calls", len(calls), 0)
+	w.Must(w.Changes(id, 5, "monthly"))
+	w.Must(w.Billing.Waive(t.Context(), sagastest.Cause(), w.Subscription(id).Change.Invoice, "a gift"))
+	ref := hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}
+	w.Eventually("it may have more", func() bool { return string(w.Resource(ref).Spec["saas_max_vms"]) == "9" })
+	w.Eventually("its run is done", func() bool {
+		return w.Count(`select count(*) from saga_run where key like 'change-plan:%' and status = 'done'`) == 1
+	})
+	w.Equal("clients made", w.Engine.Creations(w.Client(id)), 0)
+}
+
+func TestAPlanThatAServiceCannotHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	site, server := w.Serves(sagastest.Ordered{}), w.Serves(sagastest.Ordered{Kind: "vps"})
+	for plan, says := range map[int64]string{
+		4: "plan: The plan is for another sort of service.", 6: "plan: The plan has another currency.",
+		7: "plan: There is no such plan on offer.", 99: "plan: There is no such plan on offer.",
+	} {
+		w.Equal("plan", w.Changes(site, plan, "monthly"), says)
+	}
+	w.Equal("a server", w.Changes(server, 4, "monthly"), "plan: A virtual server cannot get another size. Only its billing period can be changed.")
+	w.Equal("no subscription", domain.CodeOf(w.Changes(uuid.New(), sagastest.LargePlan, "monthly")), domain.NotFound)
+	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), site))
+	w.Equal("a cancelled one", w.Changes(site, sagastest.LargePlan, "monthly"), "The subscription is cancelled. Take the cancellation back first.")
+}

@@ -1,0 +1,222 @@
+package billing_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+	"hostpanel/sagas/sagastest"
+)
+
+func told(w *sagastest.Renewals, id uuid.UUID) (all []string) {
+	w.T.Helper()
+	for _, i := range w.Invoices(id) {
+		all = append(all, fmt.Sprintf("%s %s", i.Status, i.Total.StringFixed(2)))
+	}
+	return all
+}
+
+func TestAServiceIsRenewedForAsLongAsItIsPaid(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	begun := w.Subscription(id)
+	for n := 1; n <= 3; n++ {
+		w.Until(id, "billing.period_invoiced", n)
+		w.Equal("open invoices", strings.Join(told(w, id), ", "), strings.Repeat("paid 12.10, ", n)+"open 12.10")
+		paidBy := w.Pays(id)
+		w.Becomes(paidBy, order.StatusActive)
+		s := w.Subscription(id)
+		w.Equal("period", s.Period, n)
+		w.Equal("paid until", s.PeriodEnd, billing.PeriodStart(begun.PeriodStart, "monthly", n+1))
+	}
+	numbers := map[string]bool{}
+	for n, i := range w.Invoices(id) {
+		numbers[i.Number] = true
+		w.Equal("period of the invoice", i.Lines[0].PeriodStart, billing.PeriodStart(begun.PeriodStart, "monthly", n))
+		w.Equal("text of the invoice", i.Lines[0].Text, "Basic (mensual)")
+	}
+	w.Equal("numbers", len(numbers), 4)
+	w.Equal("runs that provision", w.Count(`select count(*) from saga_run where key like 'provision:%'`), 1)
+}
+
+// What comes of a renewal has a correlation of its own, and its cause is the deadline.
+func TestARenewalIsCausedByItsDeadline(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.period_invoiced", 1)
+	history, err := w.Store.Read(t.Context(), billing.Advance{Order: id}.Stream())
+	w.Must(err)
+	invoice, err := w.Store.Read(t.Context(), billing.Pay{ID: w.Subscription(id).Open}.Stream())
+	w.Must(err)
+	for _, r := range []eventstore.RecordedEvent{history[len(history)-1], invoice[0]} {
+		w.Equal("cause of "+r.Name, r.Metadata.Cause, domain.DeadlineCause(history[0].Stream, 1))
+		w.Equal("a correlation of its own", r.Metadata.Correlation != uuid.Nil && r.Metadata.Correlation != id, true)
+		w.Equal("one correlation", r.Metadata.Correlation, invoice[0].Metadata.Correlation)
+	}
+}
+
+func TestAServiceThatIsNotPaidRestsUntilItIs(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Domain: "unpaid.example"})
+	tenant := hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}
+	w.Until(id, "billing.subscription_suspended", 1)
+	w.Eventually("the tenant rests", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
+	w.Eventually("the site rests", func() bool { return sagastest.Value(w.Has("site", "unpaid.example"), "is_active") == "false" })
+	w.Must(w.Billing.Extend(t.Context(), sagastest.Cause(), id, w.Now().Add(10*sagastest.Day), "a new card is on its way"))
+	w.Eventually("the tenant is in service for a while", func() bool { return len(w.Reasons(tenant)) == 0 })
+	w.Until(id, "billing.subscription_suspended", 2)
+	w.Eventually("the tenant rests again", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
+	w.Pays(id)
+	w.Eventually("the tenant is in service", func() bool { return len(w.Reasons(tenant)) == 0 })
+	w.Eventually("the site is served", func() bool { return sagastest.Value(w.Has("site", "unpaid.example"), "is_active") == "true" })
+	w.Equal("status", w.Subscription(id).Status, billing.Running)
+}
+
+func TestAServiceThatIsNeverPaidEnds(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.subscription_ended", 1)
+	w.Becomes(id, order.StatusCancelled)
+	w.Eventually("its invoice is withdrawn", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10"}) })
+	w.Eventually("its service ends", func() bool { return w.RunOf("deprovision:"+id.String()).Status != "" })
+	late, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Invoices(id)[1].ID})
+	w.Equal("a payment", fmt.Sprint(late, err), fmt.Sprint(order.Payable{}, billing.ErrNotOpen))
+}
+
+// A hundred clicks lead to one page, and a second payment goes back.
+func TestAnInvoiceIsPaidOnceHoweverOftenItIsAsked(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.period_invoiced", 1)
+	invoice := w.Subscription(id).Open
+	pages := make([]order.Payable, 100)
+	var clicks sync.WaitGroup
+	for i := range pages {
+		clicks.Go(func() {
+			page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice, Method: "test"})
+			if err != nil {
+				t.Error(err)
+			}
+			pages[i] = page
+		})
+	}
+	clicks.Wait()
+	for _, page := range pages {
+		if page != pages[0] {
+			t.Errorf("%+v and %+v", page, pages[0])
+		}
+	}
+	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
+	w.Equal("period", w.Subscription(id).Period, 1)
+	w.Paid(pages[0].ID)
+	w.Becomes(pages[0].ID, order.StatusRefunded)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
+	w.Equal("credit notes", w.Count(`select count(*) from credit_notes`), 0)
+	w.Equal("paid by", w.Invoices(id)[1].PaymentMethod+" "+w.Invoices(id)[1].Reference, "bank_transfer statement 7")
+	w.Equal("service", w.Order(id).Status, order.StatusActive)
+	err := w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "cash", "")
+	w.Equal("another payment", fmt.Sprint(err), billing.ErrNotOpen.Message)
+}
+
+// The refund of a renewal is credited on its own invoice, and ends nothing by itself.
+func TestTheRefundOfARenewalIsCredited(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.period_invoiced", 1)
+	invoice := w.Subscription(id).Open
+	paidBy := w.Pays(id)
+	w.Becomes(paidBy, order.StatusActive)
+	w.Pay.GiveAll(paidBy)
+	w.Must(w.Payments.Hint(t.Context(), paidBy, "refund"))
+	w.Becomes(paidBy, order.StatusRefunded)
+	w.Eventually("it is credited", func() bool {
+		i := w.Invoice(invoice)
+		return i.Credited.Total.Equal(i.Total)
+	})
+	w.Equal("service", w.Order(id).Status, order.StatusActive)
+	err := w.Cancel(t.Context(), sagastest.Cause(), paidBy, "no")
+	w.Equal("a cancellation", domain.CodeOf(err), domain.Conflict)
+	w.Equal("runs that end it", w.Count(`select count(*) from saga_run where key like 'deprovision:%'`), 0)
+}
+
+func TestAnInvoiceIsWaivedWithAReason(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.payment_overdue", 1)
+	invoice := w.Subscription(id).Open
+	w.Equal("without a reason", fmt.Sprint(w.Billing.Waive(t.Context(), sagastest.Cause(), invoice, "")), "reason: This field is required.")
+	w.Must(w.Billing.Waive(t.Context(), sagastest.Cause(), invoice, "an outage"))
+	w.Equal("period", w.Subscription(id).Period, 1)
+	w.Equal("status", w.Subscription(id).Status, billing.Running)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, withdrawn 12.10")
+}
+
+func TestASubscriptionThatCannotGoOnStopsNoOther(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	broken, sound := w.Serves(sagastest.Ordered{Kind: "saas"}), w.Serves(sagastest.Ordered{Kind: "saas"})
+	_, err := w.Owner().Exec(t.Context(), `delete from invoices where order_id = $1`, broken)
+	w.Must(err)
+	w.Until(sound, "billing.period_invoiced", 1)
+	w.Eventually("operators are told", func() bool {
+		return w.Warned("subscriptions were not renewed") && w.Warned("advance subscription "+broken.String())
+	})
+	w.Equal("steps of the other", w.Often(billing.Advance{Order: broken}.Stream(), "billing.period_invoiced"), 0)
+}
+
+// What costs nothing is renewed without a payment, and no customer is asked for one.
+func TestAFreePlanIsRenewedByItself(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Place(sagastest.Ordered{Kind: "saas", Price: "0"})
+	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = 0 })
+	w.Must(w.Webhook("evt_"+id.String(), id))
+	w.Becomes(id, order.StatusActive)
+	w.Until(id, "billing.period_renewed", 2)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 0.00, paid 0.00, paid 0.00")
+	s := w.Subscription(id)
+	w.Equal("open", s.Open, uuid.Nil)
+	w.Equal("period", s.Period, 2)
+	user := w.Provision(id).Job.User
+	w.Eventually("the customer is told of each invoice", func() bool {
+		return w.Count(`select count(*) from notifications where user_id = $1 and url like '/panel/%' and notification_type = 'billing'`, user) == 3
+	})
+	w.Equal("calls to pay", w.Count(`select count(*) from notifications where user_id = $1 and url like '/billing/invoices/%'`, user), 0)
+}
+
+// Two processes that find the same deadline take one step.
+func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	var processes []func()
+	for range 2 {
+		other := w.Node(w.URL())
+		processes = append(processes, w.Passing(other))
+	}
+	w.Until(id, "billing.subscription_suspended", 1)
+	for _, stop := range processes {
+		stop()
+	}
+	w.Equal("steps", strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "), "billing.subscription_started billing.period_invoiced "+
+		"billing.payment_reminded billing.payment_overdue billing.payment_reminded billing.payment_reminded billing.subscription_suspended")
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
+	w.Equal("runs that are stuck", w.Count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
+}

@@ -1,0 +1,126 @@
+package billing_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/sagastest"
+)
+
+func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	revokes(w, id)
+	w.Until(id, "billing.period_invoiced", 2)
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, withdrawn 12.10, open 12.10")
+	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id))
+	w.Until(id, "billing.subscription_ended", 1)
+	w.Becomes(id, order.StatusCancelled)
+	w.Equal("it ended", !w.Now().Before(w.Subscription(id).PeriodEnd), true)
+}
+
+// The panel looks each hour here. The next invoice comes with the revocation all the same.
+func TestARevokedCancellationIsBilledAtOnce(t *testing.T) {
+	t.Parallel()
+	w := lookingHourly(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	revokes(w, id)
+	w.Eventually("the next one is issued", func() bool {
+		return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10", "open 12.10"})
+	})
+}
+
+// revokes cancels a service whose next period was invoiced, and keeps it on.
+func revokes(w *sagastest.Renewals, id uuid.UUID) {
+	w.T.Helper()
+	w.Until(id, "billing.period_invoiced", 1)
+	w.Must(w.Billing.Cancel(w.T.Context(), sagastest.Cause(), id))
+	w.Eventually("its invoice is withdrawn", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10"}) })
+	w.Must(w.Billing.KeepOn(w.T.Context(), sagastest.Cause(), id))
+}
+
+func lookingHourly(t *testing.T) *sagastest.Renewals {
+	t.Helper()
+	return sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.BillingLook = time.Hour }))
+}
+
+// The clock is advanced while the panel looks which subscriptions are due: it looks again.
+func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
+	t.Parallel()
+	w := lookingHourly(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	due := w.Subscription(id).NextAt.Sub(w.Now())
+	whileLocked(w.World, "subscriptions", func() {
+		w.Must(w.Store.Clock().Advance(t.Context(), due/2))
+	}, func() { w.Must(w.Store.Clock().Advance(t.Context(), due/2+time.Minute)) })
+	w.Eventually("the next invoice is issued", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "open 12.10"}) })
+}
+
+// What is cancelled at once ends at once, and its unused time is refunded and credited.
+func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	w.Until(id, "billing.period_invoiced", 1)
+	renewal := w.Pays(id)
+	w.Becomes(renewal, order.StatusActive)
+	s := w.Subscription(id)
+	w.Must(w.Store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/4).Sub(w.Now())))
+	w.Must(w.Billing.CancelNow(t.Context(), sagastest.Cause(), id))
+	w.Becomes(id, order.StatusCancelled)
+	history, err := w.Store.Read(t.Context(), billing.Advance{Order: id}.Stream())
+	w.Must(err)
+	ended := history[len(history)-1].Event.(billing.SubscriptionEnded)
+	unused := decimal.RequireFromString("9.08")
+	if ended.Refund.Sub(unused).Abs().GreaterThan(decimal.RequireFromString("0.01")) {
+		t.Errorf("Three quarters of the period are worth %s.", ended.Refund)
+	}
+	w.Eventually("the refund is credited on the invoice of the renewal", func() bool {
+		return w.Invoice(w.Invoices(id)[1].ID).Credited.Total.Equal(ended.Refund)
+	})
+	again(w, id, "billing.subscription_ended")
+	w.Equal("kept after it happens again", money.Major(w.Pay.Kept(renewal), "EUR").Add(ended.Refund).StringFixed(2), "12.10")
+	w.Equal("refunds that were asked for", w.Count(`select count(*) from saga_run where key like 'refund:%'`), 1)
+	w.Equal("kept of the first payment", money.Major(w.Pay.Kept(id), "EUR").StringFixed(2), "12.10")
+	w.Equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), sagastest.Cause(), id)), domain.Conflict)
+}
+
+// A cancellation that comes while the next invoice is being written leaves none open.
+func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	whileLocked(w.World, "invoices", func() {
+		w.Must(w.Store.Clock().Advance(t.Context(), w.Subscription(id).NextAt.Sub(w.Now())))
+	}, func() { w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id)) })
+	w.Until(id, "billing.subscription_ended", 1)
+	w.Equal("invoices", told(w, id), []string{"paid 12.10"})
+}
+
+// whileLocked does something while a process waits for a table that cannot be read. What it
+// waits for begins once the table is locked.
+func whileLocked(w *sagastest.World, table string, begins, meanwhile func()) {
+	w.T.Helper()
+	held, err := w.Owner().Begin(w.T.Context())
+	w.Must(err)
+	defer func() { _ = held.Rollback(context.WithoutCancel(w.T.Context())) }()
+	_, err = held.Exec(w.T.Context(), `lock table `+table)
+	w.Must(err)
+	begins()
+	w.Eventually("a process waits for "+table, func() bool {
+		return w.Count(`select count(*) from pg_locks where relation = $1::regclass and not granted`, table) > 0
+	})
+	meanwhile()
+}

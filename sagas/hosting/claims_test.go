@@ -1,0 +1,273 @@
+package hosting_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+	"hostpanel/sagas/sagastest"
+)
+
+// claims are the names that a resource has claimed.
+func claims(w *sagastest.World, ref hosting.Ref) (names string) {
+	w.T.Helper()
+	w.Must(w.Pool.QueryRow(w.T.Context(), `select coalesce(string_agg(name, ' ' order by name), '') from external_claim where owner = $1`,
+		ref.Stream().String()).Scan(&names))
+	return names
+}
+
+// refusing lets the engine refuse some names for good.
+func refusing(h *sagastest.Household, names ...string) {
+	h.Engine.Tell(func(call, name string) error {
+		for _, refused := range names {
+			if (call == "create" || call == "change") && name == "site/"+refused {
+				return domain.Fail(domain.Permanent, "invalid", sagastest.ErrLie)
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// The engine owes the answer to the making of the first when it is renamed, and
+// has yet to carry that out when another one takes the name.
+func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
+	t.Parallel()
+	for _, how := range []string{"asked for", "renamed"} {
+		h := newHousehold(t)
+		h.Engine.Strict = true
+		first, other := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
+		if how == "renamed" {
+			other = h.Ask(other.ID, sagastest.Site("three.example.com"))
+			h.Carry(other)
+		}
+		var once sync.Once
+		takes := func() {
+			if how == "renamed" {
+				h.Carry(sagastest.Set(other.Ref, `{"domain":"one.example.com"}`))
+			} else {
+				h.Carry(other)
+			}
+			h.Eventually("the other one has got its turn", func() bool {
+				return h.Count(`select count(*) from saga_run where about = $1 and awaits = $2`, other.Stream().String(), first.Stream().String()) == 1 ||
+					h.Resource(other.Ref).SyncStatus == "synced"
+			})
+		}
+		h.Engine.Tell(func(call, name string) error {
+			if call == "change" && name == "site/two.example.com" && h.Resource(first.Ref).EngineID == nil {
+				once.Do(takes)
+			}
+			return nil
+		}, func(call, name string) error {
+			if call != "create" || name != "site/one.example.com" || h.Resource(first.Ref).Wish > 1 {
+				return nil
+			}
+			h.Carry(sagastest.Set(first.Ref, `{"domain":"two.example.com"}`))
+			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
+		})
+		h.Carry(first)
+		h.Goes()
+		h.Eventually("both are as wanted", func() bool {
+			return h.Resource(first.Ref).SyncStatus == "synced" && h.Resource(other.Ref).SyncStatus == "synced"
+		})
+		h.Quiet()
+		h.Equal(how+", the first", h.Has("site", "two.example.com").ID, *h.Resource(first.Ref).EngineID)
+		h.Equal(how+", the other", h.Has("site", "one.example.com").ID, *h.Resource(other.Ref).EngineID)
+		h.Equal(how+", at the engine", len(h.Engine.All()), 3) // with the client
+		h.Equal(how+", claims of the first", claims(h.World, first.Ref), "two.example.com")
+		h.Equal(how+", claims of the other", claims(h.World, other.Ref), "one.example.com")
+		h.End()
+	}
+}
+
+func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	refusing(h, "bad.example.com")
+	s := h.Ask(h.Draw("site"), sagastest.Site("bad.example.com"))
+	h.Carry(s)
+	h.Goes()
+	h.Stands(s.Ref, hosting.Refused)
+	h.Equal("refused", claims(h.World, s.Ref), "bad.example.com")
+	for _, name := range []string{"good.example.com", "better.example.com"} {
+		h.Carry(sagastest.Set(s.Ref, `{"domain":"`+name+`"}`)) // the first of them overtakes the run that is parked
+		h.Stands(s.Ref, hosting.Running)
+		h.Equal("called otherwise", claims(h.World, s.Ref), name)
+	}
+	h.Carry(hosting.Remove{Ref: s.Ref})
+	h.Stands(s.Ref, hosting.Gone)
+	h.Quiet()
+	h.Equal("gone", claims(h.World, s.Ref), "")
+}
+
+// refusedTwice is a site that was refused under two names and keeps the claim of the first,
+// and another one that wants that name.
+func refusedTwice(h *sagastest.Household) (s, other hosting.Request) {
+	h.T.Helper()
+	refusing(h, "bad.example.com", "worse.example.com")
+	s, other = h.Ask(h.Draw("site"), sagastest.Site("bad.example.com")), h.Ask(h.Draw("site"), sagastest.Site("bad.example.com"))
+	h.Carry(s)
+	h.Goes()
+	h.Stands(s.Ref, hosting.Refused)
+	h.Carry(sagastest.Set(s.Ref, `{"domain":"worse.example.com"}`))
+	h.Eventually("it is refused again", func() bool { return h.Resource(s.Ref).SyncStatus == "error" && h.Resource(s.Ref).Wish > 1 })
+	return s, other
+}
+
+// It was refused under two names, and wants a third by now.
+func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	s, other := refusedTwice(h)
+	refusing(h, "worse.example.com")
+	h.Carry(other)
+	h.Stands(other.Ref, hosting.Running)
+	h.Equal("claims of the other", claims(h.World, other.Ref), "bad.example.com")
+	h.Equal("claims of the one", claims(h.World, s.Ref), "worse.example.com")
+}
+
+// The engine has refused to rename the site.
+func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
+	t.Parallel()
+	h := newHousehold(t)
+	refusing(h, "bad.example.com")
+	s, other := h.Ask(h.Draw("site"), sagastest.Site("good.example.com")), h.Ask(h.Draw("site"), sagastest.Site("good.example.com"))
+	h.Carry(s)
+	h.Goes()
+	made := h.Stands(s.Ref, hosting.Running)
+	h.Carry(sagastest.Set(s.Ref, `{"domain":"bad.example.com"}`))
+	h.Stands(s.Ref, hosting.Refused)
+	h.Carry(other)
+	h.Equal("the other", h.Stands(other.Ref, hosting.Refused).SyncError, "name_taken")
+	h.Equal("still there", h.Has("site", "good.example.com").ID, *made.EngineID)
+	h.Carry(hosting.Remove{Ref: s.Ref})
+	h.Stands(s.Ref, hosting.Gone)
+	h.Carry(hosting.Push{Ref: other.Ref})
+	h.Stands(other.Ref, hosting.Running)
+	h.Equal("claims", claims(h.World, other.Ref), "good.example.com")
+}
+
+// An order claims for the tenant and the site that it makes.
+func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
+	t.Parallel()
+	h := &sagastest.Household{World: sagastest.NewWorld(t).Goes()}
+	id := h.Buy(sagastest.Ordered{Domain: "ordered.example.com"})
+	h.Becomes(id, order.StatusActive)
+	job := h.Provision(id).Job
+	tenant, ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}, hosting.Ref{Kind: "site", ID: job.Site}
+	h.Equal("tenant", claims(h.World, tenant), hosting.CustomerNumber(job.Tenant))
+	h.Equal("site", claims(h.World, ref), "ordered.example.com")
+	h.Carry(sagastest.Set(ref, `{"domain":"renamed.example.com"}`))
+	h.Eventually("it is renamed", func() bool { return h.Resource(ref).SyncStatus == "synced" })
+	h.Equal("renamed", claims(h.World, ref), "renamed.example.com")
+	h.Carry(hosting.Remove{Ref: ref}, hosting.Remove{Ref: tenant})
+	h.Stands(tenant, hosting.Gone)
+	h.Equal("gone", strings.TrimSpace(claims(h.World, ref)+" "+claims(h.World, tenant)), "")
+}
+
+// Claims are kept beside the log; what is rebuilt from it leaves them alone. So
+// the first finds what was made for it before, and the other one does not take it.
+func TestClaimsOutliveARebuild(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	h.Engine.Strict = true
+	h.Engine.Tell(nil, func(call, name string) error {
+		if call == "create" && name == "site/one.example.com" {
+			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
+		}
+		return nil
+	})
+	first, other := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
+	h.Carry(first)
+	h.Goes()
+	h.Eventually("it is made, without an answer", func() bool { return h.Engine.Creations("site/one.example.com") == 1 })
+	h.End()
+	made := h.Has("site", "one.example.com").ID
+	loses(h.World)
+	h.Equal("claims", claims(h.World, first.Ref), "one.example.com")
+	h.Engine.Tell(nil, nil)
+	h.Carry(sagastest.Set(first.Ref, `{"domain":"two.example.com"}`))
+	h.Carry(other)
+	h.Goes()
+	h.Equal("the first", *h.Stands(first.Ref, hosting.Running).EngineID, made)
+	h.Equal("another one", *h.Stands(other.Ref, hosting.Running).EngineID != made, true)
+	h.Quiet()
+	h.Equal("claims in the end", claims(h.World, first.Ref)+" "+claims(h.World, other.Ref), "two.example.com one.example.com")
+}
+
+// Each is to be called as the other is, by way of a name in between, and the
+// engine does nothing before all of it has been asked for.
+func TestTwoExchangeTheirNames(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	h.Engine.Strict = true
+	one, two := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("two.example.com"))
+	h.Carry(one, two)
+	h.Goes()
+	numbers := []int64{*h.Stands(one.Ref, hosting.Running).EngineID, *h.Stands(two.Ref, hosting.Running).EngineID}
+	h.Quiet()
+	h.Engine.Tell(func(call, _ string) error {
+		if call == "change" {
+			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	h.Carry(sagastest.Set(one.Ref, `{"domain":"between.example.com"}`))
+	h.Carry(sagastest.Set(two.Ref, `{"domain":"one.example.com"}`))
+	h.Carry(sagastest.Set(one.Ref, `{"domain":"two.example.com"}`))
+	h.Engine.Tell(nil, nil)
+	for _, ref := range []hosting.Ref{one.Ref, two.Ref} {
+		h.Eventually("it is as wanted", func() bool { return h.Resource(ref).SyncStatus == "synced" })
+	}
+	h.Quiet()
+	h.Equal("numbers", []int64{h.Has("site", "two.example.com").ID, h.Has("site", "one.example.com").ID}, numbers)
+	h.Equal("claims", claims(h.World, one.Ref)+" "+claims(h.World, two.Ref), "two.example.com one.example.com")
+}
+
+// To some engines a DNS record of another type is a new object. Its id was not known
+// when the removal was requested.
+func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	s := h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
+	h.Carry(s)
+	h.Goes()
+	h.Stands(s.Ref, hosting.Running)
+	h.Engine.Tell(nil, func(call, name string) error {
+		if call != "change" || name != "site/two.example.com" {
+			return nil
+		}
+		h.Engine.Put(name, h.Has("site", "two.example.com"))
+		h.Carry(hosting.Remove{Ref: s.Ref})
+		return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
+	})
+	h.Carry(sagastest.Set(s.Ref, `{"domain":"two.example.com"}`))
+	h.Stands(s.Ref, hosting.Gone)
+	h.Quiet()
+	h.Equal("at the engine", len(h.Engine.All()), 1) // the client
+	h.Equal("claims", claims(h.World, s.Ref), "")
+}
+
+// The worker is stopped until its lease is over, while another resource has the name.
+func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // E-4, G-1
+	t.Parallel()
+	h := newHousehold(t)
+	_, other := refusedTwice(h)
+	h.Frozen.To(true)
+	var once sync.Once
+	h.Fault.To(func(p sagas.Point, _ sagas.Run) (err error) {
+		if p == sagas.BeforeIntent {
+			once.Do(func() {
+				_, err = h.Pool.Exec(t.Context(), `update saga_run set lease_until = real_now() where status = 'running'`)
+			})
+		}
+		return err
+	})
+	before := h.Fenced()
+	h.Carry(other)
+	h.Eventually("the worker gives up the run", func() bool { return h.Fenced() > before })
+	h.Equal("waits for the name", h.Count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id where about = $1 and a.token = 1`, other.Stream().String()), 0)
+}

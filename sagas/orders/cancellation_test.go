@@ -1,0 +1,264 @@
+package orders_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/notices"
+	"hostpanel/sagas/sagastest"
+)
+
+func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Equal("without a reason", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.Ordered{}), "")), domain.Invalid)
+
+	pending := w.Placed(sagastest.Ordered{})
+	w.Must(w.Cancel(t.Context(), sagastest.Operator, pending, "asked for by mail"))
+	w.Equal("pending", w.Order(pending).Cause, order.NoSession)
+
+	open := w.Place(sagastest.Ordered{})
+	w.Pay.Tell(func(call, _ string) error {
+		if call == "fetch" {
+			return domain.Fail(domain.Transient, "away", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	w.Equal("provider away", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail")), domain.Unavailable)
+	w.Equal("status", w.Order(open).Status, order.StatusPaymentProcessing)
+	w.Pay.Reset()
+	w.Must(w.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail"))
+	w.Equal("unpaid", w.Order(open).Cause, order.ByAdmin)
+	w.Equal("again", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, open, "again")), domain.Conflict)
+}
+
+func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	id := w.Place(sagastest.Ordered{})
+	w.Pay.Pay(id, nil) // no webhook arrives
+	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail"))
+	w.Equal("events", strings.Join(w.Happened(order.Stream(id))[2:6], " "),
+		"order.payment_confirmed order.cancel_requested order.compensation_started order.compensation_completed")
+	w.Equal("run", w.Provision(id).Status, sagas.StatusUndone)
+	w.Goes()
+	w.Refunded(id)
+	sagastest.Untouched(w)
+}
+
+func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
+	t.Parallel()
+	for _, kind := range []string{"hosting", "vps"} {
+		w := sagastest.NewWorld(t)
+		refuse := func(call, name string) error {
+			if call == "create" && !strings.HasPrefix(name, "tenant/") {
+				return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
+			}
+			return nil
+		}
+		w.Engine.Tell(refuse, nil)
+		w.Compute.Tell(refuse, nil)
+		w.Goes()
+		o := sagastest.Ordered{Kind: kind}
+		if kind == "hosting" {
+			o.Domain = "failed.example.com"
+		}
+		id := w.Buy(o)
+		w.Becomes(id, order.StatusFailed)
+		w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+		w.Refunded(id)
+		w.Equal("subscriptions", w.Count(`select count(*) from events where name = 'billing.subscription_started'`), 0)
+		sagastest.Untouched(w)
+		w.Equal("again", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, id, "again")), domain.Conflict)
+		w.End()
+	}
+}
+
+func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	w.Pauses(notices.MailQueue) // the welcome mail holds it up
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{Domain: "turns.example.com", Email: "turns@example.com"})
+	sagastest.StandsAt(w, id, "welcome")
+	const news = `select count(*) from saga_run where starts_with(key, 'mail:n/') and `
+	w.Eventually("news of its invoice waits for that mail", func() bool { return w.Count(news+`status = 'waiting'`) == 1 })
+	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+	w.Eventually("none will come", func() bool { return w.Count(news+`status = 'done'`) == 1 })
+	w.Equal("news that waited its minute", w.Count(news+`run_at > created_at + interval '30 seconds'`), 0)
+	sagastest.GoesOn(w)
+	w.Refunded(id)
+	sagastest.Untouched(w)
+	w.Equal("mails", len(w.Mail.To("turns@example.com")), 0)
+	w.Equal("why the subscription ended", w.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'undone'`), 1)
+	w.Equal("accounts closed", w.Count(`select count(*) from events where name = 'account.deactivated'`), 1)
+}
+
+func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	id := w.Place(sagastest.Ordered{Kind: "vps"})
+	w.Pay.Pay(id, nil)
+	w.Pauses(w.Reconciler.ComputeQueue())
+	w.Goes()
+	w.Must(w.Webhook("evt_1", id))
+	sagastest.StandsAt(w, id, "vm")
+	w.Pay.GiveAll(id)
+	w.Must(w.Payments.Hint(t.Context(), id, "refund"))
+	w.Becomes(id, order.StatusRefunded)
+	sagastest.GoesOn(w)
+	w.Eventually("it is taken back", func() bool { return w.Order(id).Compensated })
+	w.Equal("run", w.Provision(id).Status, sagas.StatusUndone)
+	sagastest.Untouched(w)
+	w.Equal("runs that end the service", w.Count(`select count(*) from saga_run where key like 'deprovision:%'`), 0)
+}
+
+func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	w.Engine.Tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "site/") || call == "remove" {
+			return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{Domain: "stuck.example.com"})
+	w.Becomes(id, order.StatusFailed)
+	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+	w.Eventually("it is held", func() bool { return fmt.Sprint(w.Order(id).Holds) == "[needs_operator]" })
+	w.Equal("run", w.Provision(id).Status, sagas.StatusParked)
+	w.Equal("money asked for", len(w.Order(id).Asked), 0)
+	w.Engine.Tell(nil, nil)
+	w.Must(w.Retry(t.Context(), sagastest.Operator, id, nil, "the engine is well again"))
+	w.Refunded(id)
+	w.Equal("holds", len(w.Order(id).Holds), 0)
+	sagastest.Untouched(w)
+}
+
+// A worker may die in every step that is taken back.
+func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
+	t.Parallel()
+	points := []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete}
+	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 400 * time.Millisecond })
+	refuse := func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "site/broken") {
+			return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
+		}
+		return nil
+	}
+	w.Engine.Tell(refuse, nil)
+	var mu sync.Mutex
+	plans, died := map[string]bool{}, 0
+	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
+		mu.Lock()
+		defer mu.Unlock()
+		plan := fmt.Sprint(c.Order, c.At().Name, p)
+		if c.Direction == sagas.DirectionUndo && plans[plan] {
+			delete(plans, plan)
+			died++
+			return sagas.ErrKilled
+		}
+		return nil
+	})
+	w.Pauses(notices.MailQueue)
+	w.Goes()
+	var hosted, machines []fmt.Stringer
+	planned := 0
+	plan := func(id fmt.Stringer, step string, p sagas.Point) {
+		mu.Lock()
+		defer mu.Unlock()
+		plans[fmt.Sprint(id, step, p)] = true
+		planned++
+	}
+	for i, p := range points {
+		h, v := w.Buy(sagastest.Ordered{Domain: fmt.Sprintf("back%d.example.com", i)}), w.Buy(sagastest.Ordered{Kind: "vps"})
+		hosted, machines = append(hosted, h), append(machines, v)
+		plan(h, "tenant.engine", p)
+		plan(h, "site", p)
+		plan(v, "vm", p)
+		if p == sagas.BeforeComplete || p == sagas.AfterComplete {
+			for _, step := range []string{"billing", "tenant", "account"} {
+				plan(h, step, p)
+			}
+		}
+	}
+	for _, id := range append(hosted, machines...) {
+		sagastest.StandsAt(w, sagastest.MustParse(id), "welcome")
+		w.Must(w.Cancel(t.Context(), sagastest.Operator, sagastest.MustParse(id), "the customer changed their mind"))
+	}
+	sagastest.GoesOn(w)
+	for _, id := range append(hosted, machines...) {
+		w.Eventually("it is taken back", func() bool { return w.Order(sagastest.MustParse(id)).Compensated })
+		w.Equal("taken back", w.Often(order.Stream(sagastest.MustParse(id)), "order.compensation_completed"), 1)
+		w.Equal("refunds asked for", len(w.Order(sagastest.MustParse(id)).Asked), 1)
+	}
+	sagastest.Untouched(w)
+	w.Eventually("every worker has died as planned", func() bool { mu.Lock(); defer mu.Unlock(); return died == planned })
+}
+
+// Of a cancellation and the completion of a step at the same time exactly one wins,
+// and the log shows which.
+func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 26))
+	w := sagastest.NewWorld(t)
+	var mu sync.Mutex
+	at, said := map[string]int{}, make(chan error, 24)
+	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if left, planned := at[c.Order.String()]; planned && p == sagas.BeforeComplete && c.Direction == sagas.DirectionDo {
+			if left > 0 {
+				at[c.Order.String()]--
+				return nil
+			}
+			delete(at, c.Order.String())
+			go func() { said <- w.Cancel(t.Context(), sagastest.Operator, c.Order, "at this very moment") }() // while the step is completed
+		}
+		return nil
+	})
+	var ended atomic.Int32
+	w.Goes()
+	var ids []fmt.Stringer
+	for i := range 24 {
+		id := w.Place(sagastest.Ordered{Domain: fmt.Sprintf("race%d.example.com", i)})
+		mu.Lock()
+		at[id.String()] = min(random.IntN(18), 8) // at the last of nine steps in every second one
+		mu.Unlock()
+		w.Paid(id)
+		ids = append(ids, id)
+	}
+	for range ids {
+		w.Must(<-said)
+	}
+	for _, s := range ids {
+		id := sagastest.MustParse(s)
+		w.Eventually("it has come to an end", func() bool {
+			o := w.Order(id)
+			return o.Compensated || o.Status == order.StatusCancelled
+		})
+		run, o := w.Provision(id), w.Order(id)
+		if active := w.Often(order.Stream(id), "order.activated") == 1; active {
+			ended.Add(1)
+			w.Equal("the worker won", fmt.Sprint(run.Status, " ", o.Cause), "done ended")
+		} else {
+			w.Equal("the operator won", run.Status, sagas.StatusUndone)
+			w.Equal("no cancellation is recorded", w.Often(order.Stream(id), "order.cancelled"), 0)
+		}
+	}
+	t.Logf("%d were active first", ended.Load())
+	w.Equal("sites without an order", len(w.Engine.All()), w.Count(`
+		select count(*) from resources where kind in ('tenant', 'site') and status <> 'gone'`))
+}

@@ -1,0 +1,126 @@
+package orders_test
+
+import (
+	"strings"
+	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/sagas"
+	"hostpanel/sagas/sagastest"
+)
+
+func TestAPaidOrderBecomesAService(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	for _, o := range []sagastest.Ordered{
+		{Kind: "hosting"},
+		{Kind: "hosting", Domain: "ana.example.com"},
+		{Kind: "vps", Language: "en"},
+		{Kind: "saas", Company: "Ana SL"},
+	} {
+		id := w.Buy(o)
+		w.Becomes(id, order.StatusActive)
+		w.Settled(id)
+		run := w.Provision(id)
+		for _, ref := range []hosting.Ref{{Kind: "site", ID: run.Job.Site}, {Kind: "vm", ID: run.Job.VM}} {
+			if ref.ID == 0 {
+				continue
+			}
+			r, _, err := eventstore.Fold(t.Context(), w.Store, hosting.Decider, ref.Stream())
+			w.Must(err)
+			w.Equal(ref.Kind, r.Status, hosting.Running)
+		}
+		user, _, err := eventstore.Fold(t.Context(), w.Store, account.Decider, account.Stream(run.Job.User))
+		w.Must(err)
+		w.Equal("role of the customer", user.Memberships[run.Job.Tenant], account.Admin)
+		w.Equal("secrets that are still on their way", w.Count(`select count(*) from secret_handoff`), 0)
+		w.Equal("steps", len(w.Happened(sagas.StreamOf(run.Key))), len(run.Steps)+1)
+		step, err := w.Progress().Step(t.Context(), id)
+		w.Must(err)
+		w.Equal("where it stands for who saw it a moment too early", step, "activate")
+	}
+	w.Equal("sites made", w.Engine.Creations("site/ana.example.com"), 1)
+	w.Eventually("the customers are told", func() bool {
+		return w.Count(`select count(*) from notifications where notification_type = 'success'`) == 4
+	})
+}
+
+func TestTheStepsReadAsTheInterfaceSaysThem(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	got := w.Says("provision/1", "account", "tenant", "billing", "welcome", "activate")
+	want := "create the user account if absent\ncreate the hosting tenant, VM or SaaS sub-tenant\n" +
+		"create a subscription and an invoice\nsend a welcome email with credentials\nset the order status to active\n"
+	w.Equal("the steps", got, want)
+}
+
+func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	id := w.Buy(sagastest.Ordered{Email: "New@Example.com"})
+	w.Becomes(id, order.StatusActive)
+	mails := w.Mail.To("New@Example.com")
+	if len(mails) != 1 {
+		t.Fatalf("got %d mails, want one", len(mails))
+	}
+	_, rest, found := strings.Cut(mails[0].Text, "http://127.0.0.1:8080/set-password/?token=")
+	token, _, _ := strings.Cut(rest, "\n")
+	if !found || len(token) < 43 {
+		t.Fatalf("the mail has no link: %s", mails[0].Text)
+	}
+	user, err := w.Vault().TokenUser(t.Context(), token, credentials.SetPassword)
+	w.Must(err)
+	w.Equal("whose link it is", user, w.Provision(id).Job.User)
+	w.Equal("the token in the log", w.Count(`select count(*) from events where data::text like '%' || $1 || '%'`, token), 0)
+	w.Equal("the token in the ledger", w.Count(`select count(*) from effect where effect::text like '%' || $1 || '%'`, token), 0)
+}
+
+func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) { // R-2
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	first := w.Buy(sagastest.Ordered{Email: "ana@example.com"})
+	w.Becomes(first, order.StatusActive)
+	second := w.Buy(sagastest.Ordered{Email: "ANA@example.com", Language: "en"})
+	w.Becomes(second, order.StatusActive)
+	w.Equal("the user", w.Provision(second).Job.User, w.Provision(first).Job.User)
+	user, _, err := eventstore.Fold(t.Context(), w.Store, account.Decider, account.Stream(w.Provision(first).Job.User))
+	w.Must(err)
+	w.Equal("memberships", len(user.Memberships), 2)
+	mail := w.Mail.To("ANA@example.com")[0]
+	if !strings.Contains(mail.Text, "/panel/\n") || strings.Contains(mail.Text, "token") {
+		t.Errorf("the mail should show where to sign in: %s", mail.Text)
+	}
+}
+
+func TestTwoOrdersOfOneNewAddressAtOnceOpenOneAccount(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	a, b := w.Place(sagastest.Ordered{Email: "twin@example.com"}), w.Place(sagastest.Ordered{Email: "twin@example.com"})
+	w.Paid(a)
+	w.Paid(b)
+	w.Goes()
+	w.Becomes(a, order.StatusActive)
+	w.Becomes(b, order.StatusActive)
+	w.Equal("the user", w.Provision(a).Job.User, w.Provision(b).Job.User)
+}
+
+func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "test"},
+		account.Open{User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Now()},
+		account.GrantMembership{User: 7, Tenant: 99, Role: account.Admin, At: w.Now()})
+	w.Must(err)
+	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	w.Becomes(id, order.StatusActive)
+	history, err := w.Store.Read(t.Context(), hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}.Stream())
+	w.Must(err)
+	spec := history[0].Event.(hosting.Requested).Values()
+	w.Equal("parent", string(spec["parent"]), "99")
+	w.Equal("machines", string(spec["saas_max_vms"]), "3")
+}

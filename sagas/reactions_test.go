@@ -1,0 +1,115 @@
+package sagas_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas"
+	"hostpanel/sagas/sagastest"
+)
+
+// A database that cannot serve reactions when the workers start delays them, and
+// stops no one of them for good.
+func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	owner := eventstoretest.Owner(t, w.Pool.Config().ConnString())
+	run := func(sql string) {
+		_, err := owner.Exec(t.Context(), sql)
+		w.Must(err)
+	}
+	run(`alter table readers rename to readers_elsewhere`)
+	w.Goes()
+	w.Eventually("the reactions could not begin", func() bool { return strings.Contains(w.Logged.String(), "no event is handled; it is tried again") })
+	run(`alter table readers_elsewhere rename to readers`)
+	id := w.Place(sagastest.Ordered{})
+	w.Paid(id)
+	w.Becomes(id, order.StatusActive)
+}
+
+// An event that cannot be opened is set aside by its position, and reported. The
+// events after it are handled.
+func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
+	t.Parallel()
+	w := sagastest.Watched(t)
+	w.Opens(1, "ana@example.com", "en")
+	w.Opens(2, "bob@example.com", "en")
+	_, err := w.Pool.Exec(t.Context(), `update subject_keys set key_id = 'ffffffff' where subject = (select subject from users where id = 1)`)
+	w.Must(err)
+	_, err = w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Now()})
+	w.Must(err)
+	position := int64(w.Count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`))
+	w.Instance = w.Node(w.Pool.Config().ConnString())                               // which has not opened anything yet
+	w.OnEvent(func(context.Context, eventstore.RecordedEvent) error { return nil }) // to every event
+	w.Goes()
+	w.Eventually("the second user is warned", func() bool {
+		return w.Count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`) == 1
+	})
+	w.Eventually("the event is set aside", func() bool { return w.Count(`select count(*) from poisoned where position = $1`, position) == 1 })
+	reported, _ := sagastest.Reports(w, sagas.ReactionTrouble(eventstore.RecordedEvent{Position: position}))
+	w.Equal("incidents", reported, 1)
+}
+
+func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Opens(1, "ana@example.com", "es-MX")
+	w.Opens(2, "bob@example.com", "fr")
+	for _, user := range []int64{1, 2, 0} { // 0: no user is known
+		_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.NoteReuse{User: user, Family: uuid.New(), At: w.Now()})
+		w.Must(err)
+	}
+	told := func(user int64, title string) int {
+		return w.Count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning'
+			and data ->> 'user' = $1 and data ->> 'title' = $2`, fmt.Sprint(user), title)
+	}
+	w.Eventually("both are warned", func() bool {
+		return told(1, "Se ha cerrado una sesión")+told(2, "You have been signed out") == 2
+	})
+	all, err := w.Store.After(t.Context(), 0, 1000)
+	w.Must(err)
+	for _, r := range all {
+		w.Must(w.React(t.Context(), r))
+	}
+	w.Equal("warnings", w.Count(`select count(*) from events where name = 'notification.raised'`), 2)
+}
+
+// An event is passed only after it was handled: if its handling fails for longer than it
+// is repeated, the event comes again, before those behind it in its stream.
+func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	var calls, handled, passed atomic.Int64 // passed: position of the first event that came too early
+	var waiting atomic.Int64
+	var stream sagastest.Control[domain.Stream]
+	w.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
+		switch before := waiting.Load(); {
+		case r.Name == "order.activated" && calls.Add(1) <= 5:
+			stream.To(r.Stream)
+			waiting.Store(r.Position)
+			return eventstore.ErrUnavailable
+		case r.Position == before:
+			handled.Store(r.Position)
+		case before > 0 && handled.Load() == 0 && r.Stream == stream.Now():
+			passed.CompareAndSwap(0, r.Position)
+		}
+		return nil
+	})
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{})
+	w.Becomes(id, order.StatusActive)
+	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.ResendMail{ID: id, Reason: "it comes behind", At: w.Now()})
+	w.Must(err)
+	w.Eventually("the event is handled, or passed", func() bool { return handled.Load() > 0 || passed.Load() > 0 })
+	w.Equal("came before the event was handled", passed.Load(), 0)
+}

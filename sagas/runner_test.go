@@ -1,0 +1,220 @@
+package sagas_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/sagastest"
+)
+
+func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	id := w.Place(sagastest.Ordered{})
+	w.Pay.Pay(id, nil)
+	w.Must(w.Webhook("evt_1", id))
+	stop := w.Start(w.Instance)
+	w.Becomes(id, order.StatusActive)
+	stop()
+	_, err := w.Pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`, "provision/1")
+	w.Must(err)
+	err = w.Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" of provision/1 in 1 live runs`) {
+		t.Errorf("got %v", err)
+	}
+	_, err = w.Pool.Exec(t.Context(), `update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`, "provision/1")
+	w.Must(err)
+	w.Start(w.Instance)
+	w.Becomes(w.Buy(sagastest.Ordered{}), order.StatusActive)
+	w.Equal("claims of a list that is not ours", w.Count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0)
+}
+
+func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	_, err := w.Pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight) values ('compute:one', 2)`)
+	w.Must(err)
+	var now, most atomic.Int32
+	w.Compute.Tell(func(call, _ string) error {
+		if call == "create" {
+			n := now.Add(1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			time.Sleep(5 * time.Millisecond) // the hypervisor takes its time
+			now.Add(-1)
+		}
+		return nil
+	}, nil)
+	w.Goes()
+	var ids []uuid.UUID
+	for range 12 {
+		ids = append(ids, w.Buy(sagastest.Ordered{Kind: "vps"}))
+	}
+	for _, id := range ids {
+		w.Becomes(id, order.StatusActive)
+	}
+	w.Equal("most at once", most.Load() <= 2 && most.Load() > 0, true)
+}
+
+func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	var asked atomic.Int32
+	w.Engine.Tell(func(call, _ string) error {
+		if call == "create" && asked.Add(1) <= 7 {
+			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{})
+	w.Eventually("the breaker opens", func() bool { return w.Count(`select count(*) from saga_queue where open_until is not null`) == 1 })
+	w.Becomes(id, order.StatusActive)
+	w.Equal("failures in a row, after a success", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 0)
+	w.Settled(id)
+}
+
+func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
+	t.Parallel()
+	const calls = 10
+	w := sagastest.NewWorld(t, func(o *assembly.Options) {
+		o.Limits["engine:one"] = calls
+		o.Times.Call, o.Times.Lease = time.Minute, time.Minute // the first call waits for the last one
+		o.Times.Break, o.Times.BreakMax = 10*time.Minute, 100*time.Minute
+		o.Times.EngineBase, o.Times.EngineCap = time.Minute, time.Minute // no call is repeated before the last one has failed
+	})
+	var asked atomic.Int32
+	all := make(chan struct{})
+	w.Engine.Tell(func(call, _ string) error {
+		if call != "create" {
+			return nil
+		}
+		if asked.Add(1) == calls {
+			close(all)
+		}
+		<-all // the outage meets all of them
+		return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
+	}, nil)
+	w.Goes()
+	for range calls {
+		w.Buy(sagastest.Ordered{})
+	}
+	w.Eventually("all calls have failed", func() bool {
+		return w.Count(`select count(*) from saga_attempt where outcome = 'retry' and error_class = 'transient'`) == calls
+	})
+	w.Equal("failures that count", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 5)
+	w.Equal("the rest is the first one", w.Count(`select count(*) from saga_queue where open_until <= real_now() + interval '10 minutes'`), 1)
+}
+
+// The first call after a rest decides: it counts, and doubles the next rest.
+func TestACallAfterTheRestCounts(t *testing.T) { // G-7
+	t.Parallel()
+	w := sagastest.NewWorld(t)
+	var down atomic.Bool
+	down.Store(true)
+	w.Engine.Tell(func(call, _ string) error {
+		if call == "create" && down.Load() {
+			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{})
+	w.Eventually("failures after the rest count", func() bool {
+		return w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`) >= 8
+	})
+	down.Store(false)
+	w.Becomes(id, order.StatusActive)
+	w.Equal("failures in a row, after a success", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 0)
+}
+
+func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
+	t.Parallel()
+	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Grace = 100 * time.Millisecond })
+	called := make(chan struct{})
+	var once sync.Once
+	w.Engine.Tell(func(call, _ string) error {
+		if call == "create" {
+			once.Do(func() { close(called) })
+			time.Sleep(300 * time.Millisecond) // longer than the grace
+			return domain.Fail(domain.Unknown, "cut", context.Canceled)
+		}
+		return nil
+	}, nil)
+	w.Goes()
+	id := w.Buy(sagastest.Ordered{})
+	<-called
+	w.End()
+	w.Equal("released", w.Count(`select count(*) from saga_run where status = 'waiting' and attempt = 0 and lease_until is null`), 1)
+	w.Equal("noted", w.Count(`select count(*) from saga_attempt where outcome = 'released'`), 1)
+	w.Engine.Tell(nil, nil)
+	w.Goes()
+	w.Becomes(id, order.StatusActive)
+	w.Settled(id)
+	w.OnlyOnce(id)
+}
+
+// Work that is being leased when the program is told to stop is done: another process takes
+// it only when its lease has ended.
+func TestWhatIsLeasedDuringAStopIsDone(t *testing.T) { // G-8
+	t.Parallel()
+	for _, story := range []struct {
+		what, table, leased string // the table, and how a lease shows in it
+		given               func(*sagastest.World)
+		left                string
+	}{
+		{"a run", "saga_run", "old.status <> 'running' and new.status = 'running'", func(w *sagastest.World) {
+			w.Must(w.Drill(t.Context(), "one"))
+		}, `select count(*) from saga_run where status <> 'done'`},
+		{"a check", "payment_watch", "old.lease_token <> new.lease_token", func(w *sagastest.World) {
+			w.Place(sagastest.Ordered{})
+			_, err := w.Pool.Exec(t.Context(), `update payment_watch set next_at = '-infinity'`)
+			w.Must(err)
+		}, `select count(*) from payment_watch where next_at < business_now() or lease_until is not null`},
+		{"a request for a new password", "reset_request", "old.attempts <> new.attempts", func(w *sagastest.World) {
+			w.Must(w.Accounts.AskReset(t.Context(), "unknown@example.com"))
+		}, `select count(*) from reset_request`},
+	} {
+		t.Run(story.what, func(t *testing.T) {
+			t.Parallel()
+			w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Grace = time.Minute })
+			story.given(w)
+			stopsWhileLeasing(w, story.table, story.leased)
+			w.Equal(story.what+" that is left", w.Count(story.left), 0)
+		})
+	}
+}
+
+// stopsWhileLeasing runs the program, and ends it while it leases rows of a table.
+func stopsWhileLeasing(w *sagastest.World, table, leased string) {
+	w.T.Helper()
+	held, err := w.Owner().Begin(w.T.Context())
+	w.Must(err)
+	defer func() { _ = held.Rollback(context.WithoutCancel(w.T.Context())) }()
+	_, err = held.Exec(w.T.Context(), `
+		create function wait_for_the_story() returns trigger language plpgsql as
+			$$ begin perform pg_advisory_xact_lock_shared(20); return new; end $$;
+		create trigger wait_for_the_story before update on `+table+` for each row when (`+leased+`) execute function wait_for_the_story();
+		commit;
+		begin;
+		select pg_advisory_xact_lock(20)`)
+	w.Must(err)
+	ctx, stop := context.WithCancel(w.T.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	w.Eventually("a lease is being taken", func() bool {
+		return w.Count(`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`) > 0
+	})
+	stop()
+	w.Must(held.Rollback(w.T.Context()))
+	w.Must(<-ended)
+}

@@ -1,0 +1,112 @@
+package sagastest
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/buyer"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
+)
+
+var Drawn atomic.Int64
+
+// An ordering is what a test orders.
+type Ordered struct {
+	Kind, Domain, Email, Company, Language string
+	Provider                               string // empty: the test provider
+	Period                                 order.Period
+	Price, Setup                           string
+	Details                                buyer.Details
+	keeps                                  bool       // the payment method, for renewals
+	Taxes                                  tax.Policy // zero: 21 percent for all
+	Joins                                  order.Joining
+}
+
+// Place puts in an order and takes it to the provider's page.
+func (w *World) Place(o Ordered) uuid.UUID {
+	w.T.Helper()
+	id := w.Placed(o)
+	if _, err := w.Payments.OpenSession(w.T.Context(), id); err != nil {
+		w.T.Fatal(err)
+	}
+	return id
+}
+
+func (w *World) Placed(o Ordered) uuid.UUID {
+	w.T.Helper()
+	id := uuid.New()
+	w.put(id, o)
+	return id
+}
+
+// PlacedLater is the number of an order that is yet to come; placeAs lets it come.
+func PlacedLater(w *World) uuid.UUID { return uuid.New() }
+
+func PlaceAs(w *World, id uuid.UUID) {
+	w.T.Helper()
+	w.put(id, Ordered{})
+	_, err := w.Payments.OpenSession(w.T.Context(), id)
+	w.Must(err)
+}
+
+func (w *World) put(id uuid.UUID, o Ordered) {
+	w.T.Helper()
+	w.Must(w.TryPut(id, o))
+}
+
+// TryPut puts in an order. It may be repeated.
+func (w *World) TryPut(id uuid.UUID, o Ordered) error {
+	n := Drawn.Add(1)
+	email := cmp.Or(o.Email, fmt.Sprintf("ana%d@example.com", n))
+	subject, err := w.Store.Subject(w.T.Context(), email)
+	if err != nil {
+		return err
+	}
+	plan := order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: cmp.Or(o.Kind, "hosting")}
+	switch plan.ResourceType {
+	case "hosting":
+		plan.Quotas = map[string]int64{"quota_sites": 5, "quota_storage_gb": 10}
+	case "vps":
+		plan.VPS = &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}
+	case "saas":
+		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
+	}
+	taxed := o.Taxes.Decide(decimal.RequireFromString("21"), o.Details, w.Now(), "system:storefront")
+	c := order.Place{
+		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
+		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.Company, Details: o.Details},
+		Plan:     plan, Period: cmp.Or(o.Period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.Price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.Setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
+		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Now(),
+	}
+	if o.keeps {
+		c.KeepFor = subject
+	}
+	_, err = w.Store.Execute(w.T.Context(), domain.Metadata{ID: id, Correlation: id, Actor: "api_key:ab12CD34"}, c)
+	return err
+}
+
+// Paid pays an order and lets one webhook tell.
+func (w *World) Paid(id uuid.UUID) {
+	w.T.Helper()
+	w.Pay.Pay(id, nil)
+	w.Must(w.Webhook("evt_"+id.String(), id))
+}
+
+// Buy places an order and pays it.
+func (w *World) Buy(o Ordered) uuid.UUID {
+	w.T.Helper()
+	id := w.Place(o)
+	w.Paid(id)
+	return id
+}
+
+func (w *World) Webhook(event string, id uuid.UUID) error {
+	return w.Payments.Receive(w.T.Context(), "test", NewsBody(event, id), SignedHeader)
+}
