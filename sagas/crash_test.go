@@ -29,7 +29,7 @@ func TestAnAnswerThatGotLostIsFoundByLookingUp(t *testing.T) { // F-12
 	w.Engine.Tell(nil, once)
 	w.Compute.Tell(nil, once)
 	w.Goes()
-	a, b := w.Buy(sagastest.Ordered{Domain: "lost.example.com"}), w.Buy(sagastest.Ordered{Kind: "vps"})
+	a, b := w.Buy(sagastest.OrderForm{Domain: "lost.example.com"}), w.Buy(sagastest.OrderForm{Kind: "vps"})
 	for _, id := range []uuid.UUID{a, b} {
 		w.Becomes(id, order.StatusActive)
 		w.Settled(id)
@@ -50,7 +50,7 @@ func TestAStepThatPanicsIsTriedAgain(t *testing.T) {
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "vps"})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.OnlyOnce(id)

@@ -21,9 +21,9 @@ func TestACallThatHangsDelaysNoOtherQueue(t *testing.T) { // N-11
 		return nil
 	}, nil)
 	w.Goes()
-	held := w.Buy(sagastest.Ordered{})
+	held := w.Buy(sagastest.OrderForm{})
 	<-asked
-	w.Becomes(w.Buy(sagastest.Ordered{Kind: "vps"}), order.StatusActive)
+	w.Becomes(w.Buy(sagastest.OrderForm{Kind: "vps"}), order.StatusActive)
 	w.Equal("the order whose call hangs", w.Order(held).Status, order.StatusProvisioning)
 	close(released)
 	w.Becomes(held, order.StatusActive)

@@ -46,7 +46,7 @@ func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
 	seen := &pollCount{seen: map[string]int{}}
 	w := sagastest.NewWorld(t, sagastest.Traced(t, &eventstoretest.Tracer{Statement: seen.count}), func(o *assembly.Options) { o.Times = assembly.Defaults })
 	w.Goes()
-	w.Becomes(w.Buy(sagastest.Ordered{}), order.StatusActive)
+	w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
 	w.Eventually("nothing is left to do", func() bool {
 		return w.Count(`select count(*) from saga_run where status not in ('done', 'undone')`) == 0 &&
 			w.Count(`select count(*) from events where position > (select min(position) from readers)`) == 0

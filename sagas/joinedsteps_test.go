@@ -19,7 +19,7 @@ import (
 func TestAnOrderIsRecordedInFewAppendsAndClaimedOnce(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Domain: "few.example.com"})
+	id := w.Buy(sagastest.OrderForm{Domain: "few.example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	run := sagas.StreamOf("provision:" + id.String())
@@ -50,7 +50,7 @@ func TestARefusedStepIsFoundAmongThoseRecordedWithIt(t *testing.T) {
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Email: "joined@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "joined@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.Equal("accounts with the address", w.Count(`select count(*) from users where email = 'joined@example.com'`), 1)
@@ -66,7 +66,7 @@ func TestARunThatFindsNoRoomInItsNextQueueWaitsThere(t *testing.T) {
 	w := sagastest.NewWorld(t)
 	w.Pauses("engine:one")
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Eventually("it waits for the engine", func() bool { return runIs(w, id, "ready", "engine:one") })
 	w.Equal("the order", w.Text(`select status from orders where id = $1`, id), string(order.StatusProvisioning))
 	w.Equal("intents", w.Count(`select count(*) from effect where step = 'tenant.engine'`), 0)
@@ -83,7 +83,7 @@ func TestARunAsksNothingOfAQueueThatHasNotLetItIn(t *testing.T) {
 	w.Pauses("engine:one")
 	var asked atomic.Int32
 	w.Engine.Tell(func(string, string) error { asked.Add(1); return nil }, nil)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	_, err := w.Pool.Exec(t.Context(), `
 		insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, 'tenant.engine', 'confirmed', '', '7', 0)`,
 		sagas.EffectKey(id, "tenant.engine"), sagas.RunID("provision:"+id.String()))
@@ -110,9 +110,9 @@ func TestAHandOverKeepsTheLimitOfItsQueue(t *testing.T) {
 		return nil
 	}, nil)
 	w.Goes()
-	first := w.Buy(sagastest.Ordered{Kind: "vps"})
+	first := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	w.Eventually("the first machine is asked for", func() bool { return calls.Load() == 1 })
-	second := w.Buy(sagastest.Ordered{Kind: "vps"})
+	second := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	w.Eventually("the second waits for its turn", func() bool { return runIs(w, second, "ready", "compute:one") })
 	w.Equal("calls at once", calls.Load(), int32(1))
 	close(waits)

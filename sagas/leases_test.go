@@ -52,7 +52,7 @@ func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
 	w := sagastest.NewWorld(t, func(o *assembly.Options) {
 		o.Engine, o.Times.Lease, o.Times.Call = e, 3*time.Second, time.Minute
 	}).Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Must(<-e.asked)
 	_, err := w.Pool.Exec(t.Context(), `update saga_run set lease_token = lease_token + 1 where status = 'running' and queue = 'engine:one'`)
 	w.Must(err)

@@ -36,7 +36,7 @@ func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
 	w := sagastest.NewWorld(t)
 	refusing(w, "quota_exceeded")
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusFailed)
 	w.Equal("step", w.Order(id).Step, "tenant.engine")
 	w.Equal("invoices", w.Count(`select count(*) from events where name = 'billing.invoice_issued'`), 0)
@@ -56,7 +56,7 @@ func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 	w := sagastest.NewWorld(t)
 	w.Engine.Put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 4711})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Domain: "taken.example.com"})
+	id := w.Buy(sagastest.OrderForm{Domain: "taken.example.com"})
 	w.Becomes(id, order.StatusFailed)
 	w.Equal("step", w.Order(id).Step, "site")
 	w.Equal("owner", w.Engine.All()["site/taken.example.com"].Owner, int64(4711))
@@ -74,7 +74,7 @@ func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
 	w := sagastest.NewWorld(t)
 	refusing(w, "broken")
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusFailed)
 	number := hosting.CustomerNumber(w.Provision(id).Job.Tenant)
 	skip := func(step, external string) error {
@@ -108,7 +108,7 @@ func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 			return nil
 		})
 		w.Goes()
-		id := w.Buy(sagastest.Ordered{Domain: "back.example.com"})
+		id := w.Buy(sagastest.OrderForm{Domain: "back.example.com"})
 		w.Becomes(id, order.StatusFailed)
 		w.Must(w.TakeBack(t.Context(), sagastest.Operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
 		w.Eventually("it is undone", func() bool { return w.Provision(id).Status == sagas.StatusUndone })
@@ -124,7 +124,7 @@ func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 func TestAPausedRunWaits(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	var paused sync.Once
 	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
@@ -148,7 +148,7 @@ func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	w := sagastest.NewWorld(t)
 	refusing(w, "broken")
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusFailed)
 	w.Engine.Tell(nil, nil)
 	var won atomic.Int32
@@ -178,9 +178,9 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 		return nil
 	}, nil)
 	w.Goes()
-	w.Becomes(w.Buy(sagastest.Ordered{Domain: "broken.example.com"}), order.StatusFailed)
-	w.Becomes(w.Buy(sagastest.Ordered{Kind: "vps"}), order.StatusActive)
-	waiting := w.Buy(sagastest.Ordered{})
+	w.Becomes(w.Buy(sagastest.OrderForm{Domain: "broken.example.com"}), order.StatusFailed)
+	w.Becomes(w.Buy(sagastest.OrderForm{Kind: "vps"}), order.StatusActive)
+	waiting := w.Buy(sagastest.OrderForm{})
 	w.Becomes(waiting, order.StatusActive)
 	w.Must(w.Pause(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "wait"))
 	w.Heard()
@@ -228,7 +228,7 @@ func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
 		return nil
 	}, func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) })
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "vps"})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.OnlyOnce(id)
@@ -245,7 +245,7 @@ func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	runs, err := w.RunsOf(t.Context(), id)
 	w.Must(err)
@@ -270,7 +270,7 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 	_, err := w.Store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Now()})
 	w.Must(err)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	w.Eventually("the customer behind it is told", func() bool {
 		return w.Count(`select count(*) from notifications where notification_type = 'success'`) == 1
@@ -306,7 +306,7 @@ func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, 
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	w.Eventually("it is an incident", func() bool { return w.Count(`select count(*) from incidents where kind = 'reaction_failed'`) == 1 })
 	again := func(reason string) error {

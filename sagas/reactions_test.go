@@ -32,7 +32,7 @@ func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
 	w.Goes()
 	w.Eventually("the reactions could not begin", func() bool { return strings.Contains(w.Logged.String(), "no event is handled; it is tried again") })
 	run(`alter table readers_elsewhere rename to readers`)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Paid(id)
 	w.Becomes(id, order.StatusActive)
 }
@@ -106,7 +106,7 @@ func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.ResendMail{ID: id, Reason: "it comes behind", At: w.Now()})
 	w.Must(err)

@@ -18,7 +18,7 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	w, tenants := sagastest.ListeningWorld(t)
 	w.Goes()
 	const address = "replayed@example.com"
-	id := w.Buy(sagastest.Ordered{Kind: "hosting", Domain: "ana.example.com", Email: address})
+	id := w.Buy(sagastest.OrderForm{Kind: "hosting", Domain: "ana.example.com", Email: address})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	tenant := w.Provision(id).Job.Tenant
@@ -48,7 +48,7 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	}
 
 	// What follows from a later event has been done, and so would that from earlier ones.
-	later := w.Buy(sagastest.Ordered{Kind: "hosting", Domain: "eva.example.com"})
+	later := w.Buy(sagastest.OrderForm{Kind: "hosting", Domain: "eva.example.com"})
 	w.Becomes(later, order.StatusActive)
 	w.Settled(later)
 	w.AllTold()

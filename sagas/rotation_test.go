@@ -21,14 +21,14 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	away := func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }
 	w.Instance = w.Node(url)
 	w.Pay.Tell(away, nil)
-	waiting := w.Placed(sagastest.Ordered{})
+	waiting := w.Placed(sagastest.OrderForm{})
 	if _, err := w.Payments.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
 		t.Fatalf("got %v", err)
 	}
 	w.Pay.Reset()
 	w.Engine.Tell(away, nil)
 	stop := w.Start(w.Instance)
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Eventually("the engine has been asked", func() bool {
 		return w.Count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
 	})
@@ -61,7 +61,7 @@ func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
 	w.Instance = process(old)
 	w.Engine.Tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }, nil)
 	stop := w.Start(w.Instance)
-	id := w.Buy(sagastest.Ordered{Domain: "between.example.com"})
+	id := w.Buy(sagastest.OrderForm{Domain: "between.example.com"})
 	w.Eventually("the engine has been asked", func() bool {
 		return w.Count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
 	})

@@ -19,7 +19,7 @@ import (
 func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	w.Must(w.Webhook("evt_1", id))
 	stop := w.Start(w.Instance)
@@ -34,7 +34,7 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 	_, err = w.Pool.Exec(t.Context(), `update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`, "provision/1")
 	w.Must(err)
 	w.Start(w.Instance)
-	w.Becomes(w.Buy(sagastest.Ordered{}), order.StatusActive)
+	w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
 	w.Equal("claims of a list that is not ours", w.Count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0)
 }
 
@@ -57,7 +57,7 @@ func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
 	w.Goes()
 	var ids []uuid.UUID
 	for range 12 {
-		ids = append(ids, w.Buy(sagastest.Ordered{Kind: "vps"}))
+		ids = append(ids, w.Buy(sagastest.OrderForm{Kind: "vps"}))
 	}
 	for _, id := range ids {
 		w.Becomes(id, order.StatusActive)
@@ -76,7 +76,7 @@ func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Eventually("the breaker opens", func() bool { return w.Count(`select count(*) from saga_queue where open_until is not null`) == 1 })
 	w.Becomes(id, order.StatusActive)
 	w.Equal("failures in a row, after a success", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 0)
@@ -106,7 +106,7 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 	}, nil)
 	w.Goes()
 	for range calls {
-		w.Buy(sagastest.Ordered{})
+		w.Buy(sagastest.OrderForm{})
 	}
 	w.Eventually("all calls have failed", func() bool {
 		return w.Count(`select count(*) from saga_attempt where outcome = 'retry' and error_class = 'transient'`) == calls
@@ -128,7 +128,7 @@ func TestACallAfterTheRestCounts(t *testing.T) { // G-7
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Eventually("failures after the rest count", func() bool {
 		return w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`) >= 8
 	})
@@ -151,7 +151,7 @@ func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	<-called
 	w.End()
 	w.Equal("released", w.Count(`select count(*) from saga_run where status = 'waiting' and attempt = 0 and lease_until is null`), 1)
@@ -176,7 +176,7 @@ func TestWhatIsLeasedDuringAStopIsDone(t *testing.T) { // G-8
 			w.Must(w.Drill(t.Context(), "one"))
 		}, `select count(*) from saga_run where status <> 'done'`},
 		{"a check", "payment_watch", "old.lease_token <> new.lease_token", func(w *sagastest.World) {
-			w.Place(sagastest.Ordered{})
+			w.Place(sagastest.OrderForm{})
 			_, err := w.Pool.Exec(t.Context(), `update payment_watch set next_at = '-infinity'`)
 			w.Must(err)
 		}, `select count(*) from payment_watch where next_at < business_now() or lease_until is not null`},

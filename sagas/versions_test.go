@@ -47,7 +47,7 @@ func TestTheStateOfEveryVersionOfARunIsWhatTheFoldSaidThen(t *testing.T) {
 	w.Goes()
 	acts := []func(n int){
 		func(n int) {
-			w.Buy(sagastest.Ordered{Domain: fmt.Sprintf("site%d.example.com", n), Email: fmt.Sprintf("ana%d@example.com", n)})
+			w.Buy(sagastest.OrderForm{Domain: fmt.Sprintf("site%d.example.com", n), Email: fmt.Sprintf("ana%d@example.com", n)})
 		},
 		func(int) { sagastest.Sends(w, 1+int64(chance(3)), 7) },
 		func(n int) {

@@ -21,7 +21,7 @@ func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times = patient }).Goes()
 	for range 40 {
 		begun := time.Now()
-		w.Becomes(w.Buy(sagastest.Ordered{}), order.StatusActive)
+		w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
 		if took := time.Since(begun); took > patient.Poll/2 {
 			t.Fatalf("an order took %v: a wake-up was lost", took)
 		}
@@ -68,7 +68,7 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 	})
 	w.Silent.To(true) // no echo of a NOTIFY helps
 	w.Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Must(w.Payments.Hint(t.Context(), id, "return"))
 	<-slow.asked // not paid, it will say
 	w.Paid(id)

@@ -99,7 +99,7 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 		return domain.Fail(domain.Transient, "busy", errors.New("come back later"))
 	}, nil)
 	w.Opens(1, "root@example.com", "en")
-	order := w.Place(sagastest.Ordered{Email: "ana@example.com"})
+	order := w.Place(sagastest.OrderForm{Email: "ana@example.com"})
 	w.Must(w.Webhook("evt_before", order))
 	w.Opens(2, "ana@example.com", "es")
 	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 2, true)

@@ -19,8 +19,8 @@ import (
 func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	anas := w.Buy(sagastest.Ordered{Email: "ana@example.com", Company: "Ana & Co", Details: buyer.Details{Address: "Gran Vía 2", Country: "ES", TaxID: "B87654321"}})
-	bens := w.Buy(sagastest.Ordered{Email: "ben@example.com"})
+	anas := w.Buy(sagastest.OrderForm{Email: "ana@example.com", Company: "Ana & Co", Details: buyer.Details{Address: "Gran Vía 2", Country: "ES", TaxID: "B87654321"}})
+	bens := w.Buy(sagastest.OrderForm{Email: "ben@example.com"})
 	w.Becomes(anas, order.StatusActive)
 	w.Becomes(bens, order.StatusActive)
 	w.AllTold()

@@ -30,8 +30,8 @@ func sealed(t *testing.T) (w *sagastest.World, of audit.PackOf) {
 func sealedOrder(w *sagastest.World) audit.PackOf {
 	w.T.Helper()
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Email: "ana@example.com", Company: "Ana & Co"})
-	w.Buy(sagastest.Ordered{Email: "ben@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "ana@example.com", Company: "Ana & Co"})
+	w.Buy(sagastest.OrderForm{Email: "ben@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.AllTold()
 	sealer := tree.NewSealer(w.Pool, w.Store.Keys(), func() string { return "panel.example/audit/log" }, "")

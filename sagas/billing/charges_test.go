@@ -39,7 +39,7 @@ func happenings(w *sagastest.Renewals, id uuid.UUID) (names []string) {
 func TestRenewalsAreChargedByTheSavedCard(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	m := methods(w, id)
 	w.Equal("saved", fmt.Sprint(m[0].Kind, " ", m[0].Brand, " ", m[0].Last4, " ", m[0].Expires, " ", m[0].Provider), "card visa 4242 2099-03 test")
 	for n := 1; n <= 2; n++ {
@@ -62,7 +62,7 @@ func TestRenewalsAreChargedByTheSavedCard(t *testing.T) {
 func TestAChargeWithoutAnAnswerIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	var lost atomic.Int32
 	w.Pay.Tell(nil, func(call, _ string) error {
 		if (call == "capture" || call == "open") && lost.Add(1) <= 3 {
@@ -81,7 +81,7 @@ func TestAChargeWithoutAnAnswerIsMadeOnce(t *testing.T) {
 func TestADeclinedCardIsTriedAgainAndThenTheServiceRests(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, token := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Will(token, "insufficient_funds")
 	w.Until(id, "billing.charge_failed", 2)
 	w.Equal("status", w.Subscription(id).Status, billing.PastDue)
@@ -97,7 +97,7 @@ func TestADeclinedCardIsTriedAgainAndThenTheServiceRests(t *testing.T) {
 func TestACardThatNeedsItsOwnerLeadsToAPage(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, token := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Will(token, order.NeedsCustomer)
 	w.Until(id, "billing.charge_failed", 1)
 	w.Until(id, "billing.payment_reminded", 1)
@@ -109,7 +109,7 @@ func TestACardThatNeedsItsOwnerLeadsToAPage(t *testing.T) {
 func TestACardThatIsGoneAtTheProviderIsChargedNoMore(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, token := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Will(token, order.MethodGone)
 	w.Until(id, "billing.charge_failed", 1)
 	w.Eventually("the card is taken out", func() bool { return w.Subscription(id).Method == uuid.Nil })
@@ -135,7 +135,7 @@ func TestASavedCardEnds(t *testing.T) {
 		},
 	}
 	for name, end := range ends {
-		id, token := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+		id, token := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 		m := methods(w, id)[0]
 		end(m, w.Provision(id).Job.User)
 		w.Eventually(name+": the provider keeps it no more", func() bool {
@@ -152,7 +152,7 @@ func TestASavedCardEnds(t *testing.T) {
 func TestAProviderThatIsAwayIsChargedWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	var away atomic.Bool
 	away.Store(true)
 	w.Pay.Tell(func(call, _ string) error {
@@ -177,7 +177,7 @@ func TestAProviderThatIsAwayIsChargedWhenItIsBack(t *testing.T) {
 func TestAChargeOfAnInvoiceThatIsPaidMeanwhileGoesBack(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	marked := make(chan struct{})
 	w.Pay.Tell(func(call, _ string) error {
 		if call == "capture" {
@@ -227,7 +227,7 @@ func repeats(w *sagastest.Renewals, stream domain.Stream, name string) {
 func TestAChargeThatSettlesSlowlyIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.Ordered{Kind: "saas"})
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Tell(func(call, _ string) error {
 		if call == "capture" {
 			return domain.Fail(domain.Transient, "busy", errors.New("later"))

@@ -40,7 +40,7 @@ func issuedTo(w *sagastest.World, details buyer.Details) uuid.UUID {
 
 func issuedFor(w *sagastest.World, subject uuid.UUID, details buyer.Details) uuid.UUID {
 	w.T.Helper()
-	id := w.Placed(sagastest.Ordered{Kind: "saas"})
+	id := w.Placed(sagastest.OrderForm{Kind: "saas"})
 	sum := decimal.RequireFromString
 	tenant := int64(sagastest.Drawn.Add(1)) //nolint:unconvert // a number of its own
 	_, err := w.Store.Execute(w.T.Context(), sagastest.Cause(),
@@ -196,7 +196,7 @@ func TestAStoredDocumentThatWasChangedIsNotServed(t *testing.T) {
 func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
 	t.Parallel()
 	w := sagastest.RenewalsOn(sagastest.NewWorld(t, plainly))
-	id := w.Serves(sagastest.Ordered{Kind: "saas", Details: buyer.Details{Country: "ES"}})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas", Details: buyer.Details{Country: "ES"}})
 	w.Until(id, "billing.period_invoiced", 1)
 	open := w.Subscription(id).Open
 	w.Eventually("both documents are stored", func() bool { return w.Count(`select count(distinct number) from invoice_documents`) == 2 })

@@ -29,13 +29,13 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 	seller := billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Policy.Seller = seller }).Goes()
 	for _, c := range []struct {
-		bought      sagastest.Ordered
+		bought      sagastest.OrderForm
 		minor       int64
 		said, setup string
 	}{
-		{sagastest.Ordered{Language: "es"}, 1210, "Basic (mensual) 12.10", ""},
-		{sagastest.Ordered{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"}, //nolint:misspell // Spanish
-		{sagastest.Ordered{Language: "en", Price: "12.104", Setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
+		{sagastest.OrderForm{Language: "es"}, 1210, "Basic (mensual) 12.10", ""},
+		{sagastest.OrderForm{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"}, //nolint:misspell // Spanish
+		{sagastest.OrderForm{Language: "en", Price: "12.104", Setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
 	} {
 		c.bought.Kind = "saas"
 		id := w.Place(c.bought)
@@ -61,7 +61,7 @@ func TestEveryInvoiceNamesTheAddressOfItsBuyer(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
 	details := buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
-	id := w.Serves(sagastest.Ordered{Kind: "saas", Details: details})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas", Details: details})
 	w.Until(id, "billing.period_invoiced", 1)
 	paidBy := w.Pays(id)
 	w.Becomes(paidBy, order.StatusActive)

@@ -88,7 +88,7 @@ func paysRest(w *sagastest.Renewals, id uuid.UUID) {
 func TestAnInvoiceIsPaidInPartsAndTheRestIsKept(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Domain: "parts.example"})
+	id := w.Serves(sagastest.OrderForm{Domain: "parts.example"})
 	tenant := hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}
 	w.Until(id, "billing.period_invoiced", 1)
 	first := w.Books(id, "5.00", "ST-1")
@@ -121,7 +121,7 @@ func TestAnInvoiceIsPaidInPartsAndTheRestIsKept(t *testing.T) {
 func TestTheOldestInvoiceOfATenantIsPaidFirst(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	older := w.Subscription(id)
 	newer := uuid.New()
@@ -140,7 +140,7 @@ func TestTheOldestInvoiceOfATenantIsPaidFirst(t *testing.T) {
 func TestAPaymentOfTheWholeGivesABookedPartBack(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	invoice := w.Subscription(id).Open
 	whole, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
@@ -164,7 +164,7 @@ func TestAPaymentOfTheWholeGivesABookedPartBack(t *testing.T) {
 func TestAPaymentOfLessThanIsDueGoesBack(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	booked := w.Books(id, "5.00", "ST-1")
 	rest, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
@@ -184,7 +184,7 @@ func TestAPaymentOfLessThanIsDueGoesBack(t *testing.T) {
 func TestAWithdrawnInvoiceGivesItsPartBack(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	invoice := w.Subscription(id).Open
 	w.Books(id, "5.00", "ST-1")
@@ -209,7 +209,7 @@ func TestAWithdrawnInvoiceGivesItsPartBack(t *testing.T) {
 func TestAChangeOfThePlanIsPaidFromTheBalance(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Domain: "larger.example"})
+	id := w.Serves(sagastest.OrderForm{Domain: "larger.example"})
 	w.Books(id, "100.00", "ST-1")
 	left(w, id, "100.00")
 	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
@@ -222,7 +222,7 @@ func TestAChangeOfThePlanIsPaidFromTheBalance(t *testing.T) {
 func TestABookingIsAppliedAfterACrash(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	payment := w.Transfer(id, "12.60", "ST-1")
 	payment.ID, payment.At = uuid.New(), w.Now()
@@ -243,7 +243,7 @@ func TestNoMoneyIsLostHoweverMuchHappensAtOnce(t *testing.T) {
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number
 	t.Logf("seed %d", seed)
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	a, invoice := w.Account(id), w.Subscription(id).Open
 	chance := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // of a test

@@ -58,7 +58,7 @@ func invoicesOf(i billing.ChangePreview) (all []string) {
 func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Domain: "grows.example"})
+	id := w.Serves(sagastest.OrderForm{Domain: "grows.example"})
 	const written = `select count(*) from events where name like 'billing.%' or name like 'hosting.%'`
 	head := w.Count(written)
 	before, calls, err := w.Billing.PreviewChange(t.Context(), id, sagastest.LargePlan, "monthly")
@@ -91,7 +91,7 @@ func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
 func TestAnUpgradeThatIsPaidTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{})
+	id := w.Serves(sagastest.OrderForm{})
 	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
 	invoice := w.Subscription(id).Change.Invoice
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
@@ -110,7 +110,7 @@ func TestAnUpgradeThatIsPaidTwiceCountsOnce(t *testing.T) {
 func TestAnUnpaidUpgradeLapses(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Email: "late@example.com", Language: "en"})
+	id := w.Serves(sagastest.OrderForm{Email: "late@example.com", Language: "en"})
 	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Change.Invoice})
 	w.Must(err)
@@ -132,7 +132,7 @@ func TestAnUnpaidUpgradeLapses(t *testing.T) {
 func TestManyChangesAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{})
+	id := w.Serves(sagastest.OrderForm{})
 	var all sync.WaitGroup
 	for i := range 12 {
 		all.Go(func() {
@@ -164,7 +164,7 @@ func TestManyChangesAtOnceAreOne(t *testing.T) {
 func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Domain: "shrinks.example", Email: "less@example.com", Language: "en"})
+	id := w.Serves(sagastest.OrderForm{Domain: "shrinks.example", Email: "less@example.com", Language: "en"})
 	preview, _, err := w.Billing.PreviewChange(t.Context(), id, sagastest.SmallPlan, "monthly")
 	w.Must(err)
 	w.Equal("lines", invoicesOf(preview), "[Small (monthly) 6.05 total 6.05]")
@@ -192,11 +192,11 @@ func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
 func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Domain: "first.example", Email: "full@example.com", Language: "en"})
+	id := w.Serves(sagastest.OrderForm{Domain: "first.example", Email: "full@example.com", Language: "en"})
 	tenant := w.Subscription(id).Tenant
 	w.Must(w.Changes(id, sagastest.SmallPlan, "monthly"))
 	site := hosting.Site{Domain: "second.example", IPAddress: "*", IsActive: true}
-	w.Do(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.Draw("site")}, Tenant: tenant, Spec: site.Fields().Values()})
+	w.Does(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.Draw("site")}, Tenant: tenant, Spec: site.Fields().Values()})
 	preview, _, err := w.Billing.PreviewChange(t.Context(), id, sagastest.SmallPlan, "monthly")
 	w.Must(err)
 	w.Equal("what does not fit", preview.Over, "[{sites 2 1}]")
@@ -216,7 +216,7 @@ func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
 func TestAPreviewDoesWithoutTheEngine(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{})
+	id := w.Serves(sagastest.OrderForm{})
 	w.Engine.Tell(func(call, _ string) error {
 		if call == "find" {
 			return domain.Fail(domain.Transient, "engine_unreachable", errors.New("no answer"))
@@ -233,7 +233,7 @@ func TestAPreviewDoesWithoutTheEngine(t *testing.T) {
 func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{})
+	id := w.Serves(sagastest.OrderForm{})
 	w.Must(w.Store.Clock().Advance(t.Context(), 3*sagastest.Day))
 	asked := w.Now()
 	w.Must(w.Changes(id, sagastest.BasicPlan, "yearly"))
@@ -260,7 +260,7 @@ func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 func TestMaximaChangeWithoutThePlaceAtTheEngine(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	_, calls, err := w.Billing.PreviewChange(t.Context(), id, 5, "monthly")
 	w.Must(err)
 	w.Equal("calls", len(calls), 0)
@@ -277,7 +277,7 @@ func TestMaximaChangeWithoutThePlaceAtTheEngine(t *testing.T) {
 func TestAPlanThatAServiceCannotHaveIsRefused(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	site, server := w.Serves(sagastest.Ordered{}), w.Serves(sagastest.Ordered{Kind: "vps"})
+	site, server := w.Serves(sagastest.OrderForm{}), w.Serves(sagastest.OrderForm{Kind: "vps"})
 	for plan, says := range map[int64]string{
 		4: "plan: The plan is for another sort of service.", 6: "plan: The plan has another currency.",
 		7: "plan: There is no such plan on offer.", 99: "plan: There is no such plan on offer.",

@@ -24,7 +24,7 @@ func TestAWorkerMayDieWhileAPlanChanges(t *testing.T) {
 			t.Run(fmt.Sprint(step, " ", at), func(t *testing.T) {
 				t.Parallel()
 				w := sagastest.WithPlans(t, func(o *assembly.Options) { o.Times.Lease = 500e6 })
-				id := w.Serves(sagastest.Ordered{})
+				id := w.Serves(sagastest.OrderForm{})
 				client := w.Client(id)
 				var once sync.Once
 				w.Fault.To(func(p sagas.Point, r sagas.Run) (err error) {
@@ -54,7 +54,7 @@ func TestAWorkerMayDieWhileAPlanChanges(t *testing.T) {
 func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.Ordered{})
+	id := w.Serves(sagastest.OrderForm{})
 	client := w.Client(id)
 	var refuses sync.Map
 	refuses.Store("now", true)
@@ -73,7 +73,7 @@ func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	})
 	w.Equal("plan", w.Subscription(id).PlanName, "Large")
 	refuses.Delete("now")
-	w.Do(hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}})
+	w.Does(hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}})
 	w.Eventually("the engine has the limits", func() bool { return w.SitesAtEngine(id) == "10" })
 	w.Must(w.RetryRun(t.Context(), sagastest.Operator, uuid.MustParse(parked), "it takes them now"))
 	planned(w, id, "Large", "10")

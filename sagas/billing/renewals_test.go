@@ -29,7 +29,7 @@ func told(w *sagastest.Renewals, id uuid.UUID) (all []string) {
 func TestAServiceIsRenewedForAsLongAsItIsPaid(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	begun := w.Subscription(id)
 	for n := 1; n <= 3; n++ {
 		w.Until(id, "billing.period_invoiced", n)
@@ -54,7 +54,7 @@ func TestAServiceIsRenewedForAsLongAsItIsPaid(t *testing.T) {
 func TestARenewalIsCausedByItsDeadline(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	history, err := w.Store.Read(t.Context(), billing.Advance{Order: id}.Stream())
 	w.Must(err)
@@ -70,7 +70,7 @@ func TestARenewalIsCausedByItsDeadline(t *testing.T) {
 func TestAServiceThatIsNotPaidRestsUntilItIs(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Domain: "unpaid.example"})
+	id := w.Serves(sagastest.OrderForm{Domain: "unpaid.example"})
 	tenant := hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}
 	w.Until(id, "billing.subscription_suspended", 1)
 	w.Eventually("the tenant rests", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
@@ -88,7 +88,7 @@ func TestAServiceThatIsNotPaidRestsUntilItIs(t *testing.T) {
 func TestAServiceThatIsNeverPaidEnds(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.subscription_ended", 1)
 	w.Becomes(id, order.StatusCancelled)
 	w.Eventually("its invoice is withdrawn", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10"}) })
@@ -101,7 +101,7 @@ func TestAServiceThatIsNeverPaidEnds(t *testing.T) {
 func TestAnInvoiceIsPaidOnceHoweverOftenItIsAsked(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	invoice := w.Subscription(id).Open
 	pages := make([]order.Payable, 100)
@@ -137,7 +137,7 @@ func TestAnInvoiceIsPaidOnceHoweverOftenItIsAsked(t *testing.T) {
 func TestTheRefundOfARenewalIsCredited(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	invoice := w.Subscription(id).Open
 	paidBy := w.Pays(id)
@@ -158,7 +158,7 @@ func TestTheRefundOfARenewalIsCredited(t *testing.T) {
 func TestAnInvoiceIsWaivedWithAReason(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.payment_overdue", 1)
 	invoice := w.Subscription(id).Open
 	w.Equal("without a reason", fmt.Sprint(w.Billing.Waive(t.Context(), sagastest.Cause(), invoice, "")), "reason: This field is required.")
@@ -171,7 +171,7 @@ func TestAnInvoiceIsWaivedWithAReason(t *testing.T) {
 func TestASubscriptionThatCannotGoOnStopsNoOther(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	broken, sound := w.Serves(sagastest.Ordered{Kind: "saas"}), w.Serves(sagastest.Ordered{Kind: "saas"})
+	broken, sound := w.Serves(sagastest.OrderForm{Kind: "saas"}), w.Serves(sagastest.OrderForm{Kind: "saas"})
 	_, err := w.Owner().Exec(t.Context(), `delete from invoices where order_id = $1`, broken)
 	w.Must(err)
 	w.Until(sound, "billing.period_invoiced", 1)
@@ -185,7 +185,7 @@ func TestASubscriptionThatCannotGoOnStopsNoOther(t *testing.T) {
 func TestAFreePlanIsRenewedByItself(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Place(sagastest.Ordered{Kind: "saas", Price: "0"})
+	id := w.Place(sagastest.OrderForm{Kind: "saas", Price: "0"})
 	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = 0 })
 	w.Must(w.Webhook("evt_"+id.String(), id))
 	w.Becomes(id, order.StatusActive)
@@ -205,7 +205,7 @@ func TestAFreePlanIsRenewedByItself(t *testing.T) {
 func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	var processes []func()
 	for range 2 {
 		other := w.Node(w.URL())

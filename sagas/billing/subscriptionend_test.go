@@ -21,7 +21,7 @@ import (
 func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	revokes(w, id)
 	w.Until(id, "billing.period_invoiced", 2)
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, withdrawn 12.10, open 12.10")
@@ -35,7 +35,7 @@ func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
 func TestARevokedCancellationIsBilledAtOnce(t *testing.T) {
 	t.Parallel()
 	w := lookingHourly(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	revokes(w, id)
 	w.Eventually("the next one is issued", func() bool {
 		return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10", "open 12.10"})
@@ -60,7 +60,7 @@ func lookingHourly(t *testing.T) *sagastest.Renewals {
 func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
 	t.Parallel()
 	w := lookingHourly(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	due := w.Subscription(id).NextAt.Sub(w.Now())
 	whileLocked(w.World, "subscriptions", func() {
 		w.Must(w.Store.Clock().Advance(t.Context(), due/2))
@@ -72,7 +72,7 @@ func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
 func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	w := sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	renewal := w.Pays(id)
 	w.Becomes(renewal, order.StatusActive)
@@ -101,7 +101,7 @@ func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	whileLocked(w.World, "invoices", func() {
 		w.Must(w.Store.Clock().Advance(t.Context(), w.Subscription(id).NextAt.Sub(w.Now())))
 	}, func() { w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id)) })

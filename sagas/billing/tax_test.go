@@ -35,7 +35,7 @@ func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
 	t.Parallel()
 	w, policy := taxedBy(t, tax.Seller)
 	french := buyer.Details{City: "Lyon", Country: "FR", TaxID: "FR12345678901"}
-	id := w.Place(sagastest.Ordered{Kind: "saas", Setup: "12.10", Details: french, Taxes: policy})
+	id := w.Place(sagastest.OrderForm{Kind: "saas", Setup: "12.10", Details: french, Taxes: policy})
 	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = 2000 })
 	w.Must(w.Webhook("evt_"+id.String(), id))
 	w.Becomes(id, order.StatusActive)
@@ -74,7 +74,7 @@ func TestAConsumerPaysTheSamePriceWithTheTaxOfTheirCountryInside(t *testing.T) {
 		tax.OSS:    {`oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`, `oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`},
 	} {
 		w, policy := taxedBy(t, mode)
-		id := w.Serves(sagastest.Ordered{Kind: "saas", Details: buyer.Details{Country: "FI"}, Taxes: policy})
+		id := w.Serves(sagastest.OrderForm{Kind: "saas", Details: buyer.Details{Country: "FI"}, Taxes: policy})
 		w.Until(id, "billing.period_invoiced", 1)
 		for n, i := range w.Invoices(id) {
 			w.Equal(fmt.Sprint(mode, " ", n), taxOf(i), want[n])
@@ -91,7 +91,7 @@ func TestARenewalIsTaxedByTheRulesOfItsDay(t *testing.T) {
 		"12345":         `oss FR 20 % of 12.10: 10.08 + 2.02, accepted by ""`,
 	} {
 		w, _ := taxedBy(t, tax.OSS)
-		sold := w.Serves(sagastest.Ordered{Kind: "saas", Details: buyer.Details{Country: "FR", TaxID: id}}) // by a single rate
+		sold := w.Serves(sagastest.OrderForm{Kind: "saas", Details: buyer.Details{Country: "FR", TaxID: id}}) // by a single rate
 		w.Until(sold, "billing.period_invoiced", 1)
 		w.Equal("the first", taxOf(w.Invoices(sold)[0]), `  21 % of 12.10: 10.00 + 2.10, accepted by ""`)
 		w.Equal("the renewal of "+id, taxOf(w.Invoices(sold)[1]), want)

@@ -154,7 +154,7 @@ func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
 func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
 	t.Parallel()
 	h := &sagastest.Household{World: sagastest.NewWorld(t).Goes()}
-	id := h.Buy(sagastest.Ordered{Domain: "ordered.example.com"})
+	id := h.Buy(sagastest.OrderForm{Domain: "ordered.example.com"})
 	h.Becomes(id, order.StatusActive)
 	job := h.Provision(id).Job
 	tenant, ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}, hosting.Ref{Kind: "site", ID: job.Site}

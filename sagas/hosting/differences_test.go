@@ -102,7 +102,7 @@ func TestWhatIsInFlightIsNoDifference(t *testing.T) { // E-8
 	w.Engine.Mu.Unlock()
 	w.Equal("carried out", len(compared(w)), 1)
 	w.End()
-	w.Do(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"192.0.2.2"}`)) // no process carries it out
+	w.Does(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"192.0.2.2"}`)) // no process carries it out
 	w.Equal("an incident about what is in flight stays", len(compared(w)), 1)
 	add(w, "site", 9, &hosting.Site{Domain: "cake.example", IPAddress: "*", IsActive: true})
 	strange(w, "site", "cake.example", strangeSite())

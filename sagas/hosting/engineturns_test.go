@@ -140,7 +140,7 @@ func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 	t.Parallel()
 	h := &sagastest.Household{World: sagastest.NewWorld(t)}
-	id := h.Placed(sagastest.Ordered{Domain: "ordered.example.com"})
+	id := h.Placed(sagastest.OrderForm{Domain: "ordered.example.com"})
 	_, err := h.Payments.OpenSession(t.Context(), id)
 	h.Must(err)
 	h.Engine.Tell(func(call, name string) error {
@@ -172,7 +172,7 @@ func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 	t.Parallel()
 	h := &sagastest.Household{World: sagastest.NewWorld(t).Goes()}
-	id := h.Buy(sagastest.Ordered{Kind: "saas"})
+	id := h.Buy(sagastest.OrderForm{Kind: "saas"})
 	h.Becomes(id, order.StatusActive)
 	h.Tenant = h.Provision(id).Job.Tenant
 	client := "tenant/" + hosting.CustomerNumber(h.Tenant)

@@ -49,7 +49,7 @@ func TestWhatTheEngineLosesIsMadeAgain(t *testing.T) { // V5
 			return nil
 		})
 		w.Goes()
-		id := w.Buy(sagastest.Ordered{Domain: "lost.example.com"})
+		id := w.Buy(sagastest.OrderForm{Domain: "lost.example.com"})
 		w.Becomes(id, order.StatusActive)
 		w.Settled(id)
 		run := w.Provision(id)
@@ -73,7 +73,7 @@ func TestAMachineThatIsLostIsMadeAgain(t *testing.T) { // V5
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "vps"})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.Equal("machines made", w.Compute.Creations(id.String()), 2)
@@ -87,7 +87,7 @@ func TestWhatIsShownLateIsNotMadeAgain(t *testing.T) {
 	var looks atomic.Int32
 	w.Engine.Hidden = func(name string) bool { return strings.HasPrefix(name, "tenant/") && looks.Add(1) < 6 }
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.OnlyOnce(id)
@@ -104,7 +104,7 @@ func TestWhatIsLostAgainAndAgainNeedsAnOperator(t *testing.T) { // T14, T15
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusFailed)
 	client := "tenant/" + hosting.CustomerNumber(w.Provision(id).Job.Tenant)
 	w.Equal("step", w.Order(id).Step, "tenant.ready")
@@ -121,7 +121,7 @@ func stuck(t *testing.T) (w *sagastest.World, id uuid.UUID, client string) {
 	w = sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.ReadyBudget = 100 * time.Millisecond })
 	w.Engine.Applied = func(hosting.EngineObject) bool { return false }
 	w.Goes()
-	id = w.Buy(sagastest.Ordered{})
+	id = w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusFailed)
 	w.Equal("step", w.Order(id).Step, "tenant.ready")
 	client = hosting.CustomerNumber(w.Provision(id).Job.Tenant)

@@ -188,7 +188,7 @@ func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	t.Parallel()
 	w := newHouse(t)
-	w.Do(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
+	w.Does(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
 	have(w, hosting.Ref{Kind: "site", ID: 7})
 	meddle(w, "site/bread.example", func(o *hosting.EngineObject) {
 		o.Values["is_active"] = json.RawMessage(`true`)
@@ -235,7 +235,7 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 	w.Equal("operations", w.Count(`select count(*) from operations`), 0)
 
 	id := uuid.New() // which goes away right after
-	w.Do(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
+	w.Does(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
 	w.Wake(w.Reconciler.EngineQueue())
 	o := w.Over(id)
 	w.Equal("end", o.Status+" "+o.Error, "failed engine_unavailable")

@@ -273,7 +273,7 @@ func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
 	t.Parallel()
 	w, r := sagastest.ListeningWorld(t)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	tenant := w.Provision(id).Job.Tenant
 	sagastest.Listens(w, 1, tenant, "order.*", "credit_note.*", "tenant.*")

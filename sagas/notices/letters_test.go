@@ -174,7 +174,7 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Email: "one@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "one@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.AllTold()
 	user := w.Provision(id).Job.User
@@ -193,7 +193,7 @@ func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
 	w.Moves()
 	w.Mail.Tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", sagastest.ErrLie) }, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Email: "late@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "late@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.Heard()
 	w.Must(w.Store.Clock().Advance(t.Context(), 2*time.Minute))
@@ -211,7 +211,7 @@ func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
 		return domain.Fail(domain.Permanent, notice.RecipientRefused, sagastest.ErrLie)
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Email: "typo@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "typo@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.Equal("mail", w.Order(id).Mail, "given_up")
 	w.AllTold()

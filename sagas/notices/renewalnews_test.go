@@ -15,7 +15,7 @@ import (
 func TestACustomerIsToldOfEachStep(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas", Email: "payer@example.com", Language: "en"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas", Email: "payer@example.com", Language: "en"})
 	user := w.Provision(id).Job.User
 	told := func(what, title string) { // once: what was sold is told meanwhile
 		t.Helper()
@@ -47,7 +47,7 @@ func TestACustomerIsToldOfEachStep(t *testing.T) {
 func TestACustomerIsToldOfCredit(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas", Email: "payer@example.com", Language: "en"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas", Email: "payer@example.com", Language: "en"})
 	user := w.Provision(id).Job.User
 	told := func(what string, times int) {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestTenantsHearOfTheirRenewals(t *testing.T) {
 	t.Parallel()
 	listening, r := sagastest.ListeningWorld(t)
 	w := sagastest.RenewalsOn(listening)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	tenant := w.Provision(id).Job.Tenant
 	sagastest.Listens(w.World, 1, tenant, "subscription.*", "invoice.*")
 	heard := func(names ...string) {

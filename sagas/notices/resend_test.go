@@ -26,7 +26,7 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
 	const ana = "again@example.com"
-	id := w.Buy(sagastest.Ordered{Email: ana})
+	id := w.Buy(sagastest.OrderForm{Email: ana})
 	w.Becomes(id, order.StatusActive)
 	w.Equal("without a reason", domain.CodeOf(w.Notify.ResendMail(t.Context(), sagastest.Operator, id, "")), domain.Invalid)
 	w.Must(w.Notify.ResendMail(t.Context(), sagastest.Operator, id, "it was lost"))
@@ -50,7 +50,7 @@ func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
 	w := sagastest.NewWorld(t)
 	w.Mail.Tell(func(string, string) error { return domain.Fail(domain.Permanent, "no_such_user", sagastest.ErrLie) }, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Email: "gone@example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "gone@example.com"})
 	w.Becomes(id, order.StatusActive)
 	w.Eventually("it is given up", func() bool { return w.Order(id).Mail == order.MailGivenUp })
 	w.Mail.Tell(nil, nil)
@@ -63,7 +63,7 @@ func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
 func TestAnOrderWithoutAnAccountHasNoMailToBeSent(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	for _, id := range []uuid.UUID{w.Place(sagastest.Ordered{}), uuid.New()} {
+	for _, id := range []uuid.UUID{w.Place(sagastest.OrderForm{}), uuid.New()} {
 		w.Equal("refused", domain.CodeOf(w.Notify.ResendMail(t.Context(), sagastest.Operator, id, "lost")), domain.Conflict)
 	}
 }

@@ -83,7 +83,7 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 	w := sagastest.Watched(t)
 	broken := sagastest.BreakInbox(w)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	event := "evt_" + id.String()
 	w.Eventually("it is parked", func() bool { return sagastest.InboxState(w, event) == "parked" })
 	hears(w, 1, parkedES, parkedEN)
@@ -134,7 +134,7 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
 	t.Parallel()
 	w := sagastest.Watched(t).Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	position := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
 	found, err := w.Store.After(t.Context(), position-1, 1)
@@ -197,7 +197,7 @@ func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
 	}
 	trouble := operations.ProviderTrouble("test")
 	for times := 1; times <= 2; times++ {
-		first, second := w.Place(sagastest.Ordered{}), w.Place(sagastest.Ordered{})
+		first, second := w.Place(sagastest.OrderForm{}), w.Place(sagastest.OrderForm{})
 		down()
 		for _, id := range []uuid.UUID{first, second} {
 			w.Pay.Pay(id, nil)
@@ -237,7 +237,7 @@ func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
 func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	t.Parallel()
 	w := sagastest.Watched(t, func(o *assembly.Options) { o.Times.VerifyRest, o.Times.VerifyPause = time.Hour, time.Millisecond }).Goes()
-	w.Placed(sagastest.Ordered{})
+	w.Placed(sagastest.OrderForm{})
 	owner := w.Owner()
 	forge := func(sql string, args ...any) {
 		t.Helper()

@@ -20,13 +20,13 @@ import (
 func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	w.Equal("without a reason", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.Ordered{}), "")), domain.Invalid)
+	w.Equal("without a reason", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.OrderForm{}), "")), domain.Invalid)
 
-	pending := w.Placed(sagastest.Ordered{})
+	pending := w.Placed(sagastest.OrderForm{})
 	w.Must(w.Cancel(t.Context(), sagastest.Operator, pending, "asked for by mail"))
 	w.Equal("pending", w.Order(pending).Cause, order.NoSession)
 
-	open := w.Place(sagastest.Ordered{})
+	open := w.Place(sagastest.OrderForm{})
 	w.Pay.Tell(func(call, _ string) error {
 		if call == "fetch" {
 			return domain.Fail(domain.Transient, "away", sagastest.ErrLie)
@@ -44,7 +44,7 @@ func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil) // no webhook arrives
 	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail"))
 	w.Equal("events", strings.Join(w.Happened(order.Stream(id))[2:6], " "),
@@ -68,7 +68,7 @@ func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
 		w.Engine.Tell(refuse, nil)
 		w.Compute.Tell(refuse, nil)
 		w.Goes()
-		o := sagastest.Ordered{Kind: kind}
+		o := sagastest.OrderForm{Kind: kind}
 		if kind == "hosting" {
 			o.Domain = "failed.example.com"
 		}
@@ -88,7 +88,7 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	w := sagastest.NewWorld(t)
 	w.Pauses(notices.MailQueue) // the welcome mail holds it up
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Domain: "turns.example.com", Email: "turns@example.com"})
+	id := w.Buy(sagastest.OrderForm{Domain: "turns.example.com", Email: "turns@example.com"})
 	sagastest.StandsAt(w, id, "welcome")
 	const news = `select count(*) from saga_run where starts_with(key, 'mail:n/') and `
 	w.Eventually("news of its invoice waits for that mail", func() bool { return w.Count(news+`status = 'waiting'`) == 1 })
@@ -106,7 +106,7 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Place(sagastest.Ordered{Kind: "vps"})
+	id := w.Place(sagastest.OrderForm{Kind: "vps"})
 	w.Pay.Pay(id, nil)
 	w.Pauses(w.Reconciler.ComputeQueue())
 	w.Goes()
@@ -132,7 +132,7 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Domain: "stuck.example.com"})
+	id := w.Buy(sagastest.OrderForm{Domain: "stuck.example.com"})
 	w.Becomes(id, order.StatusFailed)
 	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
 	w.Eventually("it is held", func() bool { return fmt.Sprint(w.Order(id).Holds) == "[needs_operator]" })
@@ -181,7 +181,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 		planned++
 	}
 	for i, p := range points {
-		h, v := w.Buy(sagastest.Ordered{Domain: fmt.Sprintf("back%d.example.com", i)}), w.Buy(sagastest.Ordered{Kind: "vps"})
+		h, v := w.Buy(sagastest.OrderForm{Domain: fmt.Sprintf("back%d.example.com", i)}), w.Buy(sagastest.OrderForm{Kind: "vps"})
 		hosted, machines = append(hosted, h), append(machines, v)
 		plan(h, "tenant.engine", p)
 		plan(h, "site", p)
@@ -233,7 +233,7 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	w.Goes()
 	var ids []fmt.Stringer
 	for i := range 24 {
-		id := w.Place(sagastest.Ordered{Domain: fmt.Sprintf("race%d.example.com", i)})
+		id := w.Place(sagastest.OrderForm{Domain: fmt.Sprintf("race%d.example.com", i)})
 		mu.Lock()
 		at[id.String()] = min(random.IntN(18), 8) // at the last of nine steps in every second one
 		mu.Unlock()

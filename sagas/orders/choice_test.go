@@ -30,7 +30,7 @@ type regular struct {
 func newRegular(t *testing.T) regular {
 	t.Helper()
 	r := regular{Household: &sagastest.Household{World: sagastest.NewWorld(t).Goes()}}
-	first := r.Buy(sagastest.Ordered{Email: again, Company: "Again SL"})
+	first := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"})
 	r.Becomes(first, order.StatusActive)
 	job := r.Provision(first).Job
 	r.Tenant, r.user = job.Tenant, job.User
@@ -95,7 +95,7 @@ func TestASecondOrderJoinsTheTenantAfterItsLink(t *testing.T) {
 	r := newRegular(t)
 	tenants, users := r.tenants(), r.Count(`select count(*) from users`)
 	for kind, site := range map[string]string{"hosting": "joined.example.com", "vps": "", "saas": ""} {
-		id := r.Place(sagastest.Ordered{Email: again, Company: "Again SL", Kind: kind, Domain: site})
+		id := r.Place(sagastest.OrderForm{Email: again, Company: "Again SL", Kind: kind, Domain: site})
 		r.Must(r.chooses(id, r.Tenant))
 		r.Must(r.chooses(id, 0))
 		r.Must(r.chooses(id, r.Tenant))
@@ -115,7 +115,7 @@ func TestASecondOrderJoinsTheTenantAfterItsLink(t *testing.T) {
 func TestAnOrderThatIsPaidBeforeItsLinkIsFollowedMakesATenant(t *testing.T) {
 	t.Parallel()
 	r := newRegular(t)
-	id := r.Buy(sagastest.Ordered{Email: again, Company: "Again SL"})
+	id := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"})
 	r.Becomes(id, order.StatusActive)
 	r.Equal("the tenant is a new one", r.Provision(id).Job.Tenant != r.Tenant, true)
 	r.Equal("its name", r.nameOf(id), "Again SL ("+r.Order(id).Number+")")
@@ -132,7 +132,7 @@ func TestTenantsOfOrdersThatArePaidAtOnceCanBeToldApart(t *testing.T) {
 	t.Parallel()
 	r := regular{Household: &sagastest.Household{World: sagastest.NewWorld(t)}}
 	r.Opens(90, again, "en") // two that open the account would meet at its address
-	first, second := r.Buy(sagastest.Ordered{Email: again, Company: "Again SL"}), r.Buy(sagastest.Ordered{Email: again, Company: "Again SL"})
+	first, second := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"}), r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"})
 	var named sync.WaitGroup // both names are chosen before one of them is written
 	named.Add(2)
 	chose := map[uuid.UUID]func(){first: sync.OnceFunc(named.Done), second: sync.OnceFunc(named.Done)}
@@ -162,11 +162,11 @@ func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
 	r.Opens(90, "member@example.com", "en")
 	r.Opens(91, "stranger@example.com", "en")
 	r.Asks(account.GrantMembership{User: 90, Tenant: r.Tenant, Role: account.Member, At: r.Now()})
-	id := r.Place(sagastest.Ordered{Email: again})
+	id := r.Place(sagastest.OrderForm{Email: again})
 	for _, other := range []string{"member@example.com", "stranger@example.com", "new@example.com"} {
-		r.Place(sagastest.Ordered{Email: other})
+		r.Place(sagastest.OrderForm{Email: other})
 	}
-	r.Place(sagastest.Ordered{Email: again, Joins: order.Joining{Tenant: r.Tenant, User: r.user}}) // of who is signed in
+	r.Place(sagastest.OrderForm{Email: again, Joins: order.Joining{Tenant: r.Tenant, User: r.user}}) // of who is signed in
 	r.link(id)
 	r.Repeated()
 	r.Heard()
@@ -189,7 +189,7 @@ func TestAMailWithALinkToJoinIsTheSameWhenItIsSentAgain(t *testing.T) {
 		}
 		return err
 	})
-	id := r.Place(sagastest.Ordered{Email: again})
+	id := r.Place(sagastest.OrderForm{Email: again})
 	r.link(id)
 	r.mailsEnd()
 	ids := map[string]bool{}
@@ -215,7 +215,7 @@ func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRegular(t)
-			id := r.Place(sagastest.Ordered{Email: again, Company: "Again SL", Domain: "kept.example.com"})
+			id := r.Place(sagastest.OrderForm{Email: again, Company: "Again SL", Domain: "kept.example.com"})
 			r.Must(r.chooses(id, r.Tenant))
 			ends(r)
 			r.Paid(id)
@@ -235,7 +235,7 @@ func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 func TestATenantMadeInsteadOfTheChosenOneIsTakenBack(t *testing.T) {
 	t.Parallel()
 	r := newRegular(t)
-	id := r.Place(sagastest.Ordered{Email: again, Domain: "back.example.com"})
+	id := r.Place(sagastest.OrderForm{Email: again, Domain: "back.example.com"})
 	r.Must(r.chooses(id, r.Tenant))
 	r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Now()})
 	r.Engine.Tell(func(call, name string) error {
@@ -260,7 +260,7 @@ func TestTheLinkOfAnErasedAccountLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	r := newRegular(t)
 	r.Opens(90, "root@example.com", "en")
-	id := r.Place(sagastest.Ordered{Email: again})
+	id := r.Place(sagastest.OrderForm{Email: again})
 	j := r.link(id)
 	r.Must(r.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:90"}, r.user))
 	if _, err := r.orders().Choice(t.Context(), j.Order, j.User); !errors.Is(err, orders.ErrNoChoice) {
@@ -277,7 +277,7 @@ func TestAChoiceIsInBeforeThePaymentOrRefused(t *testing.T) {
 	t.Parallel()
 	r := newRegular(t)
 	for range 4 {
-		id := r.Place(sagastest.Ordered{Email: again, Company: "Again SL"})
+		id := r.Place(sagastest.OrderForm{Email: again, Company: "Again SL"})
 		orders, done := r.orders(), make(chan error, 100)
 		var ready sync.WaitGroup
 		ready.Add(1)

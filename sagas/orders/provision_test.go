@@ -17,7 +17,7 @@ import (
 func TestAPaidOrderBecomesAService(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	for _, o := range []sagastest.Ordered{
+	for _, o := range []sagastest.OrderForm{
 		{Kind: "hosting"},
 		{Kind: "hosting", Domain: "ana.example.com"},
 		{Kind: "vps", Language: "en"},
@@ -62,7 +62,7 @@ func TestTheStepsReadAsTheInterfaceSaysThem(t *testing.T) {
 func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Email: "New@Example.com"})
+	id := w.Buy(sagastest.OrderForm{Email: "New@Example.com"})
 	w.Becomes(id, order.StatusActive)
 	mails := w.Mail.To("New@Example.com")
 	if len(mails) != 1 {
@@ -83,9 +83,9 @@ func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
 func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	first := w.Buy(sagastest.Ordered{Email: "ana@example.com"})
+	first := w.Buy(sagastest.OrderForm{Email: "ana@example.com"})
 	w.Becomes(first, order.StatusActive)
-	second := w.Buy(sagastest.Ordered{Email: "ANA@example.com", Language: "en"})
+	second := w.Buy(sagastest.OrderForm{Email: "ANA@example.com", Language: "en"})
 	w.Becomes(second, order.StatusActive)
 	w.Equal("the user", w.Provision(second).Job.User, w.Provision(first).Job.User)
 	user, _, err := eventstore.Fold(t.Context(), w.Store, account.Decider, account.Stream(w.Provision(first).Job.User))
@@ -100,7 +100,7 @@ func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) { // R-2
 func TestTwoOrdersOfOneNewAddressAtOnceOpenOneAccount(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	a, b := w.Place(sagastest.Ordered{Email: "twin@example.com"}), w.Place(sagastest.Ordered{Email: "twin@example.com"})
+	a, b := w.Place(sagastest.OrderForm{Email: "twin@example.com"}), w.Place(sagastest.OrderForm{Email: "twin@example.com"})
 	w.Paid(a)
 	w.Paid(b)
 	w.Goes()
@@ -116,7 +116,7 @@ func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
 		account.Open{User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Now()},
 		account.GrantMembership{User: 7, Tenant: 99, Role: account.Admin, At: w.Now()})
 	w.Must(err)
-	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Becomes(id, order.StatusActive)
 	history, err := w.Store.Read(t.Context(), hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}.Stream())
 	w.Must(err)

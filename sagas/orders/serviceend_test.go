@@ -104,7 +104,7 @@ func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
 	w := sagastest.NewWorld(t)
 	w.Pauses(notices.MailQueue)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "vps"})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	sagastest.StandsAt(w, id, "welcome")
 	w.Pay.Dispute(id, order.DisputeOpen)
 	w.Must(w.Payments.Hint(t.Context(), id, "dispute"))

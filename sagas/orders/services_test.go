@@ -16,9 +16,9 @@ import (
 )
 
 // joins buys a further service for the tenant.
-func joins(b sagastest.Purchase, kind string, change ...func(*sagastest.Ordered)) uuid.UUID {
+func joins(b sagastest.Purchase, kind string, change ...func(*sagastest.OrderForm)) uuid.UUID {
 	b.T.Helper()
-	o := sagastest.Ordered{Kind: kind, Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}}
+	o := sagastest.OrderForm{Kind: kind, Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}}
 	for _, c := range change {
 		c(&o)
 	}
@@ -78,7 +78,7 @@ func TestAFurtherServiceJoinsTheTenantAndAddsToWhatItMayHave(t *testing.T) {
 	b := sagastest.NewPurchase(t, "hosting")
 	may(b, 5)
 	tenants, users := b.Count(`select count(*) from resources where kind = 'tenant'`), b.Count(`select count(*) from users`)
-	second := joins(b, "hosting", func(o *sagastest.Ordered) { o.Domain = "second.example.com" })
+	second := joins(b, "hosting", func(o *sagastest.OrderForm) { o.Domain = "second.example.com" })
 	may(b, 10)
 	vps, saas := joins(b, "vps"), joins(b, "saas")
 	b.Equal("tenants", b.Count(`select count(*) from resources where kind = 'tenant'`), tenants)
@@ -208,7 +208,7 @@ func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testin
 	kept.Tenant = stays.ID
 	b.Carry(kept)
 	b.Stands(kept.Ref, hosting.Running)
-	vps := b.Buy(sagastest.Ordered{Kind: "vps", Email: "stays@example.com", Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.Id).Job.User}})
+	vps := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "stays@example.com", Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.Id).Job.User}})
 	b.Becomes(vps, order.StatusActive)
 	machine := hosting.Ref{Kind: "vm", ID: b.Provision(vps).Job.VM}
 	siteRests := func(want bool) {
@@ -247,7 +247,7 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b.Quiet()
 	before := snapshot(b)
 	b.Pauses(b.Reconciler.ComputeQueue())
-	id := b.Buy(sagastest.Ordered{Kind: "vps", Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}})
+	id := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}})
 	sagastest.StandsAt(b.Household.World, id, "vm")
 	b.Must(b.Cancel(t.Context(), sagastest.Operator, id, "a mistake"))
 	sagastest.GoesOn(b.Household.World)
@@ -265,9 +265,9 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	first := w.Buy(sagastest.Ordered{Email: "twice@example.com", Company: "Twice SL"})
+	first := w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Twice SL"})
 	w.Becomes(first, order.StatusActive)
-	second, other := w.Buy(sagastest.Ordered{Email: "twice@example.com", Company: "Twice SL"}), w.Buy(sagastest.Ordered{Email: "twice@example.com", Company: "Other SL"})
+	second, other := w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Twice SL"}), w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Other SL"})
 	for _, id := range []uuid.UUID{second, other} {
 		w.Becomes(id, order.StatusActive)
 	}
@@ -283,9 +283,9 @@ func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
 func TestAnUnpaidServiceRestsAlone(t *testing.T) {
 	t.Parallel()
 	w := sagastest.WithPlans(t)
-	first := w.Serves(sagastest.Ordered{Kind: "hosting", Period: order.Yearly, Price: "1.26"})
+	first := w.Serves(sagastest.OrderForm{Kind: "hosting", Period: order.Yearly, Price: "1.26"})
 	tenant := w.Subscription(first).Tenant
-	joined := w.Serves(sagastest.Ordered{Kind: "hosting", Email: "joins@example.com", Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User}})
+	joined := w.Serves(sagastest.OrderForm{Kind: "hosting", Email: "joins@example.com", Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User}})
 	b := sagastest.Purchase{Household: &sagastest.Household{World: w.World, Tenant: tenant}, Id: first}
 	may(b, 10)
 	w.Equal("another plan", fmt.Sprint(w.Changes(joined, sagastest.LargePlan, "monthly")), "plan: A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")

@@ -28,7 +28,7 @@ func clocked(o *assembly.Options) *sagastest.HandClock {
 // approved is an order whose customer has agreed to pay.
 func approved(w *sagastest.World) uuid.UUID {
 	w.T.Helper()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Approve(id, w.Now())
 	return id
 }
@@ -75,7 +75,7 @@ func TestACaptureWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) { // F-12, P-2
 func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21, S-6
 	t.Parallel()
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond }).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	first := "order/" + id.String() + "/capture"
 	w.Pay.Stores(first)
 	w.Pay.Approve(id, w.Now())
@@ -123,7 +123,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Place(sagastest.Ordered{Email: "lost@example.com"})
+	id := w.Place(sagastest.OrderForm{Email: "lost@example.com"})
 	w.Pay.Approve(id, w.Now())
 	w.Must(w.Webhook("evt_1", id))
 	w.Eventually("it has been tried", func() bool { return attemptsAt(w, "capture") > 1 })
@@ -200,7 +200,7 @@ func still(w *sagastest.World, id uuid.UUID, status order.Status) {
 func TestAStoredFailureDoesNotKeepAnOrderFromItsSession(t *testing.T) { // F-21, S-6, T4
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Placed(sagastest.Ordered{})
+	id := w.Placed(sagastest.OrderForm{})
 	w.Pay.Stores(fmt.Sprintf("order/%s/session/1", id))
 	_, err := w.Payments.OpenSession(t.Context(), id)
 	w.Equal("the first request", domain.CodeOf(err), domain.Unavailable)

@@ -28,7 +28,7 @@ func notes(w *sagastest.World, id uuid.UUID) (all []string) {
 func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Becomes(id, order.StatusActive)
 	for i, part := range []struct {
 		minor int64
@@ -55,7 +55,7 @@ func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 	w := sagastest.NewWorld(t)
 	w.Pauses(w.Reconciler.ComputeQueue())
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "vps"})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	sagastest.StandsAt(w, id, "vm")
 	w.Pay.Give(id, "re_early", 210)
 	w.Must(w.Payments.Hint(t.Context(), id, "refund"))
@@ -69,7 +69,7 @@ func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 func TestALostDisputeIsCredited(t *testing.T) { // T23
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Becomes(id, order.StatusActive)
 	w.Pay.Dispute(id, order.DisputeLost)
 	w.Must(w.Payments.Hint(t.Context(), id, "dispute"))

@@ -27,7 +27,7 @@ func TestAWebhookThatFailsStopsNoOtherOfItsGroup(t *testing.T) { // I-17
 	w := sagastest.NewWorld(t)
 	var ids []uuid.UUID
 	for range 3 {
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		ids = append(ids, id)
 		for n := range 3 {
 			w.Must(w.Webhook(fmt.Sprintf("evt_%d_%s", n, id), id))
@@ -54,7 +54,7 @@ func TestWebhooksAreMatchedInGroups(t *testing.T) {
 	w := sagastest.NewWorld(t)
 	var ids []uuid.UUID
 	for i := range 4 {
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		ids = append(ids, id)
 		for n := range 5 {
 			w.Must(w.Webhook(fmt.Sprintf("evt_%d_%d", i, n), id))
@@ -77,7 +77,7 @@ func TestAnOrderThatCannotBeReadStopsNoOtherCheckOfItsGroup(t *testing.T) {
 	w := sagastest.NewWorld(t)
 	var ids []uuid.UUID
 	for range 6 {
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		w.Pay.Pay(id, nil)
 		w.Must(w.Webhook("evt_"+id.String(), id))
 		ids = append(ids, id)

@@ -18,7 +18,7 @@ import (
 func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	body := bytes.ReplaceAll(sagastest.NewsBody("evt_live", id), []byte(`"Live":false`), []byte(`"Live":true`))
 	w.Must(w.Payments.Receive(t.Context(), "test", body, sagastest.SignedHeader))
@@ -88,7 +88,7 @@ func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
 	t.Parallel()
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.CheckCall, o.Times.CheckLease = 40*time.Second, time.Minute })
 	w.Pauses(sagas.LocalQueue)
-	id := w.Place(sagastest.Ordered{Kind: "saas"})
+	id := w.Place(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Pay(id, nil)
 	var fetches atomic.Int64
 	late, second := make(chan struct{}), make(chan struct{})

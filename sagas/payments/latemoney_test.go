@@ -89,7 +89,7 @@ func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // 
 		order.CaptureDeadline, order.Expired, order.PaymentFailed, order.ApprovalReversed, order.ByCustomer, order.ByAdmin,
 	} {
 		for _, orders := range []map[order.CancelReason]uuid.UUID{soon, late} {
-			id := w.Place(sagastest.Ordered{})
+			id := w.Place(sagastest.OrderForm{})
 			comesTo[reason](w, c, id)
 			hint(w, id)
 			w.Becomes(id, order.StatusCancelled)
@@ -169,7 +169,7 @@ func TestACancellationThatRacesWithThePaymentLosesNoMoney(t *testing.T) { // F-1
 	chance := chances(t)
 	ids := make([]uuid.UUID, 40*rounds())
 	for i := range ids {
-		ids[i] = w.Place(sagastest.Ordered{Kind: "saas"})
+		ids[i] = w.Place(sagastest.OrderForm{Kind: "saas"})
 	}
 	var racing sync.WaitGroup
 	for _, id := range ids {
@@ -262,7 +262,7 @@ func TestInWhateverOrderThingsComeToLightTheyEndTheSame(t *testing.T) { // F-5, 
 	ids := make([]uuid.UUID, 32*rounds())
 	var telling sync.WaitGroup
 	for i := range ids {
-		id := w.Place(sagastest.Ordered{Kind: "saas"})
+		id := w.Place(sagastest.OrderForm{Kind: "saas"})
 		ids[i] = id
 		found := slices.Clone(stories[i%len(stories)].found)
 		for j := range found {

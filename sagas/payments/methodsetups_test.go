@@ -28,7 +28,7 @@ type adding struct {
 func newAdding(t *testing.T) *adding {
 	t.Helper()
 	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.Ordered{Kind: "saas"})
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	user := w.Provision(id).Job.User
 	person, known, err := w.Tables.For(projections.System).Identity(t.Context(), user)
 	if err != nil || !known {

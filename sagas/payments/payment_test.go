@@ -17,7 +17,7 @@ import (
 func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	atOnce(w, 100, func(int) error { return w.Webhook("evt_1", id) })
 	w.Becomes(id, order.StatusActive)
@@ -29,7 +29,7 @@ func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
 func TestAHundredEventsAboutOnePaymentBookItOnce(t *testing.T) { // F-4, I-14
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	atOnce(w, 100, func(i int) error {
 		if i%5 == 0 {
@@ -67,7 +67,7 @@ func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) { // F-7, T11
 		"one cent more":    func(p *order.Payment) { p.Minor++ },
 		"another currency": func(p *order.Payment) { p.Currency = "USD" },
 	} {
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		w.Pay.Pay(id, change)
 		w.Must(w.Webhook("evt_"+id.String(), id))
 		w.Eventually(name+" is held", func() bool { return w.Order(id).OnHold() })
@@ -79,7 +79,7 @@ func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) { // F-7, T11
 func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Put(order.Fetched{
 		Provider: "test", Session: "cs_foreign", Order: id, State: order.SessionComplete,
 		Payments: []order.Payment{{ID: "pay_foreign", State: order.StatePaid, Minor: 1210, Currency: "EUR", At: time.Now()}},
@@ -93,7 +93,7 @@ func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
 func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	before := checked(w)
 	w.Must(w.Webhook("evt_lie", id)) // it says paid; the provider says open
 	w.Eventually("the order was looked at", func() bool { return checked(w) > before })
@@ -104,7 +104,7 @@ func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
 	t.Parallel()
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.SessionChecks[0] = 50 * time.Millisecond }).Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	w.Becomes(id, order.StatusActive)
 	w.Equal("webhooks", w.Count(`select count(*) from webhook_inbox`), 0)
@@ -115,7 +115,7 @@ func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
 	w := sagastest.NewWorld(t)
 	w.Silent.To(true)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 }
@@ -123,9 +123,9 @@ func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
 func TestOnePaymentPaysOneOrderOnly(t *testing.T) { // I-14
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	first := w.Buy(sagastest.Ordered{})
+	first := w.Buy(sagastest.OrderForm{})
 	w.Becomes(first, order.StatusActive)
-	second := w.Place(sagastest.Ordered{})
+	second := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(second, func(p *order.Payment) { p.ID = "pay_" + first.String() })
 	w.Must(w.Webhook("evt_second", second))
 	w.Eventually("an operator is told", func() bool { return w.Warned("a payment that belongs to another order") })
@@ -136,7 +136,7 @@ func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	w.Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	w.Pay.Tell(func(call, _ string) error {
 		if call == "fetch" {
@@ -154,7 +154,7 @@ func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
 func TestASessionIsOpenedOnce(t *testing.T) { // T2
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Placed(sagastest.Ordered{})
+	id := w.Placed(sagastest.OrderForm{})
 	atOnce(w, 8, func(int) error { _, err := w.Payments.OpenSession(t.Context(), id); return err })
 	again, err := w.Payments.OpenSession(t.Context(), id)
 	w.Must(err)
@@ -166,7 +166,7 @@ func TestASessionIsOpenedOnce(t *testing.T) { // T2
 func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Placed(sagastest.Ordered{})
+	id := w.Placed(sagastest.OrderForm{})
 	w.Pay.Tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }, nil)
 	_, err := w.Payments.OpenSession(t.Context(), id)
 	var refusal *domain.Error
@@ -184,7 +184,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Placed(sagastest.Ordered{})
+	id := w.Placed(sagastest.OrderForm{})
 	w.Pay.SetHost("evil.example.com")
 	_, err := w.Payments.OpenSession(t.Context(), id)
 	w.Equal("refusal", domain.CodeOf(err), domain.Unavailable)
@@ -194,7 +194,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 	t.Parallel()
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.PendingTTL = 100 * time.Millisecond }).Goes()
-	id := w.Placed(sagastest.Ordered{}) // no session is requested: a reaction to the log schedules the check
+	id := w.Placed(sagastest.OrderForm{}) // no session is requested: a reaction to the log schedules the check
 	w.Becomes(id, order.StatusCancelled)
 	w.Equal("reason", w.Order(id).Cause, order.NoSession)
 }
@@ -205,7 +205,7 @@ func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 		o.Times.OrderTTL = 300 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond
 	}).Goes()
-	unpaid, paid := w.Place(sagastest.Ordered{}), w.Place(sagastest.Ordered{})
+	unpaid, paid := w.Place(sagastest.OrderForm{}), w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(paid, nil) // no webhook: at the end of its time it is found paid
 	w.Becomes(unpaid, order.StatusCancelled)
 	w.Equal("reason", w.Order(unpaid).Cause, order.Expired)
@@ -225,7 +225,7 @@ func TestAnOrderWhoseTimeRunsOutDuringALookIsLookedAtOnceMore(t *testing.T) { //
 		return nil
 	}, nil)
 	w.Goes()
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusCancelled)
 	w.Equal("reason", w.Order(id).Cause, order.Expired)
 }

@@ -51,7 +51,7 @@ func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
 		var c *sagastest.HandClock
 		w := sagastest.NewWorld(t, func(o *assembly.Options) { c, o.Policy.RefundLate = clocked(o), policy }).Goes()
 		sagastest.OffersItsPlan(w)
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		comesTo[order.Expired](w, c, id)
 		hint(w, id)
 		w.Becomes(id, order.StatusCancelled)

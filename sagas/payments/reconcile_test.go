@@ -56,7 +56,7 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 func TestWhatDoesNotFitIsReportedOnceADay(t *testing.T) { // J-4
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	id := w.Place(sagastest.Ordered{})
+	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
 	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail")) // and its money is on its way back
 	reported := func() int { return strings.Count(w.Logged.String(), "money and service do not fit together") }

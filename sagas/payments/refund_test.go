@@ -24,7 +24,7 @@ func refundRun(w *sagastest.World, id uuid.UUID, n int) sagas.Run {
 // bought is an order that is active.
 func bought(w *sagastest.World) uuid.UUID {
 	w.T.Helper()
-	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Becomes(id, order.StatusActive)
 	return id
 }
@@ -93,7 +93,7 @@ func TestARefundOfAnotherOrderIsNotOurs(t *testing.T) { // I-14
 func TestASurplusGoesBackByItself(t *testing.T) { // T21, F-11
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Buy(sagastest.Ordered{Kind: "saas"})
+	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Pay(id, func(p *order.Payment) { p.ID, p.At = "pay_again", time.Now().Add(time.Second) })
 	w.Must(w.Webhook("evt_again", id))
 	w.Becomes(id, order.StatusActive)
@@ -263,7 +263,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 			{At: sagas.AfterComplete, Made: true},
 		} {
 			c.Step = step
-			id := w.Place(sagastest.Ordered{Kind: "saas"})
+			id := w.Place(sagastest.OrderForm{Kind: "saas"})
 			w.Pay.Approve(id, w.Now())
 			deaths.Plan(id, c)
 			ids = append(ids, id)
@@ -291,7 +291,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{Kind: "saas"})
+	id := w.Place(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Pay(id, func(p *order.Payment) { p.Minor-- })
 	w.Must(w.Webhook("evt_1", id))
 	w.Eventually("it is held", func() bool { return w.Order(id).OnHold() })
@@ -305,7 +305,7 @@ func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
 func TestWhatIsNotAcceptedGoesBack(t *testing.T) { // T11, T24
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.Ordered{Kind: "saas"})
+	id := w.Place(sagastest.OrderForm{Kind: "saas"})
 	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = 5000 })
 	w.Must(w.Webhook("evt_1", id))
 	w.Eventually("it is held", func() bool { return w.Order(id).OnHold() })
@@ -326,7 +326,7 @@ func TestAProviderThatAsksForPeaceIsLeftAlone(t *testing.T) { // J-2
 		}
 		return nil
 	}, nil)
-	first, second := w.Place(sagastest.Ordered{}), w.Place(sagastest.Ordered{})
+	first, second := w.Place(sagastest.OrderForm{}), w.Place(sagastest.OrderForm{})
 	w.Goes()
 	w.Must(w.Payments.Hint(t.Context(), first, "return"))
 	later := `select count(*) from payment_watch where order_id = $1 and next_at > now() + interval '30 minutes'`

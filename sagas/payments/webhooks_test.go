@@ -86,7 +86,7 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 		return nil
 	})
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	// Readers that fail at the same moment count as one.
@@ -121,7 +121,7 @@ func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17
 	w := sagastest.NewWorld(t)
 	broken := sagastest.BreakInbox(w)
 	w.Goes()
-	id := w.Buy(sagastest.Ordered{})
+	id := w.Buy(sagastest.OrderForm{})
 	event := "evt_" + id.String()
 	w.Eventually("it is parked", func() bool { return sagastest.InboxState(w, event) == "parked" })
 	w.Equal("attempts", w.Count(`select attempts from webhook_inbox`), 10)

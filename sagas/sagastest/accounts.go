@@ -13,6 +13,7 @@ import (
 	"hostpanel/sagas"
 )
 
+// GoodPassword is one that an account may have.
 const GoodPassword = "Tr0ub4dor & 3 caballos"
 
 // Someone is an account to be opened.
@@ -63,6 +64,7 @@ func (w *World) Ended() (codes []string) {
 	return codes
 }
 
+// Dead tells whether a link leads nowhere.
 func (w *World) Dead(token string) bool {
 	w.T.Helper()
 	_, err := w.Accounts.TokenUser(w.T.Context(), token)
@@ -113,6 +115,7 @@ func (w *World) Repeated() {
 	}
 }
 
+// MustSubject is the subject of an address.
 func MustSubject(w *World, email string) uuid.UUID {
 	subject, err := w.Store.Subject(w.T.Context(), email)
 	w.Must(err)

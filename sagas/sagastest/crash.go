@@ -9,7 +9,7 @@ import (
 	"hostpanel/sagas"
 )
 
-// A crash kills the worker of one order once, at one point of one step.
+// A Crash kills the worker of one order once, at one point of one step.
 type Crash struct {
 	Kind, Step string
 	At         sagas.Point
@@ -23,10 +23,12 @@ type Deaths[K comparable] struct {
 	plans map[K]Crash // those to come
 }
 
+// NewDeaths plans none yet.
 func NewDeaths[K comparable](w *World) *Deaths[K] {
 	return &Deaths[K]{w: w, plans: map[K]Crash{}}
 }
 
+// Plan plans the death of one worker.
 func (d *Deaths[K]) Plan(whose K, c Crash) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"hostpanel/sagas/assembly"
 )
 
-// receivers are the programs of tenants, behind their URLs.
+// Endpoints are the programs of tenants, behind their URLs.
 type Endpoints struct {
 	Mu     sync.Mutex
 	got    []Receipt
@@ -26,16 +26,19 @@ type Endpoints struct {
 	Most   map[string]int // calls at a time
 }
 
+// A Receipt is one message as an endpoint got it.
 type Receipt struct {
 	url     string
 	Secrets [][]byte
 	Message webhook.Message
 }
 
+// NewEndpoints are endpoints that take everything.
 func NewEndpoints() *Endpoints {
 	return &Endpoints{does: map[string]func(context.Context, int) (int, error){}, inside: map[string]int{}, Most: map[string]int{}}
 }
 
+// Deliver takes a message.
 func (r *Endpoints) Deliver(ctx context.Context, url string, secrets [][]byte, m webhook.Message) (int, error) {
 	r.Mu.Lock()
 	r.got = append(r.got, Receipt{url, secrets, m})
@@ -64,19 +67,21 @@ func (r *Endpoints) at(url string) (all []Receipt) {
 	return all
 }
 
+// Heard are the messages at an address.
 func (r *Endpoints) Heard(url string) []Receipt {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return r.at(url)
 }
 
+// Answers sets what an address answers.
 func (r *Endpoints) Answers(url string, does func(ctx context.Context, nth int) (int, error)) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.does[url] = does
 }
 
-// busy answers with a status that is tried again.
+// Answer answers with a status that is tried again.
 func Answer(status int) (int, error) {
 	return status, domain.Fail(domain.Transient, fmt.Sprintf("status_%d", status), errors.New("the endpoint answered otherwise"))
 }
@@ -89,6 +94,7 @@ func ListeningWorld(t *testing.T) (*World, *Endpoints) {
 	return w, r
 }
 
+// URLOf is the address of an endpoint.
 func URLOf(id int64) string { return fmt.Sprintf("https://t%d.example/hook?token=s3same", id) }
 
 // Listens opens an endpoint and answers with its secret.
@@ -115,6 +121,7 @@ func Sends(w *World, endpoint, tenant int64) uuid.UUID {
 	return id
 }
 
+// Delivery is a message as the log has it.
 func Delivery(w *World, id uuid.UUID) webhook.Delivery {
 	w.T.Helper()
 	d, _, err := eventstore.Fold(w.T.Context(), w.Store, webhook.Deliveries, webhook.DeliveryStream(id))
@@ -122,6 +129,7 @@ func Delivery(w *World, id uuid.UUID) webhook.Delivery {
 	return d
 }
 
+// Delivered waits until a delivery has a status.
 func Delivered(w *World, id uuid.UUID, status webhook.Status) {
 	w.T.Helper()
 	w.Eventually("the delivery is "+string(status), func() bool { return Delivery(w, id).Status == status })

@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/hosting"
 )
 
+// An Engine counts what it makes and lies on order.
 type Engine struct {
 	Lies
 	Mu      sync.Mutex
@@ -27,12 +28,14 @@ type Engine struct {
 	Strict  bool                            // what has another name than the one that is told is neither renamed nor removed
 }
 
+// NewEngine is empty.
 func NewEngine() *Engine {
 	return &Engine{Objects: map[string]hosting.EngineObject{}, made: map[string]int{}, removed: map[string]int{}, Changed: map[string]int{}}
 }
 
 func (*Engine) Server() string { return "one" }
 
+// Find finds an object by its name.
 func (e *Engine) Find(_ context.Context, kind, name, _ string) (hosting.EngineObject, bool, error) {
 	if err := e.ask(false, "find", kind+"/"+name); err != nil {
 		return hosting.EngineObject{}, false, err
@@ -48,6 +51,7 @@ func (e *Engine) Find(_ context.Context, kind, name, _ string) (hosting.EngineOb
 	return o, ok, nil
 }
 
+// Create makes an object.
 func (e *Engine) Create(_ context.Context, o hosting.EngineObject) (int64, error) {
 	name := o.Kind + "/" + o.Name
 	if err := e.ask(false, "create", name); err != nil {
@@ -93,6 +97,7 @@ func (e *Engine) belongs(o hosting.EngineObject) error {
 	return nil
 }
 
+// Change changes an object.
 func (e *Engine) Change(_ context.Context, o hosting.EngineObject) error {
 	name := o.Kind + "/" + o.Name
 	if err := e.ask(false, "change", name); err != nil {
@@ -146,6 +151,7 @@ func (e *Engine) numbered(kind string, id int64) (string, bool) {
 	return "", false
 }
 
+// Remove removes an object.
 func (e *Engine) Remove(_ context.Context, o hosting.EngineObject) error {
 	if err := e.ask(false, "remove", o.Kind+"/"+o.Name); err != nil {
 		return err
@@ -171,6 +177,7 @@ func (e *Engine) remove(o hosting.EngineObject) error {
 	return nil
 }
 
+// List returns the objects of a client.
 func (e *Engine) List(_ context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
 	if err := e.ask(false, "list", kind); err != nil {
 		return nil, err
@@ -183,10 +190,12 @@ func (e *Engine) List(_ context.Context, kind string, owner int64) (all []hostin
 	return all, nil
 }
 
+// Usage is what a client uses: nothing.
 func (e *Engine) Usage(_ context.Context, owner int64) (hosting.Usage, error) {
 	return hosting.Usage{ReadAt: time.Now()}, e.ask(false, "usage", fmt.Sprint(owner))
 }
 
+// Creations is how often an object was made.
 func (e *Engine) Creations(name string) int {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -210,18 +219,21 @@ func (e *Engine) Wake(name string) {
 	e.Objects[name] = o
 }
 
+// Changes is how often an object was changed.
 func (e *Engine) Changes(name string) int {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	return e.Changed[name]
 }
 
+// Removals is how often an object was removed.
 func (e *Engine) Removals(name string) int {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	return e.removed[name]
 }
 
+// Put adds an object that the panel has not made.
 func (e *Engine) Put(name string, o hosting.EngineObject) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -230,6 +242,7 @@ func (e *Engine) Put(name string, o hosting.EngineObject) {
 	e.Objects[name] = o
 }
 
+// All are the objects by kind and name.
 func (e *Engine) All() map[string]hosting.EngineObject {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()

@@ -16,13 +16,14 @@ import (
 	"hostpanel/projections"
 )
 
-// A household is a tenant with records of its own, at an engine that lies when
+// A Household is a tenant with records of its own, at an engine that lies when
 // it is told to.
 type Household struct {
 	*World
 	Tenant int64
 }
 
+// Draw takes a number of a sequence.
 func (w *World) Draw(name string) int64 {
 	w.T.Helper()
 	ids, err := w.Store.NextIDs(w.T.Context(), name)
@@ -30,6 +31,7 @@ func (w *World) Draw(name string) int64 {
 	return ids[0]
 }
 
+// NewTenant is the request for a tenant.
 func (w *World) NewTenant(id int64) hosting.Request {
 	t := &hosting.Tenant{Name: "Ana", Email: "ana@example.com", Slug: hosting.CustomerNumber(id), Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 1_000)}
 	return hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: t.Fields().Values(), Subject: uuid.New()}
@@ -49,15 +51,18 @@ func kindOf(spec hosting.Spec) string {
 	panic("no kind")
 }
 
+// Site is a site that is on.
 func Site(name string) *hosting.Site {
 	return &hosting.Site{Domain: name, IPAddress: "*", IsActive: true}
 }
 
+// Carry executes commands as a user does.
 func (w *World) Carry(commands ...domain.Command) domain.Receipt {
 	w.T.Helper()
 	return w.Carrying(nil, commands...)
 }
 
+// Carrying is [World.Carry] with secrets.
 func (w *World) Carrying(secrets map[uuid.UUID]string, commands ...domain.Command) domain.Receipt {
 	w.T.Helper()
 	receipt, err := w.Reconciler.Carry(w.T.Context(), domain.Metadata{Actor: "user:1"}, secrets, commands...)
@@ -65,6 +70,7 @@ func (w *World) Carrying(secrets map[uuid.UUID]string, commands ...domain.Comman
 	return receipt
 }
 
+// Set is a change of fields.
 func Set(ref hosting.Ref, fields string) hosting.Change {
 	spec := field.Values{}
 	if err := json.Unmarshal([]byte(fields), &spec); err != nil {
@@ -73,6 +79,7 @@ func Set(ref hosting.Ref, fields string) hosting.Change {
 	return hosting.Change{Ref: ref, Spec: spec}
 }
 
+// Resource is the row of a resource.
 func (w *World) Resource(ref hosting.Ref) projections.Resource {
 	w.T.Helper()
 	found, err := w.Tables.For(projections.System).Recorded(w.T.Context(), ref)
@@ -105,6 +112,7 @@ func (w *World) Has(kind, name string) hosting.EngineObject {
 	return o
 }
 
+// Value is a field of an object.
 func Value(o hosting.EngineObject, name string) string { return string(o.Values[name]) }
 
 // Certified is a world with a site and its certificate, in which it is noon.
@@ -120,10 +128,12 @@ func Certified(t *testing.T, change func(*hosting.Certificate)) (*World, *HandCl
 }
 
 var (
+	// These are the site of [Certified] and its certificate.
 	TheSite        = hosting.Ref{Kind: "site", ID: 3}
 	TheCertificate = hosting.Ref{Kind: "ssl_certificate", ID: 5}
 )
 
+// CertificateOf is the request for a certificate.
 func CertificateOf(ref hosting.Ref, change func(*hosting.Certificate)) hosting.Request {
 	at := Noon
 	cert := hosting.Certificate{
@@ -135,6 +145,7 @@ func CertificateOf(ref hosting.Ref, change func(*hosting.Certificate)) hosting.R
 	return hosting.Request{Ref: ref, Tenant: 17, Spec: cert.Fields().Values()}
 }
 
+// Asks executes commands of a user, past the reconciler.
 func (w *World) Asks(commands ...domain.Command) {
 	w.T.Helper()
 	_, err := w.Store.Execute(w.T.Context(), domain.Metadata{Actor: "user:1"}, commands...)
@@ -147,12 +158,7 @@ func Issues(w *World, ref hosting.Ref, until time.Time) {
 	w.Asks(hosting.Confirm{Ref: ref, EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, until)}})
 }
 
-func (w *World) Do(commands ...domain.Command) {
-	w.T.Helper()
-	_, err := w.Store.Execute(w.T.Context(), domain.Metadata{Actor: "test"}, commands...)
-	w.Must(err)
-}
-
+// Over waits for the end of an operation.
 func (w *World) Over(id uuid.UUID) projections.Operation {
 	w.T.Helper()
 	var o projections.Operation
@@ -168,7 +174,7 @@ func (w *World) Over(id uuid.UUID) projections.Operation {
 // Machine buys a virtual server and answers with it and its tenant.
 func Machine(w *World) (id uuid.UUID, vm, tenant hosting.Ref) {
 	w.T.Helper()
-	id = w.Buy(Ordered{Kind: "vps"})
+	id = w.Buy(OrderForm{Kind: "vps"})
 	w.Becomes(id, order.StatusActive)
 	job := w.Provision(id).Job
 	return id, hosting.Ref{Kind: "vm", ID: job.VM}, hosting.Ref{Kind: "tenant", ID: job.Tenant}
@@ -183,6 +189,7 @@ func (w *World) Powered(vm hosting.Ref, state string) {
 	})
 }
 
+// Reasons are why a resource is off.
 func (w *World) Reasons(ref hosting.Ref) []string {
 	w.T.Helper()
 	r, _, err := eventstore.Fold(w.T.Context(), w.Store, hosting.Decider, ref.Stream())
@@ -202,6 +209,7 @@ func (w *World) Tenant(id, client int64) hosting.Ref {
 	return ref
 }
 
+// Does executes commands.
 func (w *World) Does(commands ...domain.Command) {
 	w.T.Helper()
 	_, err := w.Store.Execute(w.T.Context(), domain.Metadata{Actor: "test"}, commands...)

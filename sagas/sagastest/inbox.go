@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 )
 
+// InboxState is the state of a webhook.
 func InboxState(w *World, event string) (state string) {
 	w.T.Helper()
 	w.Must(w.Pool.QueryRow(w.T.Context(), `select state from webhook_inbox where event_id = $1`, event).Scan(&state))

@@ -15,10 +15,11 @@ import (
 	"hostpanel/domain/tax"
 )
 
+// Drawn counts the orders of all worlds.
 var Drawn atomic.Int64
 
-// An ordering is what a test orders.
-type Ordered struct {
+// An OrderForm is what a test orders.
+type OrderForm struct {
 	Kind, Domain, Email, Company, Language string
 	Provider                               string // empty: the test provider
 	Period                                 order.Period
@@ -30,7 +31,7 @@ type Ordered struct {
 }
 
 // Place puts in an order and takes it to the provider's page.
-func (w *World) Place(o Ordered) uuid.UUID {
+func (w *World) Place(o OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := w.Placed(o)
 	if _, err := w.Payments.OpenSession(w.T.Context(), id); err != nil {
@@ -39,7 +40,8 @@ func (w *World) Place(o Ordered) uuid.UUID {
 	return id
 }
 
-func (w *World) Placed(o Ordered) uuid.UUID {
+// Placed puts in an order without opening its session.
+func (w *World) Placed(o OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := uuid.New()
 	w.put(id, o)
@@ -49,20 +51,21 @@ func (w *World) Placed(o Ordered) uuid.UUID {
 // PlacedLater is the number of an order that is yet to come; placeAs lets it come.
 func PlacedLater(w *World) uuid.UUID { return uuid.New() }
 
+// PlaceAs puts in an order under a number and opens its session.
 func PlaceAs(w *World, id uuid.UUID) {
 	w.T.Helper()
-	w.put(id, Ordered{})
+	w.put(id, OrderForm{})
 	_, err := w.Payments.OpenSession(w.T.Context(), id)
 	w.Must(err)
 }
 
-func (w *World) put(id uuid.UUID, o Ordered) {
+func (w *World) put(id uuid.UUID, o OrderForm) {
 	w.T.Helper()
 	w.Must(w.TryPut(id, o))
 }
 
 // TryPut puts in an order. It may be repeated.
-func (w *World) TryPut(id uuid.UUID, o Ordered) error {
+func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 	n := Drawn.Add(1)
 	email := cmp.Or(o.Email, fmt.Sprintf("ana%d@example.com", n))
 	subject, err := w.Store.Subject(w.T.Context(), email)
@@ -100,13 +103,14 @@ func (w *World) Paid(id uuid.UUID) {
 }
 
 // Buy places an order and pays it.
-func (w *World) Buy(o Ordered) uuid.UUID {
+func (w *World) Buy(o OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := w.Place(o)
 	w.Paid(id)
 	return id
 }
 
+// Webhook brings news of an order's session.
 func (w *World) Webhook(event string, id uuid.UUID) error {
 	return w.Payments.Receive(w.T.Context(), "test", NewsBody(event, id), SignedHeader)
 }

@@ -23,6 +23,7 @@ type Lies struct {
 	before, after func(call, name string) error
 }
 
+// Tell sets what is asked before and after each call. Nil says the truth.
 func (l *Lies) Tell(before, after func(call, name string) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,6 +43,7 @@ func (l *Lies) ask(after bool, call, name string) error {
 	return lie(call, name)
 }
 
+// A Compute is a hypervisor.
 type Compute struct {
 	Lies
 	mu   sync.Mutex
@@ -49,12 +51,14 @@ type Compute struct {
 	made map[string]int        // by tag
 }
 
+// NewCompute has no machines.
 func NewCompute() *Compute {
 	return &Compute{vms: map[string]hosting.VM{}, made: map[string]int{}}
 }
 
 func (*Compute) Server() string { return "one" }
 
+// FindVM finds a machine.
 func (c *Compute) FindVM(_ context.Context, tag, name string) (hosting.VM, bool, error) {
 	if err := c.ask(false, "find", tag); err != nil {
 		return hosting.VM{}, false, err
@@ -70,6 +74,7 @@ func (c *Compute) FindVM(_ context.Context, tag, name string) (hosting.VM, bool,
 	return vm, ok, nil
 }
 
+// CreateVM makes a machine.
 func (c *Compute) CreateVM(_ context.Context, vm hosting.VM) (string, error) {
 	if err := c.ask(false, "create", vm.Tag); err != nil {
 		return "", err
@@ -86,6 +91,7 @@ func (c *Compute) CreateVM(_ context.Context, vm hosting.VM) (string, error) {
 	return vm.External, c.ask(true, "create", vm.Tag)
 }
 
+// SwitchVM switches a machine on or off.
 func (c *Compute) SwitchVM(_ context.Context, external string, on bool) error {
 	name := strings.TrimPrefix(external, "ext-")
 	if err := c.ask(false, "switch", name); err != nil {
@@ -104,6 +110,7 @@ func (c *Compute) SwitchVM(_ context.Context, external string, on bool) error {
 	return c.ask(true, "switch", name)
 }
 
+// RemoveVM removes a machine.
 func (c *Compute) RemoveVM(_ context.Context, external string) error {
 	name := strings.TrimPrefix(external, "ext-")
 	if err := c.ask(false, "remove", name); err != nil {
@@ -136,20 +143,24 @@ func (c *Compute) All() map[string]hosting.VM {
 	return maps.Clone(c.vms)
 }
 
+// Creations is how many machines an order made.
 func (c *Compute) Creations(tag string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.made[tag]
 }
 
+// A Mail is a mail server, with all that it has sent.
 type Mail struct {
 	Lies
 	Mu   sync.Mutex
 	Sent []notice.Mail
 }
 
+// NewMail has sent nothing.
 func NewMail() *Mail { return &Mail{} }
 
+// Send takes a mail.
 func (m *Mail) Send(_ context.Context, mail notice.Mail) error {
 	to, err := netmail.ParseAddress(mail.To)
 	if err != nil {
@@ -178,10 +189,13 @@ func callOf(mail notice.Mail) string {
 	return "send"
 }
 
-// To are the letters that an address has got; news are the notifications, and offers the
-// questions which tenant an order joins.
-func (m *Mail) To(address string) []notice.Mail     { return m.got(address, "send") }
-func (m *Mail) News(address string) []notice.Mail   { return m.got(address, "notify") }
+// To are the letters that an address has got.
+func (m *Mail) To(address string) []notice.Mail { return m.got(address, "send") }
+
+// News are the notifications to an address.
+func (m *Mail) News(address string) []notice.Mail { return m.got(address, "notify") }
+
+// Offers are the offers to join a tenant.
 func (m *Mail) Offers(address string) []notice.Mail { return m.got(address, "offer") }
 
 func (m *Mail) got(address, call string) (mails []notice.Mail) {

@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/order"
 )
 
+// A Payments is a payment provider.
 type Payments struct {
 	Lies
 	Mu       sync.Mutex
@@ -33,6 +34,7 @@ type Payments struct {
 	Forgot   map[string]int    // by token
 }
 
+// NewPayments has no sessions.
 func NewPayments() *Payments {
 	return &Payments{
 		Sessions: map[string]order.Fetched{}, opened: map[string]int{}, Captured: map[string]int{}, Refunded: map[string]int{},
@@ -41,17 +43,24 @@ func NewPayments() *Payments {
 	}
 }
 
-func (*Payments) Name() string      { return "test" }
-func (*Payments) Host() string      { return "pay.example.com" }
-func (*Payments) Live() bool        { return false }
+func (*Payments) Name() string { return "test" }
+func (*Payments) Host() string { return "pay.example.com" }
+func (*Payments) Live() bool   { return false }
+
+// SessionOf is the session of an order.
 func SessionOf(id uuid.UUID) string { return "cs_" + id.String() }
-func (p *Payments) Reset()          { p.Tell(nil, nil) }
+
+// Reset ends all lies.
+func (p *Payments) Reset() { p.Tell(nil, nil) }
+
+// SetHost moves the provider's pages.
 func (p *Payments) SetHost(h string) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.host = h
 }
 
+// OpenSession opens the session of an order, or a charge.
 func (p *Payments) OpenSession(_ context.Context, c order.Checkout) (order.Session, error) {
 	if err := p.ask(false, "open", c.EffectKey); err != nil {
 		return order.Session{}, err
@@ -79,6 +88,7 @@ func (p *Payments) OpenSession(_ context.Context, c order.Checkout) (order.Sessi
 	return order.Session{ID: id, URL: "https://" + host + "/" + id, ExpiresAt: c.ExpiresAt}, p.ask(true, "open", c.EffectKey)
 }
 
+// Fetch returns a session with its payments.
 func (p *Payments) Fetch(_ context.Context, session string) (order.Fetched, error) {
 	if err := p.ask(false, "fetch", session); err != nil {
 		return order.Fetched{}, err
@@ -92,6 +102,7 @@ func (p *Payments) Fetch(_ context.Context, session string) (order.Fetched, erro
 	return f, p.ask(true, "fetch", session)
 }
 
+// ExpireSession ends a session.
 func (p *Payments) ExpireSession(_ context.Context, session string) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -136,15 +147,19 @@ func (p *Payments) Put(f order.Fetched) {
 	p.Sessions[f.Session] = f
 }
 
+// SignedHeader is the header of a webhook whose signature is right.
 var SignedHeader = map[string][]string{"X-Test-Signature": {"good"}, "Content-Type": {"application/json"}}
 
+// NewsBody is the body of a webhook about an order.
 func NewsBody(event string, id uuid.UUID) []byte {
 	body, _ := json.Marshal(order.News{EventID: event, Type: "paid", ObjectRef: SessionOf(id), Order: id, VerifiedBy: "first", Handled: true})
 	return body
 }
 
+// DisputeTypes is how the types of disputes begin.
 func (p *Payments) DisputeTypes() string { return "CUSTOMER.DISPUTE." }
 
+// Verify reads a webhook.
 func (p *Payments) Verify(raw []byte, header map[string][]string, _ time.Time) (news order.News, err error) {
 	if h := header["X-Test-Signature"]; len(h) != 1 || h[0] != "good" {
 		return news, domain.Refuse(domain.Invalid, "Invalid signature.")
@@ -196,6 +211,7 @@ func (p *Payments) refuses(c order.CaptureCall) string {
 	return refusal
 }
 
+// Forget forgets a saved method.
 func (p *Payments) Forget(_ context.Context, m order.SavedMethod) error {
 	if err := p.ask(false, "forget", m.Token); err != nil {
 		return err
@@ -218,6 +234,7 @@ func (p *Payments) Will(token, refusal string) {
 	p.cards[token] = refusal
 }
 
+// Give gives back a part of a payment.
 func (p *Payments) Give(id uuid.UUID, refund string, minor int64) {
 	p.Change(id, func(f *order.Payment) {
 		f.Refunds = append(f.Refunds, order.Refund{ID: refund, State: order.RefundSucceeded, Minor: minor, Currency: f.Currency, At: time.Now()})
@@ -316,6 +333,7 @@ func (p *Payments) Stores(key string) {
 	p.stored[key] = domain.Fail(domain.Unknown, "server_error", ErrLie)
 }
 
+// Came tells whether a key was used.
 func (p *Payments) Came(key string) bool {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -332,6 +350,7 @@ func (p *Payments) Approve(id uuid.UUID, at time.Time) {
 	}
 }
 
+// Capture captures an approved payment.
 func (p *Payments) Capture(_ context.Context, c order.CaptureCall) error {
 	if err := p.ask(false, "capture", c.Session); err != nil {
 		return err
@@ -362,6 +381,7 @@ func (p *Payments) Capture(_ context.Context, c order.CaptureCall) error {
 	return p.ask(true, "capture", c.Session)
 }
 
+// Refund gives money back.
 func (p *Payments) Refund(_ context.Context, c order.RefundCall) (order.Refund, error) {
 	if err := p.ask(false, "refund", c.Reference); err != nil {
 		return order.Refund{}, err
@@ -427,13 +447,14 @@ func (p *Payments) Refunds(reference string) int {
 	return p.Refunded[reference]
 }
 
+// Captures is how often an order was captured.
 func (p *Payments) Captures(id uuid.UUID) int {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.Captured[SessionOf(id)]
 }
 
-// RaceOver is [fakePayments.race] over an amount.
+// RaceOver is [Payments.Race] over an amount.
 func (p *Payments) RaceOver(id uuid.UUID, minor int64) {
 	p.Mu.Lock()
 	open := p.Sessions[SessionOf(id)].State == order.SessionOpen

@@ -16,6 +16,7 @@ import (
 	"hostpanel/sagas/assembly"
 )
 
+// MustParse is the number of an order.
 func MustParse(id fmt.Stringer) uuid.UUID { return uuid.MustParse(id.String()) }
 
 // GivesBack gives back what the order has asked for, and tells.
@@ -30,7 +31,7 @@ func GivesBack(w *World, id uuid.UUID) {
 	w.Must(w.Payments.Hint(w.T.Context(), id, "refund"))
 }
 
-// GoesOn ends what [world.pauses] has begun.
+// GoesOn ends what [World.Pauses] has begun.
 func GoesOn(w *World) {
 	w.T.Helper()
 	_, err := w.Pool.Exec(w.T.Context(), `update saga_queue set paused = false`)
@@ -43,7 +44,7 @@ func StandsAt(w *World, id uuid.UUID, step string) {
 	w.Eventually("it stands at "+step, func() bool { run := w.Provision(id); return run.Key != "" && run.At().Name == step })
 }
 
-// A bought service with a record of the customer's own in its tenant.
+// A Purchase is a service that was bought, with a record of the customer's own in its tenant.
 type Purchase struct {
 	*Household
 	Id    uuid.UUID
@@ -51,11 +52,12 @@ type Purchase struct {
 	Own   hosting.Ref
 }
 
+// NewPurchase buys a service and waits until it runs.
 func NewPurchase(t *testing.T, kind string, change ...func(*assembly.Options)) Purchase {
 	t.Helper()
 	clock := &TestClock{At: time.Now()}
-	h := &Household{NewWorld(t, append(change, ByHand(clock.Now))...).Goes(), 0}
-	o := Ordered{Kind: kind}
+	h := &Household{World: NewWorld(t, append(change, ByHand(clock.Now))...).Goes()}
+	o := OrderForm{Kind: kind}
 	if kind == "hosting" {
 		o.Domain = "bought.example.com"
 	}
@@ -71,9 +73,11 @@ func NewPurchase(t *testing.T, kind string, change ...func(*assembly.Options)) P
 	return b
 }
 
-// Off waits until nothing of the service runs, on until all of it does.
+// Off waits until nothing of the service runs.
 func (b Purchase) Off() { b.runs(false) }
-func (b Purchase) On()  { b.runs(true) }
+
+// On waits until all of the service runs.
+func (b Purchase) On() { b.runs(true) }
 
 func (b Purchase) runs(want bool) {
 	b.T.Helper()
@@ -93,6 +97,7 @@ func (b Purchase) runs(want bool) {
 	})
 }
 
+// Removed waits until nothing of the service is left.
 func (b Purchase) Removed() {
 	b.T.Helper()
 	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.Id.String()).Status == sagas.StatusDone })
@@ -131,6 +136,7 @@ func OffersItsPlan(w *World) {
 // Reference is what a refund is found by at the provider.
 func Reference(id uuid.UUID, n int) string { return fmt.Sprintf("order/%s/refund/%d", id, n) }
 
+// Back asks for a refund: of all, if the amount is empty.
 func (w *World) Back(id uuid.UUID, amount string) error {
 	w.T.Helper()
 	if amount == "" {

@@ -21,17 +21,19 @@ import (
 	"hostpanel/sagas/orders"
 )
 
-// A renewing world has a clock that a test moves, as a demo has.
+// Renewals is a world that has a clock that a test moves, as a demo has.
 type Renewals struct {
 	*World
 	Orders *orders.Service
 }
 
+// NewRenewals is a new world that runs.
 func NewRenewals(t *testing.T) *Renewals {
 	t.Helper()
 	return RenewalsOn(NewWorld(t))
 }
 
+// RenewalsOn lets a world run.
 func RenewalsOn(w *World) *Renewals {
 	w.T.Helper()
 	w.Moves()
@@ -46,13 +48,14 @@ func RenewalsOn(w *World) *Renewals {
 var testOffers = order.Offers{{Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Configured: true}}
 
 // Serves sells a service that runs.
-func (w *Renewals) Serves(o Ordered) uuid.UUID {
+func (w *Renewals) Serves(o OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := w.Buy(o)
 	w.Becomes(id, order.StatusActive)
 	return id
 }
 
+// Subscription is that of an order.
 func (w *Renewals) Subscription(id uuid.UUID) billing.Subscription {
 	w.T.Helper()
 	s, _, err := eventstore.Fold(w.T.Context(), w.Store, billing.Subscriptions, billing.Advance{Order: id}.Stream())
@@ -91,8 +94,10 @@ func (w *Renewals) Pays(id uuid.UUID) uuid.UUID {
 	return page.ID
 }
 
+// Cause is a user's.
 func Cause() domain.Metadata { return domain.Metadata{ID: uuid.New(), Actor: "user:1"} }
 
+// Invoice is the state of an invoice.
 func (w *Renewals) Invoice(id uuid.UUID) billing.Invoice {
 	w.T.Helper()
 	i, _, err := eventstore.Fold(w.T.Context(), w.Store, billing.Invoices, billing.Pay{ID: id}.Stream())
@@ -100,6 +105,7 @@ func (w *Renewals) Invoice(id uuid.UUID) billing.Invoice {
 	return i
 }
 
+// Invoices are those of an order, the oldest first.
 func (w *Renewals) Invoices(id uuid.UUID) []projections.Invoice {
 	w.T.Helper()
 	all, err := w.Tables.For(projections.System).Invoices(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
@@ -109,7 +115,7 @@ func (w *Renewals) Invoices(id uuid.UUID) []projections.Invoice {
 }
 
 // ServesWithCard sells a service whose customer has agreed that the card is kept.
-func (w *Renewals) ServesWithCard(o Ordered) (id uuid.UUID, token string) {
+func (w *Renewals) ServesWithCard(o OrderForm) (id uuid.UUID, token string) {
 	w.T.Helper()
 	o.keeps = true
 	id = w.Serves(o)
@@ -144,6 +150,7 @@ func (w *Renewals) Books(id uuid.UUID, amount, reference string) uuid.UUID {
 	return booked
 }
 
+// Transfer is a payment into the account of a tenant.
 func (w *Renewals) Transfer(id uuid.UUID, amount, reference string) billing.BookPayment {
 	return billing.BookPayment{CreditAccount: w.Account(id), Amount: decimal.RequireFromString(amount), Method: "bank_transfer", Reference: reference, Received: w.Now()}
 }
@@ -174,11 +181,12 @@ func WithPlans(t *testing.T, change ...func(*assembly.Options)) *Renewals {
 		var p storefront.Plan
 		_, err := p.Fields().DecodeJSON([]byte(body), field.Create)
 		w.Must(err)
-		w.Do(storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: w.Now()})
+		w.Does(storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: w.Now()})
 	}
 	return RenewalsOn(w)
 }
 
+// Changes asks for another plan.
 func (w *Renewals) Changes(id uuid.UUID, plan int64, cycle string) error {
 	return w.Billing.ChangePlan(w.T.Context(), Cause(), id, plan, cycle)
 }
@@ -188,6 +196,7 @@ func (w *Renewals) Client(id uuid.UUID) string {
 	return "tenant/" + hosting.CustomerNumber(w.Subscription(id).Tenant)
 }
 
+// SitesAtEngine is the limit of sites that the engine has.
 func (w *Renewals) SitesAtEngine(id uuid.UUID) string {
 	return string(w.Engine.All()[w.Client(id)].Values["max_sites"])
 }

@@ -70,7 +70,7 @@ var Quick = assembly.Times{
 	},
 }
 
-// An instance is one process of the panel, and what goes wrong in it on order.
+// An Instance is one process of the panel, and what goes wrong in it on order.
 type Instance struct {
 	*assembly.Panel
 	Store      *eventstore.Store
@@ -86,11 +86,13 @@ type Instance struct {
 	readers    *pgxpool.Pool
 }
 
-// A control is what a test sets in a process that runs.
+// A Control is what a test sets in a process that runs.
 type Control[V any] struct{ value atomic.Pointer[V] }
 
+// To sets the value.
 func (c *Control[V]) To(v V) { c.value.Store(&v) }
 
+// Now is the value.
 func (c *Control[V]) Now() (v V) {
 	if p := c.value.Load(); p != nil {
 		v = *p
@@ -137,7 +139,7 @@ func failing(is bool) error {
 	return nil
 }
 
-// A world is a panel with everything outside it, which lies when it is told to.
+// A World is a panel with everything outside it, which lies when it is told to.
 type World struct {
 	*Instance
 	T       *testing.T
@@ -150,6 +152,7 @@ type World struct {
 	End     func()
 }
 
+// Facts are all types of events.
 var Facts = assembly.Catalogue()
 
 // Database creates a private database with all tables.
@@ -177,7 +180,7 @@ func NewWorld(t *testing.T, change ...func(*assembly.Options)) *World {
 	return WorldOn(t, Database(t), change...)
 }
 
-// WorldOn is [newWorld] on a database with all tables.
+// WorldOn is [NewWorld] on a database with all tables.
 func WorldOn(t *testing.T, url string, change ...func(*assembly.Options)) *World {
 	t.Helper()
 	w := &World{T: t, Engine: NewEngine(), Compute: NewCompute(), Mail: NewMail(), Pay: NewPayments(), Logged: &SyncBuffer{}}
@@ -222,6 +225,7 @@ func (w *World) Passing(s *Instance) (stop func()) {
 	}
 }
 
+// Start lets a process run until its stop or the end of the test.
 func (w *World) Start(s *Instance) (stop func()) {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -259,13 +263,16 @@ func (w *World) Start(s *Instance) (stop func()) {
 // UnsubscribeKey signs the links in mails of notifications.
 var UnsubscribeKey = []byte("a key of thirty-two bytes, no less")
 
-// panelAddress is the sender of mails.
+// Day is 24 hours.
 const Day = 24 * time.Hour
 
+// PanelAddress is the sender of mails.
 const PanelAddress = "Panel <panel@example.com>"
 
+// PanelURL is where customers reach the panel.
 func PanelURL() string { return "http://127.0.0.1:8080" }
 
+// Must fails the test on an error.
 func (w *World) Must(err error) {
 	w.T.Helper()
 	if err != nil {
@@ -299,10 +306,13 @@ func (w *World) Eventually(what string, so func() bool) {
 	}
 }
 
+// Operator is the cause of an operator's commands.
 var Operator = domain.Metadata{Actor: "operator:1"}
 
+// Superuser is a caller who may see all.
 var Superuser = projections.Caller{User: 1, Superuser: true}
 
+// FromEnvironment is a number of the environment.
 func FromEnvironment(name string, otherwise int64) int64 {
 	n, err := strconv.ParseInt(os.Getenv(name), 10, 64)
 	if err != nil {
@@ -319,7 +329,7 @@ func LogOn(pool *pgxpool.Pool, keys *sealing.Keyring, options ...eventstore.Opti
 	return store
 }
 
-// heard makes a process note what it asks the database.
+// Traced makes a process note what it asks the database.
 func Traced(t *testing.T, by *eventstoretest.Tracer) func(*assembly.Options) {
 	t.Helper()
 	return func(o *assembly.Options) {

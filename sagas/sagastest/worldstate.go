@@ -26,6 +26,7 @@ func (w *World) Text(sql string, args ...any) (text string) {
 	return text
 }
 
+// Order is the state of an order.
 func (w *World) Order(id uuid.UUID) order.Order {
 	w.T.Helper()
 	o, _, err := eventstore.Fold(w.T.Context(), w.Store, order.Decider, order.Stream(id))
@@ -33,11 +34,13 @@ func (w *World) Order(id uuid.UUID) order.Order {
 	return o
 }
 
+// Becomes waits until an order has a status.
 func (w *World) Becomes(id uuid.UUID, status order.Status) {
 	w.T.Helper()
 	w.Eventually(fmt.Sprintf("order %s is %s (it is %s)", id, status, w.Order(id).Status), func() bool { return w.Order(id).Status == status })
 }
 
+// RunOf is the state of a run.
 func (w *World) RunOf(key string) sagas.Run {
 	w.T.Helper()
 	r, _, err := eventstore.Fold(w.T.Context(), w.Store, sagas.Decider, sagas.StreamOf(key))
@@ -45,12 +48,13 @@ func (w *World) RunOf(key string) sagas.Run {
 	return r
 }
 
-// A provisionRun is the provisioning of an order with what it works with.
+// A ProvisionRun is the provisioning of an order with what it works with.
 type ProvisionRun struct {
 	sagas.Run
 	Job orders.ProvisionInput
 }
 
+// Provision is the run that sets up an order.
 func (w *World) Provision(id uuid.UUID) ProvisionRun {
 	w.T.Helper()
 	r := w.RunOf("provision:" + id.String())
@@ -70,6 +74,7 @@ func (w *World) Happened(stream domain.Stream) (names []string) {
 	return names
 }
 
+// Often counts the events of a name in a stream.
 func (w *World) Often(stream domain.Stream, name string) (n int) {
 	for _, happened := range w.Happened(stream) {
 		if happened == name {
@@ -96,6 +101,7 @@ func (w *World) Count(sql string, args ...any) (n int) {
 	return n
 }
 
+// Equal compares two values as they print.
 func (w *World) Equal(what string, got, want any) {
 	w.T.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -103,6 +109,7 @@ func (w *World) Equal(what string, got, want any) {
 	}
 }
 
+// Warned tells whether a text was logged.
 func (w *World) Warned(text string) bool { return strings.Contains(w.Logged.String(), text) }
 
 // Settled checks what must hold of an active order: V1, V2, V5 and V9.
@@ -117,25 +124,30 @@ func (w *World) Settled(id uuid.UUID) {
 			and not (step = 'welcome' or step = 'send') `, id.String()), 0)
 }
 
+// A SyncBuffer is a log of many writers.
 type SyncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
+// Write appends.
 func (b *SyncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.Write(p)
 }
 
+// String is all that was written.
 func (b *SyncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
 }
 
+// ErrLie is the error of a double that lies.
 var ErrLie = errors.New("the other side lies")
 
+// Vault holds the credentials of the world.
 func (w *World) Vault() *credentials.Vault {
 	return credentials.Open(w.Store.Pool(), w.Store.Keys()).Hashing(eventstoretest.Hashing)
 }

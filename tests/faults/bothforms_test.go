@@ -32,7 +32,7 @@ func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	n := 0
 	orders := func() {
 		n++
-		endures(w, sagastest.Ordered{Domain: fmt.Sprintf("forms%d.example.com", n), Email: fmt.Sprintf("forms%d@example.com", n)})
+		endures(w, sagastest.OrderForm{Domain: fmt.Sprintf("forms%d.example.com", n), Email: fmt.Sprintf("forms%d@example.com", n)})
 		w.Heard()
 	}
 	var failed []string
@@ -82,7 +82,7 @@ func told(text string) string {
 
 // endures places and pays an order as a customer does who repeats what fails, and sees it
 // become active once.
-func endures(w *sagastest.World, o sagastest.Ordered) uuid.UUID {
+func endures(w *sagastest.World, o sagastest.OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := uuid.New()
 	insists(w, func() error { return w.TryPut(id, o) })
@@ -134,7 +134,7 @@ func TestEveryCallOfAnOrderMayFailInBothForms(t *testing.T) {
 	} {
 		for _, done := range []bool{false, true} {
 			n++
-			o := sagastest.Ordered{Kind: c.kind, Email: fmt.Sprintf("calls%d@example.com", n)}
+			o := sagastest.OrderForm{Kind: c.kind, Email: fmt.Sprintf("calls%d@example.com", n)}
 			if c.kind == "hosting" {
 				o.Domain = fmt.Sprintf("calls%d.example.com", n)
 			}

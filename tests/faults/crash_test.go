@@ -81,7 +81,7 @@ func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 
 	var ids []uuid.UUID
 	for i, c := range crashes() {
-		o := sagastest.Ordered{Kind: c.Kind, Email: fmt.Sprintf("crash%d@example.com", i)}
+		o := sagastest.OrderForm{Kind: c.Kind, Email: fmt.Sprintf("crash%d@example.com", i)}
 		if c.Kind == "hosting" {
 			o.Domain = fmt.Sprintf("crash%d.example.com", i)
 		}
@@ -144,7 +144,7 @@ func zombiesChangeNothing(t *testing.T) {
 	var asleep sync.WaitGroup
 	var ids []uuid.UUID
 	for range orders {
-		id := w.Place(sagastest.Ordered{})
+		id := w.Place(sagastest.OrderForm{})
 		w.Pay.Pay(id, nil)
 		frozen[id] = points[random.IntN(len(points))]
 		ids = append(ids, id)
@@ -237,7 +237,7 @@ func TestRandomFaultsEndWell(t *testing.T) {
 	var ids []uuid.UUID
 	for i := range 40 {
 		kind := []string{"hosting", "vps", "saas"}[i%3]
-		id := w.Placed(sagastest.Ordered{Kind: kind})
+		id := w.Placed(sagastest.OrderForm{Kind: kind})
 		for {
 			if _, err := w.Payments.OpenSession(t.Context(), id); err == nil {
 				break

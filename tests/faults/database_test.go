@@ -24,7 +24,7 @@ func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-
 	w := sagastest.WorldOn(t, cluster.URL(), func(o *assembly.Options) { o.Times.Lease = time.Second })
 	var ids []uuid.UUID
 	for i := range 60 {
-		id := w.Place(sagastest.Ordered{Kind: []string{"hosting", "vps", "saas"}[i%3]})
+		id := w.Place(sagastest.OrderForm{Kind: []string{"hosting", "vps", "saas"}[i%3]})
 		w.Pay.Pay(id, nil)
 		w.Must(w.Webhook("evt_"+id.String(), id))
 		ids = append(ids, id)

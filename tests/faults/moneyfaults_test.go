@@ -181,7 +181,7 @@ func (m *market) born() *life {
 	n := len(m.lives)
 	chance := rand.New(rand.NewPCG(uint64(m.seed), uint64(100+n)))
 	l := &life{market: m, chance: chance, bank: m.banks[n%len(m.banks)]}
-	l.id = m.Placed(sagastest.Ordered{Kind: anyOf(chance, []string{"saas", "saas", "hosting", "vps"}), Provider: l.bank.Name()})
+	l.id = m.Placed(sagastest.OrderForm{Kind: anyOf(chance, []string{"saas", "saas", "hosting", "vps"}), Provider: l.bank.Name()})
 	m.lives = append(m.lives, l)
 	return l
 }

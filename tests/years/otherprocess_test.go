@@ -41,7 +41,7 @@ type others struct {
 	asked atomic.Int64 // calls to what is outside
 }
 
-// joins starts such a process, which runs the test that begins with [world.beside]. It is
+// joins starts such a process, which runs the test that begins with [beside]. It is
 // killed with all that it is at.
 func (w *others) joins() (kill func()) {
 	w.T.Helper()

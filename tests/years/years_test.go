@@ -45,7 +45,7 @@ func TestServicesLiveForYears(t *testing.T) {
 	asked := &eventstoretest.Statements{}
 	y := &years{Renewals: sagastest.WithPlans(t, short, sagastest.Traced(t, &eventstoretest.Tracer{Statement: asked.Note})), chance: rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
 	for n := range services {
-		o := sagastest.Ordered{Kind: []string{"saas", "hosting"}[n%2], Language: "en"}
+		o := sagastest.OrderForm{Kind: []string{"saas", "hosting"}[n%2], Language: "en"}
 		if n%3 == 0 {
 			y.services = append(y.services, y.Serves(o))
 			continue
