@@ -17,6 +17,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	compute "hostpanel/adapters/compute/sandbox"
+	engine "hostpanel/adapters/engine/sandbox"
+	"hostpanel/adapters/faults"
+	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -155,22 +159,25 @@ type World struct {
 // Facts are all types of events.
 var Facts = assembly.Catalogue()
 
-// Database creates a private database with all tables.
-func Database(t *testing.T) string {
-	t.Helper()
-	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error { return Prepare(ctx, t, url) })
+// Migrations are the tables of the runs and of everything simulated outside: one list, so
+// that all stories share a template.
+var Migrations = []eventstore.Migration{
+	{Area: "sagas", Files: sagas.Migrations},
+	{Area: "faults", Files: faults.Migrations},
+	{Area: "test_payments", Files: test.Migrations},
+	{Area: "sandbox_engine", Files: engine.Migrations},
+	{Area: "sandbox_compute", Files: compute.Migrations},
 }
 
-// Prepare creates all tables.
-func Prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore.Migration) error {
-	owner, err := eventstore.ConnectOwner(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	if err := eventstore.Migrate(ctx, owner, append(beside, eventstore.Migration{Area: "sagas", Files: sagas.Migrations})...); err != nil {
-		return err
-	}
+// Database creates a private database with all tables, and those of further outside systems.
+func Database(t testing.TB, beside ...eventstore.Migration) string {
+	t.Helper()
+	fill := func(ctx context.Context, owner *pgxpool.Pool) error { return ReadTables(ctx, t, owner) }
+	return eventstoretest.Tables(t, projections.All.Fingerprints(), fill, append(beside, Migrations...)...)
+}
+
+// ReadTables creates the read tables.
+func ReadTables(ctx context.Context, t testing.TB, owner *pgxpool.Pool) error {
 	return projections.Prepare(ctx, owner, eventstore.Open(owner, Facts, eventstoretest.Keys(t)))
 }
 

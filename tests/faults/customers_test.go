@@ -13,7 +13,6 @@ import (
 	"hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
@@ -49,7 +48,7 @@ type thing struct {
 func newCustomers(t *testing.T, seed int64) *customers {
 	t.Helper()
 	c := &customers{
-		url:    databaseWith(t, eventstore.Migration{Area: "sandbox_engine", Files: sandbox.Migrations}),
+		url:    sagastest.Database(t),
 		chance: rand.New(rand.NewPCG(uint64(seed), 1)), death: rand.New(rand.NewPCG(uint64(seed), 2)),
 	}
 	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}

@@ -3,6 +3,7 @@
 package faults_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14
 	t.Parallel()
 	cluster := eventstoretest.Private(t, nil)
-	if err := sagastest.Prepare(t.Context(), t, cluster.URL()); err != nil {
+	owner := eventstoretest.Owner(t, cluster.URL())
+	if err := errors.Join(eventstore.Migrate(t.Context(), owner, sagastest.Migrations...), sagastest.ReadTables(t.Context(), t, owner)); err != nil {
 		t.Fatal(err)
 	}
 	w := sagastest.WorldOn(t, cluster.URL(), func(o *assembly.Options) { o.Times.Lease = time.Second })

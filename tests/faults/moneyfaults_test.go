@@ -17,7 +17,6 @@ import (
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
@@ -75,7 +74,7 @@ type market struct {
 
 func newMarket(t *testing.T, seed int64) *market {
 	t.Helper()
-	m := &market{url: databaseWith(t, eventstore.Migration{Area: "test_payments", Files: test.Migrations}), post: newPost(t, seed), seed: seed, death: rand.New(rand.NewPCG(uint64(seed), 2))}
+	m := &market{url: sagastest.Database(t), post: newPost(t, seed), seed: seed, death: rand.New(rand.NewPCG(uint64(seed), 2))}
 	m.World = &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
 	nobody := &atNobody{t: t, post: m.post, Provider: test.New(eventstoretest.Pool(t, m.url), test.Options{
 		PublicURL: func() string { return m.post.server.URL }, Secret: nobodysSecret, Log: slog.New(slog.DiscardHandler),
