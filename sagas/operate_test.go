@@ -90,37 +90,6 @@ func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
 	w.Equal("effect", w.Count(`select count(*) from effect where state = 'skipped'`), 1)
 }
 
-func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
-	t.Parallel()
-	for _, c := range []sagastest.Crash{{}, {At: sagas.BeforeIntent}, {At: sagas.AfterIntent}, {At: sagas.Sent}, {At: sagas.Answered}, {At: sagas.BeforeComplete}, {At: sagas.AfterComplete}} {
-		w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 300 * time.Millisecond })
-		w.Engine.Tell(func(call, name string) error {
-			if call == "create" && strings.HasPrefix(name, "site/") {
-				return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
-			}
-			return nil
-		}, nil)
-		var dead atomic.Bool
-		w.Fault.To(func(p sagas.Point, c2 sagas.Run) error {
-			if c2.Direction == sagas.DirectionUndo && p == c.At && c2.At().Name == "tenant.engine" && dead.CompareAndSwap(false, true) {
-				return sagas.ErrKilled
-			}
-			return nil
-		})
-		w.Goes()
-		id := w.Buy(sagastest.OrderForm{Domain: "back.example.com"})
-		w.Becomes(id, order.StatusFailed)
-		w.Must(w.TakeBack(t.Context(), sagastest.Operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
-		w.Eventually("it is undone", func() bool { return w.Provision(id).Status == sagas.StatusUndone })
-		w.Equal("objects left outside", len(w.Engine.All()), 0)
-		w.Equal("effects of the run that are left", w.Count(`select count(*) from effect where state not in ('undone', 'absent') and saga_id = $1`, sagas.RunID("provision:"+id.String())), 0)
-		w.Equal("claims left", w.Count(`select count(*) from external_claim where kind = 'tenant'`), 0)
-		w.Equal("tenants left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
-		w.Equal("died", dead.Load(), c.At != "")
-		w.End()
-	}
-}
-
 func TestAPausedRunWaits(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
@@ -322,4 +291,11 @@ func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, 
 	w.Equal("settled", w.Count(`select count(*) from incidents where is_settled and reason = 'a new version runs' and settled_by = 'operator:1'`), 1)
 	w.Equal("notifications", w.Count(`select count(*) from notifications where notification_type = 'success'`), 1)
 	w.Equal("an incident that is none", domain.CodeOf(w.Operations.HandleAgain(t.Context(), sagastest.Operator, uuid.New(), "try")), domain.NotFound)
+}
+
+func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
+	t.Parallel()
+	for _, at := range []sagas.Point{"", sagas.Answered} {
+		sagastest.TurnedRun(t, at)
+	}
 }

@@ -19,7 +19,7 @@ func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
 	patient := sagastest.Quick
 	patient.Poll = 10 * time.Second
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times = patient }).Goes()
-	for range 40 {
+	for range 8 {
 		begun := time.Now()
 		w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
 		if took := time.Since(begun); took > patient.Poll/2 {

@@ -195,7 +195,7 @@ func TestAStoredDocumentThatWasChangedIsNotServed(t *testing.T) {
 // says what held then.
 func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
 	t.Parallel()
-	w := sagastest.RenewalsOn(sagastest.NewWorld(t, plainly))
+	w := sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, plainly))
 	id := w.Serves(sagastest.OrderForm{Kind: "saas", Details: buyer.Details{Country: "ES"}})
 	w.Until(id, "billing.period_invoiced", 1)
 	open := w.Subscription(id).Open

@@ -24,8 +24,7 @@ import (
 // invoices lose their buyer, and the later one stands until then.
 func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 	t.Parallel()
-	w := sagastest.NewWorld(t, plainly)
-	w.Moves()
+	w := sagastest.NewWorldWithClock(t, plainly)
 	ctx, ana, first := t.Context(), uuid.New(), w.Now().UTC().Year()
 	until := func(year int) {
 		w.Must(w.Store.Clock().Advance(ctx, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Sub(w.Now())+time.Second))
@@ -116,7 +115,7 @@ func documentsOf(history []eventstore.RecordedEvent) (numbers []string) {
 // The keys are destroyed by a process itself, once the clock says so.
 func TestAYearEndsByItself(t *testing.T) {
 	t.Parallel()
-	w := sagastest.RenewalsOn(sagastest.NewWorld(t, plainly))
+	w := sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, plainly))
 	id, year := issuedTo(w.World, buyer.Details{Country: "ES"}), w.Now().UTC().Year()
 	w.Eventually("its documents are stored", func() bool { return w.Count(`select count(*) from invoice_documents where invoice = $1`, id) == 6 })
 	w.Must(w.Store.Clock().Advance(t.Context(), time.Date(year+11, 1, 1, 0, 0, 1, 0, time.UTC).Sub(w.Now())))

@@ -13,38 +13,10 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
 	"hostpanel/sagas/sagastest"
 )
-
-// paysChange pays the open invoice of a change at the provider.
-func paysChange(w *sagastest.Renewals, id uuid.UUID) uuid.UUID {
-	w.T.Helper()
-	page, err := w.Orders.PayInvoice(w.T.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Change.Invoice})
-	w.Must(err)
-	paysTotal(w, page.ID, w.Subscription(id).Change.Invoice)
-	return page.ID
-}
-
-// paysTotal pays the total of an invoice by an order.
-func paysTotal(w *sagastest.Renewals, id, invoice uuid.UUID) {
-	w.T.Helper()
-	minor, _ := money.Minor(w.Invoice(invoice).Total, "EUR")
-	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = minor })
-	w.Must(w.Webhook("evt_"+id.String(), id))
-}
-
-// planned waits until the engine has the limit of a plan.
-func planned(w *sagastest.Renewals, id uuid.UUID, plan, sites string) {
-	w.T.Helper()
-	w.Eventually("the plan is "+plan, func() bool { return w.Subscription(id).PlanName == plan })
-	w.Eventually("the engine has its limit", func() bool { return w.SitesAtEngine(id) == sites })
-	w.Eventually("its run is done", func() bool {
-		return w.Count(`select count(*) from saga_run where key like 'change-plan:%' and status <> 'done'`) == 0
-	})
-}
 
 func invoicesOf(i billing.ChangePreview) (all []string) {
 	for _, l := range i.Invoice.Lines {
@@ -77,9 +49,9 @@ func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
 	row, err := w.Tables.For(projections.System).Subscription(t.Context(), id)
 	w.Must(err)
 	w.Equal("what is shown", fmt.Sprint(*row.ChangePlanName, " ", *row.ChangeInvoice == w.Subscription(id).Change.Invoice), "Large true")
-	paidBy := paysChange(w, id)
+	paidBy := w.PaysChange(id)
 	w.Becomes(paidBy, order.StatusActive)
-	planned(w, id, "Large", "10")
+	w.Planned(id, "Large", "10")
 	w.Equal("changes at the engine", w.Engine.Changes(w.Client(id))-changed, 1)
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
 	w.Until(id, "billing.period_invoiced", 1)
@@ -99,7 +71,7 @@ func TestAnUpgradeThatIsPaidTwiceCountsOnce(t *testing.T) {
 	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
 	w.Paid(page.ID)
 	w.Becomes(page.ID, order.StatusRefunded)
-	planned(w, id, "Large", "10")
+	w.Planned(id, "Large", "10")
 	w.Equal("changes of the plan", w.Often(billing.Advance{Order: id}.Stream(), "billing.plan_changed"), 1)
 	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'change-plan:%'`), 1)
 	w.Equal("credit notes", w.Count(`select count(*) from credit_notes`), 0)
@@ -176,11 +148,11 @@ func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
 	end := w.Subscription(id).PeriodEnd
 	w.Until(id, "billing.plan_changed", 1)
 	w.Equal("not before the end", w.Now().Before(end), false)
-	planned(w, id, "Small", "1")
+	w.Planned(id, "Small", "1")
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 6.05")
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
 	w.Must(err)
-	paysTotal(w, page.ID, w.Subscription(id).Open)
+	w.PaysTotal(page.ID, w.Subscription(id).Open)
 	w.Eventually("it is paid", func() bool { return w.Subscription(id).Open == uuid.Nil })
 	w.Equal("paid until", w.Subscription(id).PeriodEnd, billing.PeriodStart(w.Subscription(id).Anchor, "monthly", 2))
 	user := w.Provision(id).Job.User
@@ -242,8 +214,8 @@ func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 	w.Equal("the year", year.Text+" "+year.Total.StringFixed(2), "Basic (anual) 116.16") //nolint:misspell // Spanish
 	w.Equal("less than a month", unused.Total.IsNegative() && unused.Total.GreaterThan(w.Invoices(id)[0].Total.Neg()), true)
 	w.Equal("total", i.Total, year.Total.Add(unused.Total))
-	w.Becomes(paysChange(w, id), order.StatusActive)
-	planned(w, id, "Basic", "5")
+	w.Becomes(w.PaysChange(id), order.StatusActive)
+	w.Planned(id, "Basic", "5")
 	s := w.Subscription(id)
 	w.Equal("cycle", s.Cycle, "yearly")
 	w.Equal("the year is from now on", !s.PeriodStart.Before(asked) && s.PeriodEnd.Equal(billing.PeriodStart(s.PeriodStart, "yearly", 1)), true)

@@ -2,7 +2,6 @@ package billing_test
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 
@@ -11,43 +10,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
-
-// A worker may die at any point between the payment and the engine, and the engine may
-// lose an answer: the run goes on, and the limits come once.
-func TestAWorkerMayDieWhileAPlanChanges(t *testing.T) {
-	t.Parallel()
-	for _, at := range []sagas.Point{sagas.BeforeComplete, sagas.AfterComplete} {
-		for _, step := range []string{"limits", "limits.applied", "push"} {
-			t.Run(fmt.Sprint(step, " ", at), func(t *testing.T) {
-				t.Parallel()
-				w := sagastest.WithPlans(t, func(o *assembly.Options) { o.Times.Lease = 500e6 })
-				id := w.Serves(sagastest.OrderForm{})
-				client := w.Client(id)
-				var once sync.Once
-				w.Fault.To(func(p sagas.Point, r sagas.Run) (err error) {
-					if p == at && r.At().Name == step {
-						once.Do(func() { err = sagas.ErrKilled })
-					}
-					return err
-				})
-				var lost sync.Once
-				w.Engine.Tell(nil, func(call, name string) (err error) {
-					if call == "change" && name == client {
-						lost.Do(func() { err = domain.Fail(domain.Unknown, "timeout", errors.New("no answer")) })
-					}
-					return err
-				})
-				w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
-				paysChange(w, id)
-				planned(w, id, "Large", "10")
-				w.Equal("changes of the tenant", w.Often(hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}.Stream(), "hosting.changed"), 1)
-			})
-		}
-	}
-}
 
 // An engine that refuses the limits parks the run, where operators see it. The plan stays
 // changed, because it is paid for, and the run goes on when they say so.
@@ -76,5 +40,5 @@ func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	w.Does(hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}})
 	w.Eventually("the engine has the limits", func() bool { return w.SitesAtEngine(id) == "10" })
 	w.Must(w.RetryRun(t.Context(), sagastest.Operator, uuid.MustParse(parked), "it takes them now"))
-	planned(w, id, "Large", "10")
+	w.Planned(id, "Large", "10")
 }

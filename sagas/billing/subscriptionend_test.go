@@ -53,7 +53,7 @@ func revokes(w *sagastest.Renewals, id uuid.UUID) {
 
 func lookingHourly(t *testing.T) *sagastest.Renewals {
 	t.Helper()
-	return sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.BillingLook = time.Hour }))
+	return sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, func(o *assembly.Options) { o.Times.BillingLook = time.Hour }))
 }
 
 // The clock is advanced while the panel looks which subscriptions are due: it looks again.
@@ -71,7 +71,7 @@ func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
 // What is cancelled at once ends at once, and its unused time is refunded and credited.
 func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
-	w := sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
+	w := sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	renewal := w.Pays(id)

@@ -17,7 +17,7 @@ import (
 func taxedBy(t *testing.T, mode tax.Mode) (*sagastest.Renewals, tax.Policy) {
 	t.Helper()
 	policy := tax.Policy{Mode: mode, Home: "ES", Rates: tax.European()}
-	return sagastest.RenewalsOn(sagastest.NewWorld(t, func(o *assembly.Options) {
+	return sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, func(o *assembly.Options) {
 		o.Policy.Tax = policy
 		o.Policy.Seller = billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
 	})), policy

@@ -37,7 +37,7 @@ func refusing(h *sagastest.Household, names ...string) {
 func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
 	t.Parallel()
 	for _, how := range []string{"asked for", "renamed"} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		h.Engine.Strict = true
 		first, other := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
 		if how == "renamed" {
@@ -85,7 +85,7 @@ func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
 
 func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	refusing(h, "bad.example.com")
 	s := h.Ask(h.Draw("site"), sagastest.Site("bad.example.com"))
 	h.Carry(s)
@@ -120,7 +120,7 @@ func refusedTwice(h *sagastest.Household) (s, other hosting.Request) {
 // It was refused under two names, and wants a third by now.
 func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s, other := refusedTwice(h)
 	refusing(h, "worse.example.com")
 	h.Carry(other)
@@ -132,7 +132,7 @@ func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
 // The engine has refused to rename the site.
 func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	refusing(h, "bad.example.com")
 	s, other := h.Ask(h.Draw("site"), sagastest.Site("good.example.com")), h.Ask(h.Draw("site"), sagastest.Site("good.example.com"))
 	h.Carry(s)
@@ -172,7 +172,7 @@ func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
 // the first finds what was made for it before, and the other one does not take it.
 func TestClaimsOutliveARebuild(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Strict = true
 	h.Engine.Tell(nil, func(call, name string) error {
 		if call == "create" && name == "site/one.example.com" {
@@ -202,7 +202,7 @@ func TestClaimsOutliveARebuild(t *testing.T) {
 // engine does nothing before all of it has been asked for.
 func TestTwoExchangeTheirNames(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Strict = true
 	one, two := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("two.example.com"))
 	h.Carry(one, two)
@@ -231,7 +231,7 @@ func TestTwoExchangeTheirNames(t *testing.T) {
 // when the removal was requested.
 func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s := h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
 	h.Carry(s)
 	h.Goes()
@@ -254,7 +254,7 @@ func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
 // The worker is stopped until its lease is over, while another resource has the name.
 func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // E-4, G-1
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	_, other := refusedTwice(h)
 	h.Frozen.To(true)
 	var once sync.Once

@@ -23,7 +23,7 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	patient := sagastest.Quick
 	patient.Poll, patient.BinLook = 20*time.Second, sagastest.Day
-	h := newHousehold(t, func(o *assembly.Options) { o.Times = patient })
+	h := sagastest.NewHousehold(t, func(o *assembly.Options) { o.Times = patient })
 	other := h.Node(h.URL(), func(o *assembly.Options) { o.Times = patient })
 	h.Moves()
 	h.Start(other)
@@ -63,7 +63,7 @@ func newHesitantHousehold(t *testing.T) hesitantHousehold {
 	h := hesitantHousehold{patience: 20 * time.Second, looked: make(chan struct{}), waits: make(chan struct{}), answers: make(chan struct{})}
 	patient, first := sagastest.Quick, once()
 	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = h.patience, h.patience, h.patience, h.patience
-	h.Household = newHousehold(t, func(o *assembly.Options) {
+	h.Household = sagastest.NewHousehold(t, func(o *assembly.Options) {
 		o.Times = patient
 		o.Fault = func(p sagas.Point, r sagas.Run) error {
 			if p == sagas.Waiting && strings.HasPrefix(r.Key, "engine:site-") && first() {

@@ -12,17 +12,8 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
-
-func newHousehold(t *testing.T, change ...func(*assembly.Options)) *sagastest.Household {
-	t.Helper()
-	h := &sagastest.Household{World: sagastest.NewWorld(t, change...)}
-	h.Tenant = h.Draw("tenant")
-	h.Carry(h.NewTenant(h.Tenant))
-	return h
-}
 
 func mailbox(domain int64, local, handle string) *hosting.Mailbox {
 	return &hosting.Mailbox{MailDomain: domain, LocalPart: local, Email: local + "@example.com", Password: handle, QuotaMB: 10, IsActive: true}
@@ -30,7 +21,7 @@ func mailbox(domain int64, local, handle string) *hosting.Mailbox {
 
 func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s, m, b := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.Ask(h.Draw("mailbox"), mailbox(m.ID, "ana", b.String()))
 	h.Carrying(map[uuid.UUID]string{b: "pass-word-1"}, s, m, box) // the tenant's place is not made yet
@@ -60,7 +51,7 @@ func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 
 func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	version := h.Carry(s).Versions[s.Stream()]
 	acknowledged := func(version int) bool {
@@ -88,7 +79,7 @@ func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 
 func TestAChangeReachesTheEngineAndKeepsThePassword(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	d, b := h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.Ask(h.Draw("mailbox"), mailbox(d.ID, "ana", b.String()))
 	h.Carrying(map[uuid.UUID]string{b: "pass-word-1"}, d, box)
@@ -109,7 +100,7 @@ func TestAChangeReachesTheEngineAndKeepsThePassword(t *testing.T) {
 
 func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	on, off := h.Ask(h.Draw("site"), sagastest.Site("on.example.com")), h.Ask(h.Draw("site"), sagastest.Site("off.example.com"))
 	off.Spec["is_active"] = json.RawMessage("false")
 	h.Carry(on, off)
@@ -132,7 +123,7 @@ func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
 
 func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	d, b := h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.Ask(h.Draw("mailbox"), mailbox(d.ID, "ana", b.String()))
 	h.Carry(d, box) // without a stored password
@@ -149,7 +140,7 @@ func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
 	t.Parallel()
 	clock := &sagastest.TestClock{At: time.Now()}
-	h := newHousehold(t, sagastest.ByHand(clock.Now))
+	h := sagastest.NewHousehold(t, sagastest.ByHand(clock.Now))
 	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	h.Carry(s)
 	h.Carry(hosting.MoveToBin{Ref: s.Ref})

@@ -17,7 +17,7 @@ import (
 
 func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Tell(func(call, name string) error {
 		if call == "create" && name == "site/bad.example.com" {
 			return domain.Fail(domain.Permanent, "invalid", sagastest.ErrLie)
@@ -41,7 +41,7 @@ func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T
 // asked for, whatever it said first. The next request tries again.
 func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	var mu sync.Mutex
 	refuses := true
 	h.Engine.Refused = func(o hosting.EngineObject) bool {
@@ -68,7 +68,7 @@ func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
 func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
 	t.Parallel()
 	for _, lack := range []string{"login", "sites_web_domain_add"} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		refuse := func(call, _ string) error {
 			if call == "find" {
 				return nil
@@ -103,7 +103,7 @@ func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
 
 func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Tell(func(call, name string) error {
 		if call == "create" && name == "site/full.example.com" {
 			return domain.Fail(domain.Permanent, "disk_full", sagastest.ErrLie)
@@ -123,7 +123,7 @@ func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 
 func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	var mu sync.Mutex
 	lost := map[string]bool{}
 	h.Engine.Tell(nil, func(call, name string) error {
@@ -154,7 +154,7 @@ func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
 // changed since.
 func TestWhatWasMadeForAnEarlierRequestIsAdoptedAndBroughtToThePresentOne(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	h.Engine.Tell(nil, func(call, name string) error {
 		if call == "create" && name == "site/example.com" {
@@ -173,7 +173,7 @@ func TestWhatWasMadeForAnEarlierRequestIsAdoptedAndBroughtToThePresentOne(t *tes
 
 func TestWhatTheEngineHasLostIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	h.Carry(s)
 	h.Goes()
@@ -189,7 +189,7 @@ func TestWhatTheEngineHasLostIsMadeAnew(t *testing.T) {
 
 func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 999})
 	s := h.Ask(h.Draw("site"), sagastest.Site("taken.example.com"))
 	h.Carry(s)
@@ -203,7 +203,7 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 
 func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
 	t.Parallel()
-	h := newHousehold(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
+	h := sagastest.NewHousehold(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	dead := map[string]bool{}
 	kill := func(at sagas.Point, c sagas.Run) error {
 		h.Engine.Mu.Lock()
@@ -258,7 +258,7 @@ func TestRunsForTheEngineSurviveARestart(t *testing.T) {
 // An engine may switch everything on along with a change of the tenant.
 func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	off := h.Ask(h.Draw("site"), sagastest.Site("off.example.com"))
 	off.Spec["is_active"] = json.RawMessage("false")
 	h.Carry(off)
@@ -294,7 +294,7 @@ func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
 	t.Parallel()
 	for _, then := range []hosting.Status{hosting.Running, hosting.Gone} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		h.Engine.Strict = true
 		s := h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
 		h.Engine.Tell(nil, func(call, name string) error {
@@ -322,7 +322,7 @@ func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
 // Another client has taken over the name and the object.
 func TestANameThatAnotherClientHasTakenOverStaysTheirs(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	h.Engine.Strict = true
 	s, other := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
 	var once sync.Once

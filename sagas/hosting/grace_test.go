@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
@@ -14,7 +13,7 @@ import (
 func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	clock := &sagastest.TestClock{At: time.Now()}
-	h := newHousehold(t, sagastest.ByHand(clock.Now))
+	h := sagastest.NewHousehold(t, sagastest.ByHand(clock.Now))
 	s, kept := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(h.Draw("site"), sagastest.Site("kept.example.com"))
 	f := h.Ask(h.Draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "ana", Directory: "/", QuotaMB: -1, IsActive: true})
 	d := h.Ask(h.Draw("database"), &hosting.Database{Name: "shop", User: "shop", EngineName: "c1_shop", EngineUser: "c1_shop", Site: &s.ID, IsActive: true})
@@ -43,21 +42,5 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 
 func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	t.Parallel()
-	clock := &sagastest.TestClock{At: time.Now()}
-	h := newHousehold(t, sagastest.ByHand(clock.Now))
-	s, z := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(h.Draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true})
-	var commands []domain.Command
-	for i := range 200 + 1 {
-		commands = append(commands, h.Ask(h.Draw("dns_record"), &hosting.DNSRecord{Zone: z.ID, ZoneOrigin: "example.com.", Type: "A", Name: fmt.Sprintf("h%d", i), Data: "192.0.2.1", TTL: 60, IsActive: true}))
-	}
-	h.Carry(append([]domain.Command{s, z}, commands...)...)
-	h.Goes()
-	h.Eventually("all is there", func() bool { return len(h.Engine.All()) == 200+4 })
-	tenant := hosting.Ref{Kind: "tenant", ID: h.Tenant}
-	h.Carry(hosting.Disable{Ref: s.Ref, By: hosting.BySite}, hosting.MoveToBin{Ref: tenant})
-	h.Quiet()
-	clock.Pass(31 * sagastest.Day)
-	h.Stands(tenant, hosting.Gone)
-	h.Quiet()
-	h.Equal("left at the engine", len(h.Engine.All()), 0)
+	sagastest.Purge(t, 7)
 }

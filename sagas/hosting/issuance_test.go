@@ -52,7 +52,7 @@ const theOrder = "ssl_certificate/example.com" // as the engine knows it
 func issuances(t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options)) (*sagastest.Household, *authority, hosting.Ref) {
 	t.Helper()
 	a := &authority{}
-	h := newHousehold(t, append(options, atNoon, func(o *assembly.Options) {
+	h := sagastest.NewHousehold(t, append(options, atNoon, func(o *assembly.Options) {
 		a.Engine = o.Engine.(*sagastest.Engine) //nolint:forcetypeassert // every world has one
 		o.Engine = a
 	})...)
@@ -190,7 +190,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 	t.Parallel()
 	ends, handle := sagastest.Noon.Add(365*sagastest.Day), uuid.New()
 	a := &authority{ends: sagastest.Noon}
-	h := newHousehold(t, atNoon, func(o *assembly.Options) {
+	h := sagastest.NewHousehold(t, atNoon, func(o *assembly.Options) {
 		a.Engine = o.Engine.(*sagastest.Engine) //nolint:forcetypeassert // every world has one
 		o.Engine = a
 	})

@@ -197,7 +197,7 @@ func TestAProgramThatIsLostEndsItsOperation(t *testing.T) {
 // an operator's word.
 func TestARefusalAfterAcceptanceIsShown(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	var refuses atomic.Bool
 	h.Engine.Tell(func(call, name string) error {
 		if call == "find" && name == "site/late.example.com" && refuses.Load() {
@@ -228,7 +228,7 @@ func TestARefusalAfterAcceptanceIsShown(t *testing.T) {
 func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
 	t.Parallel()
 	for _, next := range []string{"change", "remove"} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		var refuses atomic.Bool
 		h.Engine.Tell(func(call, name string) error {
 			if call == "find" && strings.HasSuffix(name, "/torn.example.com") && refuses.Load() {

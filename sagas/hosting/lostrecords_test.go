@@ -20,7 +20,7 @@ func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
 	for name, c := range map[string]struct{ look, confirmed int }{
 		"at once": {1, 1}, "after it was read back": {2, 2},
 	} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		var looks atomic.Int32
 		h.Engine.Tell(func(call, name string) error {
 			if call == "find" && name == "site/lost.example.com" && h.Engine.Creations(name) == 1 && int(looks.Add(1)) == c.look {
@@ -45,7 +45,7 @@ func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
 // until it is made again.
 func TestARecordThatTheEngineNeverShowsIsPendingAndKeepsItsPassword(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t)
+	h := sagastest.NewHousehold(t)
 	m, handle := h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.Ask(h.Draw("mailbox"), mailbox(m.ID, "ana", handle.String()))
 	isAnew := func(call, name string) bool {
@@ -79,7 +79,7 @@ func TestARecordThatTheEngineNeverShowsIsPendingAndKeepsItsPassword(t *testing.T
 func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // V5
 	t.Parallel()
 	for _, whole := range []string{"site/", "tenant/"} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		first := once()
 		h.Engine.Tell(nil, func(call, name string) error {
 			if call == "create" && strings.HasPrefix(name, whole) && first() {
@@ -109,7 +109,7 @@ func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // 
 func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { // V5
 	t.Parallel()
 	for whole, part := range map[string]string{"site/": "ftp_account/", "tenant/": "site/"} {
-		h := newHousehold(t)
+		h := sagastest.NewHousehold(t)
 		s := h.Ask(h.Draw("site"), sagastest.Site("crossed.example.com"))
 		handle := uuid.New()
 		f := h.Ask(h.Draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "crossed", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})

@@ -189,8 +189,7 @@ func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 // customer has mails of the invoice and of the success besides.
 func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
 	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Moves()
+	w := sagastest.NewWorldWithClock(t)
 	w.Mail.Tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", sagastest.ErrLie) }, nil)
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{Email: "late@example.com"})

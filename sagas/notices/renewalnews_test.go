@@ -77,6 +77,7 @@ func TestACustomerIsToldOfCredit(t *testing.T) {
 func TestTenantsHearOfTheirRenewals(t *testing.T) {
 	t.Parallel()
 	listening, r := sagastest.ListeningWorld(t)
+	listening.Moves()
 	w := sagastest.RenewalsOn(listening)
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	tenant := w.Provision(id).Job.Tenant

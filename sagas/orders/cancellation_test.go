@@ -2,17 +2,12 @@ package orders_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/sagastest"
 )
@@ -145,120 +140,7 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 	sagastest.Untouched(w)
 }
 
-// A worker may die in every step that is taken back.
-func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
-	t.Parallel()
-	points := []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete}
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 400 * time.Millisecond })
-	refuse := func(call, name string) error {
-		if call == "create" && strings.HasPrefix(name, "site/broken") {
-			return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
-		}
-		return nil
-	}
-	w.Engine.Tell(refuse, nil)
-	var mu sync.Mutex
-	plans, died := map[string]bool{}, 0
-	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
-		mu.Lock()
-		defer mu.Unlock()
-		plan := fmt.Sprint(c.Order, c.At().Name, p)
-		if c.Direction == sagas.DirectionUndo && plans[plan] {
-			delete(plans, plan)
-			died++
-			return sagas.ErrKilled
-		}
-		return nil
-	})
-	w.Pauses(notices.MailQueue)
-	w.Goes()
-	var hosted, machines []fmt.Stringer
-	planned := 0
-	plan := func(id fmt.Stringer, step string, p sagas.Point) {
-		mu.Lock()
-		defer mu.Unlock()
-		plans[fmt.Sprint(id, step, p)] = true
-		planned++
-	}
-	for i, p := range points {
-		h, v := w.Buy(sagastest.OrderForm{Domain: fmt.Sprintf("back%d.example.com", i)}), w.Buy(sagastest.OrderForm{Kind: "vps"})
-		hosted, machines = append(hosted, h), append(machines, v)
-		plan(h, "tenant.engine", p)
-		plan(h, "site", p)
-		plan(v, "vm", p)
-		if p == sagas.BeforeComplete || p == sagas.AfterComplete {
-			for _, step := range []string{"billing", "tenant", "account"} {
-				plan(h, step, p)
-			}
-		}
-	}
-	for _, id := range append(hosted, machines...) {
-		sagastest.StandsAt(w, sagastest.MustParse(id), "welcome")
-		w.Must(w.Cancel(t.Context(), sagastest.Operator, sagastest.MustParse(id), "the customer changed their mind"))
-	}
-	sagastest.GoesOn(w)
-	for _, id := range append(hosted, machines...) {
-		w.Eventually("it is taken back", func() bool { return w.Order(sagastest.MustParse(id)).Compensated })
-		w.Equal("taken back", w.Often(order.Stream(sagastest.MustParse(id)), "order.compensation_completed"), 1)
-		w.Equal("refunds asked for", len(w.Order(sagastest.MustParse(id)).Asked), 1)
-	}
-	sagastest.Untouched(w)
-	w.Eventually("every worker has died as planned", func() bool { mu.Lock(); defer mu.Unlock(); return died == planned })
-}
-
-// Of a cancellation and the completion of a step at the same time exactly one wins,
-// and the log shows which.
 func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 26))
-	w := sagastest.NewWorld(t)
-	var mu sync.Mutex
-	at, said := map[string]int{}, make(chan error, 24)
-	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if left, planned := at[c.Order.String()]; planned && p == sagas.BeforeComplete && c.Direction == sagas.DirectionDo {
-			if left > 0 {
-				at[c.Order.String()]--
-				return nil
-			}
-			delete(at, c.Order.String())
-			go func() { said <- w.Cancel(t.Context(), sagastest.Operator, c.Order, "at this very moment") }() // while the step is completed
-		}
-		return nil
-	})
-	var ended atomic.Int32
-	w.Goes()
-	var ids []fmt.Stringer
-	for i := range 24 {
-		id := w.Place(sagastest.OrderForm{Domain: fmt.Sprintf("race%d.example.com", i)})
-		mu.Lock()
-		at[id.String()] = min(random.IntN(18), 8) // at the last of nine steps in every second one
-		mu.Unlock()
-		w.Paid(id)
-		ids = append(ids, id)
-	}
-	for range ids {
-		w.Must(<-said)
-	}
-	for _, s := range ids {
-		id := sagastest.MustParse(s)
-		w.Eventually("it has come to an end", func() bool {
-			o := w.Order(id)
-			return o.Compensated || o.Status == order.StatusCancelled
-		})
-		run, o := w.Provision(id), w.Order(id)
-		if active := w.Often(order.Stream(id), "order.activated") == 1; active {
-			ended.Add(1)
-			w.Equal("the worker won", fmt.Sprint(run.Status, " ", o.Cause), "done ended")
-		} else {
-			w.Equal("the operator won", run.Status, sagas.StatusUndone)
-			w.Equal("no cancellation is recorded", w.Often(order.Stream(id), "order.cancelled"), 0)
-		}
-	}
-	t.Logf("%d were active first", ended.Load())
-	w.Equal("sites without an order", len(w.Engine.All()), w.Count(`
-		select count(*) from resources where kind in ('tenant', 'site') and status <> 'gone'`))
+	sagastest.CancellationRace(t, 4)
 }

@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // A Household is a tenant with records of its own, at an engine that lies when
@@ -214,4 +215,13 @@ func (w *World) Does(commands ...domain.Command) {
 	w.T.Helper()
 	_, err := w.Store.Execute(w.T.Context(), domain.Metadata{Actor: "test"}, commands...)
 	w.Must(err)
+}
+
+// NewHousehold is the household of a new tenant, in a world that stands still.
+func NewHousehold(t *testing.T, change ...func(*assembly.Options)) *Household {
+	t.Helper()
+	h := &Household{World: NewWorld(t, change...)}
+	h.Tenant = h.Draw("tenant")
+	h.Carry(h.NewTenant(h.Tenant))
+	return h
 }

@@ -30,13 +30,12 @@ type Renewals struct {
 // NewRenewals is a new world that runs.
 func NewRenewals(t *testing.T) *Renewals {
 	t.Helper()
-	return RenewalsOn(NewWorld(t))
+	return RenewalsOn(NewWorldWithClock(t))
 }
 
-// RenewalsOn lets a world run.
+// RenewalsOn lets a world run whose clock can be advanced.
 func RenewalsOn(w *World) *Renewals {
 	w.T.Helper()
-	w.Moves()
 	w.Goes()
 	return &Renewals{w, orders.New(orders.Options{
 		Tables: w.Tables, Commands: w.Store, Subjects: w.Store, Payments: w.Payments, Now: w.Store.Clock().Now,
@@ -167,7 +166,7 @@ const unlimited = `,"quota_databases":-1,"quota_mailboxes":-1,"quota_domains":-1
 // WithPlans is a world in which plans can be changed.
 func WithPlans(t *testing.T, change ...func(*assembly.Options)) *Renewals {
 	t.Helper()
-	w := NewWorld(t, change...)
+	w := NewWorldWithClock(t, change...)
 	for id, body := range map[int64]string{
 		BasicPlan: `{"name":"Basic","price":"12.10","resource_type":"hosting","quota_sites":5,"quota_storage_gb":10` + unlimited + `}`,
 		LargePlan: `{"name":"Large","price":"24.20","resource_type":"hosting","quota_sites":10,"quota_storage_gb":10` + unlimited + `}`,
@@ -206,4 +205,31 @@ func (w *Renewals) SitesAtEngine(id uuid.UUID) string {
 func (w *Renewals) Titles(user int64) string {
 	w.T.Helper()
 	return w.Text(`select coalesce(string_agg(title, ', ' order by created_at, title), '') from notifications where user_id = $1`, user)
+}
+
+// PaysChange pays the open invoice of a change at the provider.
+func (w *Renewals) PaysChange(id uuid.UUID) uuid.UUID {
+	w.T.Helper()
+	page, err := w.Orders.PayInvoice(w.T.Context(), Cause, order.BillPayment{Invoice: w.Subscription(id).Change.Invoice})
+	w.Must(err)
+	w.PaysTotal(page.ID, w.Subscription(id).Change.Invoice)
+	return page.ID
+}
+
+// PaysTotal pays the total of an invoice by an order.
+func (w *Renewals) PaysTotal(id, invoice uuid.UUID) {
+	w.T.Helper()
+	minor, _ := money.Minor(w.Invoice(invoice).Total, "EUR")
+	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = minor })
+	w.Must(w.Webhook("evt_"+id.String(), id))
+}
+
+// Planned waits until the engine has the limit of a plan.
+func (w *Renewals) Planned(id uuid.UUID, plan, sites string) {
+	w.T.Helper()
+	w.Eventually("the plan is "+plan, func() bool { return w.Subscription(id).PlanName == plan })
+	w.Eventually("the engine has its limit", func() bool { return w.SitesAtEngine(id) == sites })
+	w.Eventually("its run is done", func() bool {
+		return w.Count(`select count(*) from saga_run where key like 'change-plan:%' and status <> 'done'`) == 0
+	})
 }

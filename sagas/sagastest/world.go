@@ -24,6 +24,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
@@ -174,6 +175,15 @@ func Database(t testing.TB, beside ...eventstore.Migration) string {
 	t.Helper()
 	fill := func(ctx context.Context, owner *pgxpool.Pool) error { return ReadTables(ctx, t, owner) }
 	return eventstoretest.Tables(t, projections.All.Fingerprints(), fill, append(beside, Migrations...)...)
+}
+
+// NewWorldWithClock is [NewWorld] with a clock that can be advanced.
+func NewWorldWithClock(t *testing.T, change ...func(*assembly.Options)) *World {
+	t.Helper()
+	fill := func(ctx context.Context, owner *pgxpool.Pool) error {
+		return errors.Join(ReadTables(ctx, t, owner), clock.Install(ctx, owner))
+	}
+	return WorldOn(t, eventstoretest.Tables(t, append(projections.All.Fingerprints(), "clock"), fill, Migrations...), change...)
 }
 
 // ReadTables creates the read tables.
