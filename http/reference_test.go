@@ -92,16 +92,16 @@ func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
 		}
 	}
 	text := textOf(b.page)
-	for _, part := range []string{"site.created", "certificate.expiring", "webhook", "Version", "Credentials: Authorization: Bearer", "No credentials."} {
+	for _, part := range []string{"site.created", "certificate.expiring", "webhook", "Version", "Credentials: Authorization: Bearer", "No credentials.", "Too many calls."} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %s", part)
 		}
 	}
-	for _, r := range b.server.Routes() {
+	for _, described := range operationsIn(t, b.server.Document()) {
 		if !slices.ContainsFunc(elements(b.page, "details"), func(op *html.Node) bool {
-			return attribute(op, "data-method") == r.Method && attribute(op, "data-path") == variable.ReplaceAllStringFunc(r.Path, plainly)
+			return attribute(op, "data-method") == described.method && attribute(op, "data-path") == described.path
 		}) {
-			t.Errorf("%s %s is not on the page", r.Method, r.Path)
+			t.Errorf("%s %s is not on the page", described.method, described.path)
 		}
 	}
 }

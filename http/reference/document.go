@@ -20,6 +20,7 @@ type (
 		Webhooks   map[string]map[string]*operation
 		Components struct {
 			Schemas         map[string]*schema
+			Responses       map[string]response
 			SecuritySchemes map[string]securityScheme
 		}
 	}
@@ -39,6 +40,7 @@ type (
 		Schema                *schema
 	}
 	response struct {
+		Ref         string `json:"$ref"`
 		Description string
 		Content     map[string]media
 	}
@@ -69,6 +71,15 @@ func read(text []byte) (*document, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err
+	}
+	for _, item := range d.Paths {
+		for _, op := range item {
+			for status, r := range op.Responses {
+				if name, shared := strings.CutPrefix(r.Ref, "#/components/responses/"); shared {
+					op.Responses[status] = d.Components.Responses[name]
+				}
+			}
+		}
 	}
 	return &d, nil
 }

@@ -81,7 +81,10 @@ func Page(document []byte, s Settings) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the document of the API: %w", err)
 	}
-	p := page{Settings: s, Title: d.Info.Title, Version: d.Info.Version, License: d.Info.License.Name, Areas: d.areas(s.Server), Records: d.records()}
+	p := page{
+		Settings: s, Title: d.Info.Title, Version: d.Info.Version, License: d.Info.License.Name,
+		Areas: d.areas(s.Server), Records: d.records(),
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Webhooks)) {
 		p.Webhooks = append(p.Webhooks, webhookRow{name, d.Webhooks[name]["post"].Summary})
 	}
@@ -131,7 +134,8 @@ func (d *document) shown(server, path, method string, op *operation) shown {
 	s.Body = d.content(op.RequestBody.Content, true)
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
 		a := answer{Status: status, When: op.Responses[status].Description}
-		if a.Content = d.content(op.Responses[status].Content, false); a.Content != nil && status >= "400" && a.Content.Example == "" {
+		a.Content = d.content(op.Responses[status].Content, false)
+		if a.Content != nil && status >= "400" && a.Content.Example == "" {
 			a.Content = nil // the common form of refusals
 		}
 		s.Answers = append(s.Answers, a)
@@ -153,7 +157,9 @@ func (d *document) credentialsText(op *operation) string {
 }
 
 // wayIn says how credentials are brought, by the name of their scheme.
-var wayIn = map[string]string{"bearer": "Authorization: Bearer …", "apiKey": "X-API-Key", "session": "the session of a browser"}
+var wayIn = map[string]string{
+	"bearer": "Authorization: Bearer …", "apiKey": "X-API-Key", "session": "the session of a browser",
+}
 
 // content is what a body holds; nil: there is none. Fields of requests are listed at
 // the operation, those of answers with their record.

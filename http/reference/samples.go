@@ -18,7 +18,9 @@ func (d *document) samplesOf(server, path, method string, op *operation) []sampl
 	if kind, _, _ := first(op.success().Content); kind == "text/html" {
 		return nil
 	}
-	call := samplecode.Call{Method: strings.ToUpper(method), URL: server + filled(path, op.Parameters), Headers: d.credentials(op)}
+	call := samplecode.Call{
+		Method: strings.ToUpper(method), URL: server + filled(path, op.Parameters), Headers: d.credentials(op),
+	}
 	if _, m, known := first(op.RequestBody.Content); known && len(m.Example) > 0 {
 		call.Body = m.Example
 	}

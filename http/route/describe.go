@@ -25,10 +25,6 @@ func (r *Route) description() string {
 // working is what the route does with its request and its answer.
 func (r *Route) working() string {
 	switch {
-	case r.page && r.Method == http.MethodGet:
-		return "A page for people."
-	case r.page:
-		return "Takes the form of the page. The answer is a page, or leads on to one."
 	case r.Show != nil:
 		return "Sends " + strings.Join(slices.Sorted(maps.Keys(r.sends)), " or ") + "."
 	case r.Method == http.MethodGet:
@@ -80,7 +76,7 @@ func (r *Route) conditions() (all []string) {
 	if r.Method != http.MethodGet && r.Find != nil {
 		all = append(all, "With If-Match, only the version of that ETag is changed.")
 	}
-	if r.keep != "" && r.Access.Scheme != "" {
+	if r.takesKey() {
 		all = append(all, "With an Idempotency-Key, a repeat gets the first answer and changes nothing.")
 	}
 	return all

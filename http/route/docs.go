@@ -6,9 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/oasdiff/yaml"
 
 	"hostpanel/http/reference"
 )
@@ -37,28 +42,87 @@ func (t *Table) docs() Area {
 	}
 }
 
-// A description is the API's document in the forms in which it is served. Each
-// is made when it is first asked for: they take tenths of a second.
-type description struct{ json, yaml, page, zipped func() []byte }
+// A description is the API's document in the forms in which it is served.
+type description struct{ json, yaml, page form }
 
 func (t *Table) describe() description {
-	document := sync.OnceValue(t.encode)
-	page := sync.OnceValue(func() []byte { return t.reference(document()) })
+	document := formOf(t.encode)
 	return description{
-		json: document, yaml: sync.OnceValue(func() []byte { return yamlOf(document()) }),
-		page: page, zipped: sync.OnceValue(func() []byte { return zipped(page()) }),
+		json: document,
+		yaml: formOf(func() []byte {
+			text, err := yaml.JSONToYAML(document.plain())
+			if err != nil {
+				panic(fmt.Sprintf("route: our own document is no JSON: %v", err))
+			}
+			return text
+		}),
+		page: formOf(func() []byte { return t.reference(document.plain()) }),
 	}
+}
+
+// A form is a text and what gzip makes of it. Each is made when it is first asked for:
+// that takes tenths of a second.
+type form struct{ plain, zipped func() []byte }
+
+func formOf(text func() []byte) form {
+	plain := sync.OnceValue(text)
+	return form{plain, sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write(plain()) // a buffer takes everything
+		_ = z.Close()
+		return b.Bytes()
+	})}
+}
+
+// answer is the form as the caller takes it: compressed, if that is possible.
+func (f form) answer(c Call, media string) *Document {
+	d := &Document{Type: media, Cache: "no-cache", Header: http.Header{"Vary": {"Accept-Encoding"}}}
+	if !takesGzip(c.Header.Values("Accept-Encoding")) {
+		d.Body = f.plain()
+		return d
+	}
+	d.Body = f.zipped()
+	d.Header.Set("Content-Encoding", "gzip")
+	return d
+}
+
+// tagged is the answer with an ETag of what is sent.
+func (d *Document) tagged() *Document {
+	d.ETag = strings.Trim(hashTag(d.Body, false), `"`)
+	return d
 }
 
 // encode writes the document, when all routes are known.
 func (t *Table) encode() []byte {
 	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
+	writeLines(&b, t.Document())
+	return b.Bytes()
+}
+
+// folded are the objects of the document whose members have a line each.
+var folded = []string{"components", "headers", "paths", "responses", "schemas", "webhooks"}
+
+// writeLines writes an object of the document with each member on a line: a path, a schema.
+func writeLines(b *bytes.Buffer, object map[string]any) {
+	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(t.Document()); err != nil {
-		panic(fmt.Sprintf("route: describe the API: %v", err)) // a default of a field is no JSON
+	b.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(object)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n" + strconv.Quote(name) + ":")
+		if members, is := object[name].(map[string]any); is && slices.Contains(folded, name) {
+			writeLines(b, members)
+			continue
+		}
+		if err := encoder.Encode(object[name]); err != nil {
+			panic(fmt.Sprintf("route: describe the API: %v", err)) // a default of a field is no JSON
+		}
+		b.Truncate(b.Len() - 1) // without the end of the line
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b.WriteString("\n}")
 }
 
 func (t *Table) reference(document []byte) []byte {
@@ -72,7 +136,7 @@ func (t *Table) reference(document []byte) []byte {
 }
 
 // JSON is the OpenAPI document as the API serves it.
-func (t *Table) JSON() []byte { return t.description.json() }
+func (t *Table) JSON() []byte { return t.description.json.plain() }
 
 func (t *Table) showDocument(_ context.Context, c Call) (*Document, error) {
 	format := c.Param("format")
@@ -81,18 +145,14 @@ func (t *Table) showDocument(_ context.Context, c Call) (*Document, error) {
 	}
 	switch format {
 	case "json":
-		return written("application/json", t.description.json()), nil
+		return t.description.json.answer(c, "application/json").tagged(), nil
 	case "yaml":
-		return written("application/yaml", t.description.yaml()), nil
+		return t.description.yaml.answer(c, "application/yaml").tagged(), nil
 	case "":
 		return nil, notAcceptable
 	default:
 		return nil, unknownPath
 	}
-}
-
-func written(media string, document []byte) *Document {
-	return &Document{Type: media, Body: document, Cache: "no-cache", ETag: strings.Trim(hashTag(document, false), `"`)}
 }
 
 // preferred is the first of both formats that the caller takes.
@@ -111,16 +171,8 @@ func preferred(accepted []string) string {
 	return ""
 }
 
-// showDocs sends the page, compressed where the browser takes that: it is large.
 func (t *Table) showDocs(_ context.Context, c Call) (*Document, error) {
-	page := &Document{Type: "text/html; charset=utf-8", Cache: "no-cache", Header: http.Header{"Vary": {"Accept-Encoding"}}}
-	if takesGzip(c.Header.Values("Accept-Encoding")) {
-		page.Body = t.description.zipped()
-		page.Header.Set("Content-Encoding", "gzip")
-	} else {
-		page.Body = t.description.page()
-	}
-	return page, nil
+	return t.description.page.answer(c, "text/html; charset=utf-8"), nil
 }
 
 // takesGzip tells whether a caller names gzip among the encodings that it takes.
@@ -132,14 +184,6 @@ func takesGzip(accepted []string) bool {
 		}
 	}
 	return false
-}
-
-func zipped(body []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write(body) // a buffer takes everything
-	_ = z.Close()
-	return b.Bytes()
 }
 
 // docsFile is a file of the page.
