@@ -23,8 +23,7 @@ func (s *handlers) accountPages() route.Area {
 		Routes: []route.Route{
 			web.View(web.AccountPath, "The own account", d.Look).As("account_page"),
 			s.Web.Press(web.AccountPath, "Change the own account", d).As("account"),
-			web.View(web.SessionsPath, "Where the user has signed in", sessions.Look).As("sessions_page").
-				Taking(field.Int("page", new(int64)).Doc("Which page of the sign-ins, from 1 on.")),
+			web.View(web.SessionsPath, "Where the user has signed in", sessions.Look).As("sessions_page"),
 			s.Web.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
 		},
 	}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 
 	"hostpanel/domain/account"
-	"hostpanel/domain/field"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -23,10 +22,8 @@ func (s *handlers) loginPages() route.Area {
 		About: "Where people sign in and out in a browser.",
 		Routes: []route.Route{
 			web.View("/", "Where everybody begins: on to the page that is theirs", s.start).As("start"),
-			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page").
-				Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")),
-			s.Web.Press(caller.LoginPath, "Sign in", login).As("login").
-				Failing(http.StatusUnauthorized, "There is no active account with this name and password, or the code is wrong."),
+			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page"),
+			s.Web.Press(caller.LoginPath, "Sign in", login).As("login"),
 			s.Web.Press(web.LogoutPath, "Sign out", leave).As("logout"),
 			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
 			s.Web.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),

@@ -19,19 +19,14 @@ import (
 // SetPasswordRoutes are where the links in mails lead to.
 func SetPasswordRoutes(d Deps) route.Area {
 	s := &handlers{d}
-	const wrong = "The link is used, expired or unknown, or the password is not acceptable."
 	return route.Area{
 		Name: "Accounts", Access: s.Callers.Browser(),
 		About: "What people do for themselves.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, web.SetPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
-				As("set_password_page").Failing(http.StatusBadRequest, wrong),
+				As("set_password_page"),
 			route.View(http.MethodPost, web.SetPasswordPath, "Set the password of the user whose link it is", s.setPassword).
-				As("set_password").Failing(http.StatusBadRequest, wrong).
-				Failing(http.StatusSeeOther, "The password is set; on to the page to sign in.").
-				Failing(http.StatusForbidden, "The form was sent by another site.").
-				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
-				Failing(http.StatusUnsupportedMediaType, "The body is no form."),
+				As("set_password"),
 		},
 	}
 }

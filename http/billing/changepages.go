@@ -11,7 +11,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/texts"
 	"hostpanel/http/caller"
@@ -30,9 +29,7 @@ func (s *handlers) changePages() []route.Route {
 	page := web.FormPage{Show: s.showChange, Forms: map[string]web.FormHandler{changeForm: s.changeByForm}}
 	admins := caller.AdminSession(s.Callers)
 	return []route.Route{
-		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins).
-			Taking(field.Int("plan", new(int64)).Doc("The plan that is wanted.")).
-			Taking(field.Text("billing_period", new(string)).Doc("The billing period that is wanted.")),
+		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins),
 		s.Web.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
 	}
 }

@@ -32,8 +32,7 @@ func (s cashier) pages() []route.Route {
 	}.Routes(path, "credit", "Credit balance", "A credit balance", "Pay credit out, or take a booking back")
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	return append([]route.Route{
-		web.View(web.CreditPath, "The tenant's credit balances", s.showBalances).As("credits_page").
-			Taking(field.Int("page", new(int64)).Doc("Which page of the balances, from 1 on.")),
+		web.View(web.CreditPath, "The tenant's credit balances", s.showBalances).As("credits_page"),
 	}, pages...)
 }
 

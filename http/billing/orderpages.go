@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -25,10 +24,8 @@ const orderService = "order_service"
 func (s *handlers) orderPages() []route.Route {
 	page := web.FormPage{Forms: map[string]web.FormHandler{orderService: s.orderByForm}, Show: s.showOrders}
 	return []route.Route{
-		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page").
-			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
-		s.Web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)).
-			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
+		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page"),
+		s.Web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
-	"hostpanel/domain/field"
 	"hostpanel/domain/texts"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -34,12 +33,9 @@ func (s *handlers) invoicePages() []route.Route {
 	page := s.invoiceDesk().Page()
 	page.Forms[payForm] = s.payByForm
 	return []route.Route{
-		web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page").
-			Taking(field.Text("status", new(string)).Doc("Only invoices in this status.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the invoices, from 1 on.")),
+		web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page"),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
-		s.Web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)).
-			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
+		s.Web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)),
 	}
 }
 

@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -30,11 +29,8 @@ func (s methods) pages() []route.Route {
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	adding := web.FormPage{Forms: map[string]web.FormHandler{addMethod: s.addByForm}, Show: s.showPaymentMethods}
 	return append([]route.Route{
-		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page").
-			Taking(field.Int("page", new(int64)).Doc("Which page of the payment methods, from 1 on.")).
-			Taking(field.UUID("setup", new(uuid.UUID)).Doc("The setup of a payment method, from whose page the reader comes back.")),
-		s.Web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)).
-			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
+		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page"),
+		s.Web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)),
 	}, pages...)
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/texts"
 	"hostpanel/http/route"
@@ -16,9 +15,7 @@ import (
 // pages are what a tenant has bought.
 func (s served) pages() []route.Route {
 	return []route.Route{
-		web.View(web.ServicesPath, "What the tenant has bought", s.showList).As("services_page").
-			Taking(field.Text("status", new(string)).Doc("Only services in this status.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the services, from 1 on.")),
+		web.View(web.ServicesPath, "What the tenant has bought", s.showList).As("services_page"),
 		web.View(web.ServicesPath+"{id:uuid}/", "A service", s.show).As("service_page").Of("Service"),
 	}
 }

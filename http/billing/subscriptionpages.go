@@ -28,9 +28,7 @@ func (s *handlers) subscriptionPages() []route.Route {
 	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	return slices.Concat([]route.Route{
-		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
-			Taking(field.Text("status", new(string)).Doc("Only subscriptions in this status.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the subscriptions, from 1 on.")),
+		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page"),
 	}, pages, s.changePages())
 }
 

@@ -49,29 +49,24 @@ type Sessions interface {
 // Routes are the pages of the demo. The mails have links that sign in or set a
 // password, so only this machine may read them.
 func (s *Area) Routes() route.Area {
-	const nothing = "There is no such mail."
 	return route.Area{
 		Name: "Demo", About: "What there is to look at in a demo.", Access: route.Open,
 		Routes: []route.Route{
-			file(ShopPath, "Another website with the order form", "Open it under another host name than the panel: it is a website of its own then.", s.shop).As("demo_shop"),
+			file(ShopPath, "Another website with the order form", s.shop).As("demo_shop"),
 			route.File(ShopPath+"style.css", "The style of that website", style(shopStyle)).As("demo_shop_style").Sending("text/css", nil).
 				Saying("Only the demo has it."),
 			route.File(MailPath+"style.css", "The style of the mail program", style(mailStyle)).As("demo_mail_style").Sending("text/css", nil).
 				Saying("Only the demo has it."),
-			file(MailPath, "The mails that were sent, newest first", "For this machine only.", s.mails).As("demo_mails").For(thisMachine),
-			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/", "One of the mails", "For this machine only.", s.mail).As("demo_mail").For(thisMachine).
-				Failing(http.StatusNotFound, nothing),
-			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/html/", "A mail as its sender designed it", "For this machine only.", s.letter).As("demo_mail_html").For(thisMachine).
-				Failing(http.StatusNotFound, nothing),
-			file(linkPath, "Sign in by the link that the program has printed", "The link works once, for ten minutes.", s.enter).As("demo_sign_in").For(thisMachine).
-				Failing(http.StatusSeeOther, "On to the panel, or to the page to sign in.").
-				Failing(http.StatusNotFound, "There is no account to sign in."),
+			file(MailPath, "The mails that were sent, newest first", s.mails).As("demo_mails").For(thisMachine),
+			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/", "One of the mails", s.mail).As("demo_mail").For(thisMachine),
+			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/html/", "A mail as its sender designed it", s.letter).As("demo_mail_html").For(thisMachine),
+			file(linkPath, "Sign in by the link that the program has printed", s.enter).As("demo_sign_in").For(thisMachine),
 		},
 	}
 }
 
-func file(path, summary, about string, show func(context.Context, route.Call) (*route.Document, error)) route.Route {
-	return route.File(path, summary, show).Sending("text/html", nil).Caching("no-store").Saying(about)
+func file(path, summary string, show func(context.Context, route.Call) (*route.Document, error)) route.Route {
+	return route.File(path, summary, show).Sending("text/html", nil).Caching("no-store")
 }
 
 // thisMachine admits callers on this machine. A request that a proxy has forwarded is

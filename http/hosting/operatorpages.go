@@ -27,12 +27,8 @@ func OperatorRoutes(d Deps) route.Area {
 		Name: "Tenant pages", Access: d.Callers.SuperuserSession(),
 		About: "Where superusers look after tenants.",
 		Routes: []route.Route{
-			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page").
-				Taking(field.Text("search", new(string)).Doc("Words of the name, the address and the slug.")).
-				Taking(field.Text("status", new(string)).Doc("Only tenants in this state.")).
-				Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
-			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant").
-				Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
+			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page"),
+			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant"),
 			s.Web.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},
 	}

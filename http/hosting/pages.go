@@ -72,10 +72,7 @@ func (s *pages) ownPages() []route.Route {
 	choose := s.tenantsPage()
 	return []route.Route{
 		web.View(hosting.PanelPath, "What runs for the tenant", s.showStart).As("panel_start"),
-		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants").
-			Taking(field.Text("search", new(string)).Doc("Words of the name.")).
-			Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
+		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants"),
 		s.Web.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
 		web.View(exportPath, "Where all data of a tenant is downloaded", exportPage{s}.showExport).As("panel_export").Of("Tenant"),
 	}
@@ -87,13 +84,10 @@ func (s *pages) kindPages() []route.Route {
 	add, one := s.addPage(), s.onePage()
 	edit, writing := s.editPage(), caller.WritingSession(s.Callers)
 	return []route.Route{
-		web.View(all, "All records of a kind", s.showList).As("panel_list").Of("Record").
-			Taking(field.Text("search", new(string)).Doc("Words of the records.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the records, from 1 on.")),
+		web.View(all, "All records of a kind", s.showList).As("panel_list").Of("Record"),
 		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),
 		s.Web.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
-		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record").
-			Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
+		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record"),
 		s.Web.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
 		web.View(all+"{id:int}/edit/", "The form to change a record", edit.Look).As("panel_edit").Of("Record").For(writing),
 		s.Web.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),

@@ -23,9 +23,7 @@ func (s *Area) PageRoutes() route.Area {
 		Name: "Notifications in the browser", Access: s.Callers.Session(),
 		About: "What the panel has told the user.",
 		Routes: []route.Route{
-			web.View(web.NotificationsPath, "What the user was told", told.Look).As("notifications_page").
-				Taking(field.Text("is_read", new(string)).Doc("Only those that are unread: false; or read: true.")).
-				Taking(field.Int("page", new(int64)).Doc("Which page of the notifications, from 1 on.")),
+			web.View(web.NotificationsPath, "What the user was told", told.Look).As("notifications_page"),
 			s.Web.Press(web.NotificationsPath, "Mark notifications as read", told).As("notifications_form"),
 			web.View(web.PreferencesPath, "What the user wants to hear of", prefers.Look).As("preferences_page"),
 			s.Web.Press(web.PreferencesPath, "Change what the user wants to hear of", prefers).As("preferences_form"),

@@ -26,19 +26,14 @@ const (
 // asks for no login and no cookie, and any site may send the form
 // (docs/notifications.md, "Unsubscribing").
 func (s *Area) UnsubscribeRoutes() route.Area {
-	const wrong = "The link is none of ours, or its user does not exist any more."
 	return route.Area{
 		Name: "Unsubscribing", Access: route.Open,
 		About: "Where the links in mails lead to by which people want no more of them.",
 		Routes: append(s.choiceRoutes(),
 			route.View(http.MethodGet, unsubscribePath, "The page that asks whether mails are to stop", s.showUnsubscribe).
-				As("unsubscribe_page").Saying("Changes nothing: programs that look at mails for their readers follow links too.").
-				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network."),
+				As("unsubscribe_page"),
 			route.View(http.MethodPost, unsubscribePath, "Stop the mails that the link is about", s.unsubscribe).
-				As("unsubscribe").Saying("Whatever the body, such as `List-Unsubscribe=One-Click`. A second time changes nothing.").
-				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network.").
-				Failing(http.StatusConflict, "The mails are alarms, and no other superuser gets them.").
-				Failing(http.StatusRequestEntityTooLarge, "The body has more than 64 KiB."),
+				As("unsubscribe"),
 		),
 	}
 }

@@ -23,18 +23,11 @@ const (
 
 // choiceRoutes are the page with all preferences of the reader of a mail.
 func (s *Area) choiceRoutes() []route.Route {
-	const wrong = "The link is none of ours, or its user does not exist any more."
 	return []route.Route{
 		route.View(http.MethodGet, choicePath, "What the reader of a mail wants to hear of", s.showChoice).
-			As("unsubscribe_preferences_page").
-			Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network."),
+			As("unsubscribe_preferences_page"),
 		route.View(http.MethodPost, choicePath, "Change what the reader of a mail wants to hear of", s.takeChoice).
-			As("unsubscribe_preferences").
-			Failing(http.StatusSeeOther, "It is done.").
-			Failing(http.StatusBadRequest, "The form is not that of the page, or the last superuser who gets alarms has not confirmed.").
-			Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network.").
-			Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
-			Failing(http.StatusUnsupportedMediaType, "The body is no form."),
+			As("unsubscribe_preferences"),
 	}
 }
 

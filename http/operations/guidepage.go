@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
@@ -39,9 +38,7 @@ const (
 func (g *guide) pageRoutes() []route.Route {
 	page := web.FormPage{Show: g.show, Forms: map[string]web.FormHandler{"create": g.create, "use_key": g.useKey}}
 	return []route.Route{
-		web.View(web.GuidePath, "How a website takes orders", page.Look).As("guide_page").For(g.callers.Session()).
-			Taking(field.Text("widget", new(string)).Doc("The public name of the order form.")).
-			Taking(field.Text("lang", new(string)).Doc("The language of the order form, where it is not its own.")),
+		web.View(web.GuidePath, "How a website takes orders", page.Look).As("guide_page").For(g.callers.Session()),
 		g.web.Press(web.GuidePath, "Create a key for the guide, or use one", page).As("guide_form"),
 	}
 }

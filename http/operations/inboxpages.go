@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/http/route"
@@ -26,11 +25,7 @@ const (
 
 func (s *inbox) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(web.InboxPath, "The webhooks of payment providers", s.showInbox).As("inbox_page").
-			Taking(field.Text("search", new(string)).Doc("Words of the provider's id, and of the type.")).
-			Taking(field.Text("provider", new(string)).Doc("Only of this provider.")).
-			Taking(field.Text("state", new(string)).Doc("Only webhooks in this state.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the webhooks, from 1 on.")),
+		web.View(web.InboxPath, "The webhooks of payment providers", s.showInbox).As("inbox_page"),
 	}, s.entryDesk().Routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
 }
 

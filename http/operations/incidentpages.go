@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/http/route"
@@ -24,10 +23,7 @@ const (
 
 func (s *incidents) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(notice.IncidentsPath, "Problems that need an operator", s.showIncidents).As("incidents_page").
-			Taking(field.Text("kind", new(string)).Doc("Only of this kind.")).
-			Taking(field.Text("is_settled", new(string)).Doc("Only those that are settled, or that are not: true, false.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the incidents, from 1 on.")),
+		web.View(notice.IncidentsPath, "Problems that need an operator", s.showIncidents).As("incidents_page"),
 	}, s.incidentDesk().Routes(incidentPagePath, "incident", "Incident", "An incident with what it is about", "Do something about an incident")...)
 }
 

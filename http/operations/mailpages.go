@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/http/record"
@@ -27,12 +26,10 @@ const (
 )
 
 func (s *mailPreviews) pageRoutes() []route.Route {
-	language := field.Text("language", new(string)).Doc("In which mails are written; that of the reader if nothing is said.")
-	tenant := field.Text("tenant", new(string)).Doc("In whose brand, by the tenant's number; in the panel's own if nothing is said.")
 	return []route.Route{
-		web.View(web.MailsPath, "The mails that the panel writes", s.showMails).As("mails_page").Taking(language).Taking(tenant),
-		web.View(mailPagePath, "A mail as it would be sent", s.showMail).As("mail_page").Of("MailTemplate").Taking(language).Taking(tenant),
-		web.View(mailHTMLPath, "The designed part of a mail", s.showMailHTML).As("mail_html_page").Of("MailTemplate").Taking(language).Taking(tenant),
+		web.View(web.MailsPath, "The mails that the panel writes", s.showMails).As("mails_page"),
+		web.View(mailPagePath, "A mail as it would be sent", s.showMail).As("mail_page").Of("MailTemplate"),
+		web.View(mailHTMLPath, "The designed part of a mail", s.showMailHTML).As("mail_html_page").Of("MailTemplate"),
 	}
 }
 

@@ -3,7 +3,6 @@ package operations
 import (
 	"slices"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
@@ -146,8 +145,7 @@ func (a *Area) PageRoutes() route.Area {
 		About: "Where superusers run the storefront.",
 		Routes: slices.Concat([]route.Route{
 			web.View(web.StorefrontPath, "What happens today, and what needs a person", a.reports.showStart).As("storefront_page"),
-			web.View(web.KeysPath, "The keys of the storefront", keys.Look).As("keys_page").
-				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
+			web.View(web.KeysPath, "The keys of the storefront", keys.Look).As("keys_page"),
 			a.web.Press(web.KeysPath, "Create or revoke a key", keys).As("keys_form"),
 		},
 			a.orders.pageRoutes(), a.users.pageRoutes(), a.catalog.planPageRoutes(), a.catalog.widgetPageRoutes(),

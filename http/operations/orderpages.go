@@ -28,11 +28,7 @@ func (s *orders) pageRoutes() []route.Route {
 	one := s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
 	one[0] = one[0].Taking(field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."))
 	return append([]route.Route{
-		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page").
-			Taking(field.Text("search", new(string)).Doc("Words of the number, the customer and the domain.")).
-			Taking(field.Text("status", new(string)).Doc("Only orders in this status.")).
-			Taking(field.Text("hold", new(string)).Doc("Only orders that a person has to look at for this reason.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
+		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page"),
 		s.previewPage(),
 	}, one...)
 }

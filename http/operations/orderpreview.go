@@ -158,11 +158,7 @@ func (c *conflict) Fields() field.Set {
 
 // previewPage is the same in a browser. It shows no personal data, so its address may be kept.
 func (s *orders) previewPage() route.Route {
-	return web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page").
-		Taking(field.Int("plan_id", new(int64)).Doc("The plan.")).
-		Taking(field.Text("billing_period", new(string)).Doc("The billing period.")).
-		Taking(field.Text("domain", new(string)).Doc("The domain to be hosted.")).
-		Taking(field.Int("tenant", new(int64)).Doc("The tenant that the service would join."))
+	return web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page")
 }
 
 func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document, error) {

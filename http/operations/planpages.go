@@ -20,23 +20,16 @@ import (
 // Plans as operators see them in a browser (docs/operations.md, "In the browser").
 
 const (
-	planPagePath    = web.PlansPath + "{id:int}/"
-	newPlanPath     = web.PlansPath + "new/"
-	ofSearch        = "Words of the name."
-	whichOffersPage = "Which page of the list, from 1 on."
+	planPagePath = web.PlansPath + "{id:int}/"
+	newPlanPath  = web.PlansPath + "new/"
 )
 
 func (s *catalog) planPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
 	page := s.planDesk().Page()
 	return []route.Route{
-		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page").
-			Taking(field.Text("search", new(string)).Doc(ofSearch)).
-			Taking(field.Text("resource_type", new(string)).Doc("Only plans of this sort.")).
-			Taking(field.Text("is_active", new(string)).Doc("Only those that are on offer, or that are not: true, false.")).
-			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
-		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page").
-			Taking(field.Text("resource_type", new(string)).Doc("Which sort of plan.")),
+		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page"),
+		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page"),
 		s.web.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
 		web.View(planPagePath, "A plan", page.Look).As("plan_page").Of("Plan"),
 		s.web.Press(planPagePath, "Change or withdraw a plan", page).As("plan_form").Of("Plan"),

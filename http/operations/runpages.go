@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/http/route"
@@ -21,11 +20,7 @@ const (
 
 func (s *runs) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(web.RunsPath, "The runs of all sagas", s.showRuns).As("runs_page").
-			Taking(field.Text("search", new(string)).Doc("Words of the key, and of what the run works for.")).
-			Taking(field.Text("status", new(string)).Doc("Only runs in this status.")).
-			Taking(field.Text("kind", new(string)).Doc("Only runs of this saga.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the runs, from 1 on.")),
+		web.View(web.RunsPath, "The runs of all sagas", s.showRuns).As("runs_page"),
 	}, s.runDesk().Routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
 }
 

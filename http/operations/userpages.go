@@ -18,11 +18,7 @@ const userPagePath = web.UsersPath + "{id:int}/"
 
 func (s *users) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(web.UsersPath, "The accounts", s.showUsers).As("users_page").
-			Taking(field.Text("search", new(string)).Doc("Words of the address and the name.")).
-			Taking(field.Text("is_superuser", new(string)).Doc("Only superusers, or only others: true, false.")).
-			Taking(field.Text("is_active", new(string)).Doc("Only those who may sign in, or who may not: true, false.")).
-			Taking(field.Int("page", new(int64)).Doc("Which page of the accounts, from 1 on.")),
+		web.View(web.UsersPath, "The accounts", s.showUsers).As("users_page"),
 	}, s.userDesk().Routes(userPagePath, "user", "User", "An account", "Do something with an account")...)
 }
 

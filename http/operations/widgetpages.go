@@ -22,10 +22,7 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
 	page := s.widgetDesk().Page()
 	return []route.Route{
-		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page").
-			Taking(field.Text("search", new(string)).Doc(ofSearch)).
-			Taking(field.Text("is_active", new(string)).Doc("Only those that are shown, or that are not: true, false.")).
-			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
+		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page"),
 		web.View(newWidgetPath, "A new order form", fresh.Look).As("new_widget_page"),
 		s.web.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
 		web.View(widgetPagePath, "An order form with its preview", page.Look).As("widget_page").Of("Widget"),

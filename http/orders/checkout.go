@@ -23,24 +23,15 @@ func (s *Area) checkoutArea() route.Area {
 		About: "The pages that customers pass while they pay.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, order.ReturnPath+"{order_id:uuid}/", "Where payment providers send customers back to", s.comeBack).
-				As("payment_return").Of("Order").
-				Taking(field.Text("outcome", new(string)).Among("success", "cancel").Doc("Where the customer came from. It proves nothing.")).
-				Failing(http.StatusSeeOther, "On to the page that the widget names.").
-				Failing(http.StatusNotFound, "There is no such order."),
+				As("payment_return").Of("Order"),
 		},
 	}
 	if s.Hosted != nil {
 		area.Routes = append(area.Routes,
 			route.View(http.MethodGet, s.Hosted.PagePath(), "The payment page of the test provider", s.showHostedPage).
-				As("test_checkout_page").Failing(http.StatusNotFound, "There is no such session."),
+				As("test_checkout_page"),
 			route.View(http.MethodPost, s.Hosted.PagePath(), "Press a button on the test provider's page", s.pressButton).
-				As("test_checkout").
-				Failing(http.StatusBadRequest, "Fields of the form are wrong.").
-				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
-				Failing(http.StatusUnsupportedMediaType, "The body is no form.").
-				Failing(http.StatusSeeOther, "Back to the shop.").
-				Failing(http.StatusNotFound, "There is no such session.").
-				Failing(http.StatusConflict, "The session is over."))
+				As("test_checkout"))
 	}
 	return area
 }

@@ -32,22 +32,14 @@ const (
 
 // joinArea is the page behind the link.
 func (s *Area) joinArea() route.Area {
-	const wrong, many = "The link is none of ours, or its account does not have the order any more.", "Too many wrong links from one network."
 	return route.Area{
 		Name: "Joining", Access: route.Open,
 		About: "Where the link in the mail about an order leads to by which it joins a tenant.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, joinPath, "The page on which the customer chooses the tenant of an order", s.showJoin).
-				As("order_join_page").Saying("Changes nothing: programs that look at mails for their readers follow links too.").
-				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, many),
+				As("order_join_page"),
 			route.View(http.MethodPost, joinPath, "Choose the tenant of an order", s.join).
-				As("order_join").
-				Failing(http.StatusSeeOther, "It is done.").
-				Failing(http.StatusBadRequest, "The form is not that of the page, or the tenant is not on offer.").
-				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, many).
-				Failing(http.StatusConflict, "The order is paid, or has ended.").
-				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
-				Failing(http.StatusUnsupportedMediaType, "The body is no form."),
+				As("order_join"),
 		},
 	}
 }

@@ -296,19 +296,10 @@ func messages(w field.Wrong, language string) []string {
 
 // View declares a page that is only looked at.
 func View(path, summary string, show func(context.Context, route.Call) (*route.Document, error)) route.Route {
-	return route.View(http.MethodGet, path, summary, show).
-		Failing(http.StatusSeeOther, "On to another page, such as the one to sign in.")
+	return route.View(http.MethodGet, path, summary, show)
 }
 
 // Press declares what the forms of a page do.
 func (s *Renderer) Press(path, summary string, d FormPage) route.Route {
-	return route.View(http.MethodPost, path, summary, s.taking(d)).
-		Failing(http.StatusSeeOther, "It is done, or the caller has to sign in first.").
-		Failing(http.StatusBadRequest, "Fields of the form are wrong.").
-		Failing(http.StatusForbidden, "The form was sent by another site, or is out of date.").
-		Failing(http.StatusNotFound, "What the form is about is not there.").
-		Failing(http.StatusConflict, "That is not possible at present.").
-		Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
-		Failing(http.StatusUnsupportedMediaType, "The body is no form.").
-		Failing(http.StatusTooManyRequests, "There were too many attempts.")
+	return route.View(http.MethodPost, path, summary, s.taking(d))
 }
