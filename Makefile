@@ -32,14 +32,17 @@ lint: ## vet and golangci-lint
 	$(GO) vet ./...
 	golangci-lint run ./...
 
-bench: peers ## measure against pgbench and others, side by side; some minutes
-	$(GO) run ./cmd/hostpanel bench $$([ ! -x $(TOOLS)/river ] || echo --river $(TOOLS)/river)
+bench: peers ## measure against pgbench and others, side by side (ARGS="--only log"); some minutes
+	$(GO) -C bench run . $$([ ! -x $(TOOLS)/river ] || echo --river $(TOOLS)/river) $(ARGS)
+
+benchmarks: ## write docs/generated/benchmarks.md from the newest run of bench/runs
+	cd bench && $(GO) run . --page $$(ls runs/????-??-??.json | sort | tail -n 1) > ../docs/generated/benchmarks.md
 
 peers: ## build the programs of others that make bench compares with: River, a job queue on Postgres
-	@(cd tests/peers/river && $(GO) build -o $(TOOLS)/river .) || { rm -f $(TOOLS)/river; echo "the modules of River cannot be had here: without them it is left out" >&2; }
+	@(cd bench/peers/river && $(GO) build -o $(TOOLS)/river .) || { rm -f $(TOOLS)/river; echo "the modules of River cannot be had here: without them it is left out" >&2; }
 
-counts: ## accept what the paths of the program cost now, in cmd/hostpanel/bench/counts.json
-	$(GO) run ./cmd/hostpanel bench --smoke --only counts --save cmd/hostpanel/bench/counts.json
+counts: ## accept what the paths of the program cost now, in bench/counts.json
+	$(GO) -C bench run . --smoke --only counts --save counts.json
 
 faults: ## kill the program and its Postgres, replace its key, stop its workers, let the engine and payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 CUTS=1000 SEED=n); some minutes
 	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
@@ -48,11 +51,10 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas/assembly
 
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
-	@(cd tests/robustness/linear && $(GO) mod download github.com/anishathalye/porcupine) || { echo "the module porcupine cannot be had here: without it this check is skipped" >&2; exit 0; }; \
-	cd tests/robustness/linear && ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v .
+	ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 60m -v ./linear
 
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
-	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
+	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' .
 
 # A program with the race detector takes a second to start. So of the stories that start it,
 # those are told in which most of it works at once.
@@ -63,7 +65,11 @@ years: ## let SERVICES services live for DAYS days of the panel's clock, with cu
 	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./sagas/assembly
 
 variants: ## break the engine on purpose, in one place at a time, and demand that a test fails (VARIANT='words of its name'); many minutes
-	HOSTPANEL_VARIANTS='$(or $(VARIANT),all)' $(GO) test -count=1 -timeout 60m -v -run 'TestEveryVariantIsCaught' ./tests/robustness/variants
+	HOSTPANEL_VARIANTS='$(or $(VARIANT),all)' $(GO) -C tests/robustness test -count=1 -timeout 60m -v -run 'TestEveryVariantIsCaught' ./variants
+
+tools: ## tests of the modules apart: bench, and the model of the engine with 4,000 operations, one history and one variant
+	$(GO) -C bench test -count=1 ./...
+	$(GO) -C tests/robustness test -count=1 -timeout 20m ./...
 
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
@@ -119,4 +125,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench peers counts faults linear robustness whole-race years variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness whole-race years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

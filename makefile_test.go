@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A command that runs tests by name: `-run 'TestA|TestB' ./package`.
-var runsTests = regexp.MustCompile(`-run '?([\w|]+)'? (?:-args.*)?(\./\S+|\.)`)
+// A command that runs tests by name, in a module: `-C module test -run 'TestA|TestB' ./package`.
+var runsTests = regexp.MustCompile(`(?m)^(?:.*\$\(GO\) -C (\S+) )?.*-run '?([\w|]+)'? (?:-args.*)?(\./\S+|\.)`)
 
 // A test that a target names is in the package that it names: go test succeeds
 // when nothing matches.
@@ -23,9 +23,10 @@ func TestTargetsOfTheMakefileNameTestsThatExist(t *testing.T) {
 		t.Fatalf("only %d targets name tests", len(found))
 	}
 	for _, run := range found {
-		for name := range strings.SplitSeq(run[1], "|") {
-			if !declaresTest(t, run[2], name) {
-				t.Errorf("make names %s of %s, which does not exist", name, run[2])
+		folder := filepath.Join(run[1], run[3])
+		for name := range strings.SplitSeq(run[2], "|") {
+			if !declaresTest(t, folder, name) {
+				t.Errorf("make names %s of %s, which does not exist", name, folder)
 			}
 		}
 	}
