@@ -1,6 +1,4 @@
-//go:build system
-
-package program_test
+package main
 
 import (
 	"bufio"
@@ -13,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"hostpanel/tests/processtest"
 )
 
 // A measurement that is broken off ends its Postgres and removes all that it has made, by
@@ -47,19 +43,9 @@ func TestABenchThatEndsEarlyLeavesNothingBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-<<<<<<<< HEAD:bench/early_test.go
 			folder := openFolder(t)
 			cmd := exec.Command(binary, c.args...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+folder)
-========
-			h := processtest.OwnHome(t)
-			folder := filepath.Join(h.Dir, "t")
-			if err := os.Mkdir(folder, 0o711); err != nil {
-				t.Fatal(err)
-			}
-			h.Env = []string{"TMPDIR=" + folder}
-			cmd := h.Prepare(c.args...)
->>>>>>>> d21a1912 (Move the stories of the compiled program to tests/program and tests/faults):tests/program/bench_test.go
 			out, its, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -110,11 +96,7 @@ func openFolder(t *testing.T) string {
 // within waits until something is so.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-<<<<<<<< HEAD:bench/early_test.go
 	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-========
-	for end := time.Now().Add(processtest.Patience); !is(); time.Sleep(10 * time.Millisecond) {
->>>>>>>> d21a1912 (Move the stories of the compiled program to tests/program and tests/faults):tests/program/bench_test.go
 		if time.Now().After(end) {
 			t.Fatalf("it did not come to pass that %s", what)
 		}
