@@ -25,6 +25,7 @@ func TestAFreshPanelKeepsRowsApart(t *testing.T) {
 
 func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 	t.Parallel()
+	p := openPanel(t)
 	for _, broken := range []struct{ sql, says string }{
 		{`alter table orders no force row level security`, "table orders does not force its policies on its owner"},
 		{`alter table invoices disable row level security`, "table invoices does not have row-level security"},
@@ -45,13 +46,19 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 		{`grant truncate on events to hostpanel_app`, "role hostpanel_app may truncate the table events"},
 		{`alter table widgets owner to hostpanel_app`, "role hostpanel_app owns widgets"},
 	} {
-		p := openPanel(t)
-		if _, err := p.owner.Exec(t.Context(), broken.sql); err != nil {
-			t.Fatal(broken.sql, err)
+		config := p.readers.Config()
+		config.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) { // with its end all is as before
+			_, err := conn.Exec(ctx, "begin; set local role none; "+broken.sql+"; set local role hostpanel_app")
+			return err == nil, err
 		}
-		if err := CheckIsolation(t.Context(), p.readers); err == nil || !strings.HasSuffix(err.Error(), "): "+broken.says) {
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckIsolation(t.Context(), pool); err == nil || !strings.HasSuffix(err.Error(), "): "+broken.says) {
 			t.Errorf("%s: %v", broken.sql, err)
 		}
+		pool.Close()
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // aLotMore are records of the same tenants and users as those of aLot.
@@ -44,13 +43,7 @@ const aLotMore = `
 // of other tenants. Tenants with a package are read one by one when it changes, and left out.
 func TestALookUpReadsFewBlocks(t *testing.T) {
 	t.Parallel()
-	eventstoretest.Measures(t)
-	p := openPanel(t)
-	for _, sql := range []string{aLot, aLotMore} {
-		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p := openFull(t)
 	ear, tables := p.listening(t)
 	id := func(sort string) uuid.UUID { return p.id(t, sort+"42") }
 	ofOrder, ofSubject := id("o"), id("s")

@@ -52,8 +52,12 @@ var panelFacts = domain.NewCatalogue(order.EventTypes, account.EventTypes, hosti
 func database(t testing.TB) string {
 	t.Helper()
 	return eventstoretest.Tables(t, All.Fingerprints(), func(ctx context.Context, owner *pgxpool.Pool) error {
-		return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)))
+		return prepared(ctx, t, owner)
 	})
+}
+
+func prepared(ctx context.Context, t testing.TB, owner *pgxpool.Pool) error {
+	return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)))
 }
 
 // openPanelAt is one more process on the same database.

@@ -108,10 +108,10 @@ func TestTheTablesAsOfAMomentAreThoseThatWereThen(t *testing.T) {
 	}
 	moments := []moment{{p.now(t), p.seen(t, "public")}}
 	for range 4 {
-		h.write(t, 400)
+		h.write(t, 200)
 		moments = append(moments, moment{p.now(t), p.seen(t, "public")})
 	}
-	h.write(t, 200)
+	h.write(t, 100)
 	today := p.everything(t)
 	for _, m := range moments {
 		past := p.lookBack(t, m.at)

@@ -57,7 +57,7 @@ func TestJoinedStatementsDoWhatTheyDoOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	passed, refused, joined := 0, 0, 0
-	for range 400 {
+	for range 200 {
 		var all []eventstore.Statement
 		for n := range 2 + random.IntN(10) {
 			book := fmt.Sprint(random.IntN(4))

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -126,14 +127,20 @@ func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
 // from its orders.
 func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 	t.Parallel()
-	for range 10 {
-		p := openPanel(t)
-		p.do(t, offer(1, "hosting", "Basic", "2.99"))
+	p := openPanel(t)
+	for plan := int64(1); plan <= 10; plan++ {
+		p.do(t, offer(plan, "hosting", fmt.Sprint("Basic ", plan), "2.99"))
+		head, _, err := p.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		orders := make(chan error, 8)
 		for range cap(orders) {
-			go func() { orders <- p.try(t, p.place("")) }()
+			c := p.place("")
+			c.Plan.ID = plan
+			go func() { orders <- p.try(t, c) }()
 		}
-		withdrawn := p.try(t, storefront.WithdrawPlan{Plan: 1, At: noon})
+		withdrawn := p.try(t, storefront.WithdrawPlan{Plan: plan, At: noon})
 		for range cap(orders) {
 			if err := <-orders; err != nil {
 				t.Fatal(err)
@@ -141,7 +148,7 @@ func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 		}
 		var before bool
 		if err := p.owner.QueryRow(t.Context(), `select min(position) filter (where name = 'order.placed')
-			< coalesce(min(position) filter (where name = 'storefront.plan_withdrawn'), 1 << 30) from events`).Scan(&before); err != nil {
+			< coalesce(min(position) filter (where name = 'storefront.plan_withdrawn'), 1 << 30) from events where position > $1`, head).Scan(&before); err != nil {
 			t.Fatal(err)
 		}
 		if before != (withdrawn != nil) {

@@ -104,7 +104,7 @@ func (s *server) hold(ctx context.Context, sql, name string) error {
 
 // adopt takes over a database of a shared template from a run that has ended, if there is one.
 func (s *server) adopt(t *template) (*database, error) {
-	if t.digest == "" {
+	if t.digest == "" || t.content.Schema == "" {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
