@@ -5,21 +5,17 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
-	"hostpanel/domain"
-	"hostpanel/domain/operations"
 	"hostpanel/eventstore/backup"
 	"hostpanel/eventstore/eventstoretest"
 )
@@ -177,70 +173,33 @@ func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(dir, name), by(text), 0o600))
 		}
 	}
-	flip := func(text []byte) []byte { text[chance.IntN(len(text))] ^= byte(1 + chance.IntN(255)); return text }
-	for _, f := range m.Files {
-		refused("damaged: "+f.Name, console.Failed, changed(f.Name, flip))
-		refused("damaged: "+f.Name, console.Failed, changed(f.Name, func(text []byte) []byte { return text[:chance.IntN(len(text))] }))
-		refused("damaged: "+f.Name, console.Failed, func(dir string) { must(t, os.Remove(filepath.Join(dir, f.Name))) })
+	gone := func(name string) func(string) {
+		return func(dir string) { must(t, os.Remove(filepath.Join(dir, name))) }
 	}
+	flip := func(text []byte) []byte { text[chance.IntN(len(text))] ^= byte(1 + chance.IntN(255)); return text }
+	cut := func(text []byte) []byte { return text[:chance.IntN(len(text))] }
+	for _, f := range m.Files {
+		for _, damage := range []func(string){changed(f.Name, flip), changed(f.Name, cut), gone(f.Name)} {
+			dir := filepath.Join(t.TempDir(), "copy")
+			must(t, os.CopyFS(dir, os.DirFS(whole)))
+			damage(dir)
+			b, err := backup.Open(dir)
+			must(t, err)
+			if err := b.Check(t.Context(), p.Keys, func(int64, int64) {}); err == nil || !strings.Contains(err.Error(), "damaged: "+f.Name) {
+				t.Errorf("%s is damaged, and the backup is answered with %v", f.Name, err)
+			}
+			must(t, b.Close())
+		}
+	}
+	one := m.Files[chance.IntN(len(m.Files))].Name
+	refused("damaged: "+one, console.Failed, changed(one, flip))
+	refused("damaged: "+one, console.Failed, gone(one))
 	refused("damaged: manifest.json", console.Failed, changed("manifest.json", flip))
-	refused("it is no whole backup", console.Failed, func(dir string) { must(t, os.Remove(filepath.Join(dir, "manifest.json"))) })
+	refused("it is no whole backup", console.Failed, gone("manifest.json"))
 	refused("newer than this program", console.Failed, changed("manifest.json", func(text []byte) []byte {
 		return bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
 	}))
 	refused("not signed by the log in the backup", console.Usage, func(string) {}, "--checkpoint", filepath.Join(whole, "manifest.json"))
 	t.Setenv("HOSTPANEL_SECRET_KEY", "b3RoZXIta2V5LW90aGVyLWtleS1vdGhlci1rZXktMDE=")
 	refused("wrong secret key", console.Usage, func(string) {})
-}
-
-// A backup is one moment of the log, also while events are added.
-func TestABackupIsOneMomentWhileWritersGoOn(t *testing.T) {
-	p, _ := demoForCommands(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	over := make(chan struct{})
-	var writers sync.WaitGroup
-	for w := range 4 {
-		chance := rand.New(rand.NewPCG(seed, uint64(w)))
-		writers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				trouble := operations.TableTrouble(fmt.Sprintf("table %d of writer %d", n, w))
-				if _, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, trouble.Report(p.Store.Clock().Now())); err != nil {
-					t.Error(err)
-					return
-				}
-				if chance.IntN(4) == 0 {
-					if _, err := p.Sealer.Seal(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	var backups []string
-	for n := range 3 {
-		to := filepath.Join(t.TempDir(), "backup.zip")
-		m := madeBackup(t, to)
-		if backups = append(backups, to); m.Head.Position == 0 || m.Log != nil && m.Log.Size > m.Head.Position {
-			t.Errorf("backup %d: %+v", n, m)
-		}
-	}
-	head, _, err := p.Store.Head(t.Context())
-	must(t, err)
-	eventually(t, "writers go on after the backups", func() bool {
-		now, _, err := p.Store.Head(t.Context())
-		return err == nil && now > head
-	})
-	close(over)
-	writers.Wait()
-	for _, from := range backups {
-		t.Setenv("DATABASE_URL", eventstoretest.Database(t, "empty", nil))
-		tells(t, "restored: ", console.Done, "restore", "--without-erasures", "--from", from)
-		tells(t, "intact", console.Done, "verify")
-	}
 }

@@ -17,6 +17,7 @@ import (
 // A pack that the program writes is checked by the small program for strangers. A changed
 // byte in it is named.
 func TestAPackIsCheckedByTheProgramForStrangers(t *testing.T) {
+	t.Parallel()
 	h := processtest.NewHome(t)
 	p := programtest.Open(t, strings.TrimPrefix(h.At[0], "DATABASE_URL="), t.TempDir(), true)
 	_, err := p.Sealer.Seal(t.Context())

@@ -36,10 +36,13 @@ type hoster struct {
 
 func wellHoster(t *testing.T) *hoster {
 	t.Helper()
-	database, dir := eventstoretest.URL(t), t.TempDir()
+	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o700))
-	p := programtest.Open(t, database, dir, false)
-	must(t, serve.SetUp(t.Context(), p, console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}))
+	database := eventstoretest.Database(t, "doctor, well", func(ctx context.Context, url string) error {
+		p := programtest.Open(t, url, dir, false)
+		defer p.Close()
+		return serve.SetUp(ctx, p, console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	})
 	bank, fake := stripetest.Start(t, stripetest.Options{}), ispconfigtest.Start(t)
 	return &hoster{
 		t: t, fake: fake,
@@ -196,12 +199,12 @@ var faults = map[string]struct {
 }
 
 func TestEachFaultIsNamedInOneLineWithItsMend(t *testing.T) {
+	if before := wellHoster(t).failures(); len(before) > 0 {
+		t.Fatalf("before the faults:\n%s", strings.Join(before, ""))
+	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			h := wellHoster(t)
-			if before := h.failures(); len(before) > 0 {
-				t.Fatalf("before the fault:\n%s", strings.Join(before, ""))
-			}
+			h := wellHoster(t) // the same rows
 			fault.plant(h)
 			lines := h.failures()
 			if len(lines) != 1 || !strings.Contains(lines[0], fault.says) || !strings.Contains(lines[0], fault.mend) {
