@@ -11,10 +11,11 @@ OPS ?= 200000
 SEED ?=
 SERVER_ID ?= 1
 SCREENSHOTS ?= ../hostpanel-screenshots
+WATCH ?=
 TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hostpanel-tools
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## serve a demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel serve --demo --data-dir $(DATA)
@@ -22,15 +23,15 @@ run: ## serve a demo in ./.data (DATA=folder)
 build: ## build the program into ./bin
 	$(GO) build -trimpath -o bin/hostpanel ./cmd/hostpanel
 
-test: ## all tests
+test: ## the default tier: units, and a story for each promise
 	$(GO) test ./...
 
-race: ## all tests under the race detector
+race: ## the default tier under the race detector
 	$(GO) test -race ./...
 
-lint: ## vet and golangci-lint
-	$(GO) vet ./...
-	golangci-lint run ./...
+lint: ## vet and golangci-lint, with the system tier
+	$(GO) vet -tags system ./...
+	golangci-lint run --build-tags system ./...
 
 bench: peers ## measure against pgbench and others, side by side (ARGS="--only log"); some minutes
 	$(GO) -C bench run . $$([ ! -x $(TOOLS)/river ] || echo --river $(TOOLS)/river) $(ARGS)
@@ -45,10 +46,10 @@ counts: ## accept what the paths of the program cost now, in bench/counts.json
 	$(GO) -C bench run . --smoke --only counts --save counts.json
 
 faults: ## kill the program and its Postgres, replace its key, stop its workers, let the engine and payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 CUTS=1000 SEED=n); some minutes
-	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
-	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas/assembly
-	HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./sagas/assembly
-	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas/assembly
+	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./tests/faults
+	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./tests/faults
+	HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./tests/faults
+	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -tags system -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./tests/faults
 
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
 	ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 60m -v ./linear
@@ -56,13 +57,22 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' .
 
+system: ## the system tier: stories that start the program, kill, drive a browser or run for minutes
+	$(GO) test -tags system -count=1 -timeout 30m ./tests/...
+
 # A program with the race detector takes a second to start. So of the stories that start it,
 # those are told in which most of it works at once.
-whole-race: ## tell seven stories of the whole program with the race detector
-	$(GO) test -race -count=1 -timeout 30m -run 'TestAnOrderFromThePlanToTheMail|TestAWorkerWorksBesideServe|TestAnOrderPaidAtStripe|TestAnOrderIsSetUpOnISPConfig|TestReadTablesAreBuiltAnewWhileThePanelServes|TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled|TestEveryKindLivesThroughTheAPIOnEveryEngine' ./cmd/hostpanel
+RACED = TestAnOrderFromThePlanToTheMail|TestAWorkerWorksBesideServe|TestAnOrderPaidAtStripe|TestAnOrderIsSetUpOnISPConfig|TestReadTablesAreBuiltAnewWhileThePanelServes|TestEveryKindLivesThroughTheAPIOnEveryEngine
+
+system-race: ## the stories of the system tier in which most works at once, with the race detector
+	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system,rlsonly -count=1 -timeout 30m ./tests/faults
+	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system -count=1 -timeout 30m -run '$(RACED)' ./tests/program
+
+system-plain: ## the other stories of the system tier
+	$(GO) test -tags system -count=1 -timeout 30m -skip '$(RACED)' $$($(GO) list -tags system ./tests/... | grep -v /faults)
 
 years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); 40 in three years take three minutes
-	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./sagas/assembly
+	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./tests/years
 
 variants: ## break the engine on purpose, in one place at a time, and demand that a test fails (VARIANT='words of its name'); many minutes
 	HOSTPANEL_VARIANTS='$(or $(VARIANT),all)' $(GO) -C tests/robustness test -count=1 -timeout 60m -v -run 'TestEveryVariantIsCaught' ./variants
@@ -87,7 +97,7 @@ strangers: ## let programs that are not ours check the transparency log: Tessera
 
 zonecheck: ## let BIND load zones that the program has written, with all that customers may keep; needs named-checkzone
 	@command -v named-checkzone >/dev/null || { echo "named-checkzone is missing (Debian: bind9-utils)" >&2; exit 1; }
-	$(GO) test -tags zonecheck -count=1 -run TestBINDLoads ./cmd/hostpanel
+	$(GO) test -tags system,zonecheck -count=1 -run TestBINDLoads ./tests/program
 
 providers: ## hold our calls against what payment providers publish: Stripe's description of its API, its libraries; needs npm
 	GOBIN=$(TOOLS) $(GO) install github.com/stripe/stripe-mock@v0.203.0
@@ -125,4 +135,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness whole-race years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-race system-plain years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
