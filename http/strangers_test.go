@@ -35,10 +35,10 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	served := httptest.NewServer(s.handler)
 	t.Cleanup(served.Close)
 	key, kept := filepath.Join(t.TempDir(), "key.pub"), filepath.Join(t.TempDir(), "event.tlog-proof")
-	write(t, key, o.VKey)
+	writeFile(t, key, o.VKey)
 	position := s.position(t, "package-200")
 	proof := s.call("GET", "/audit/api/v1/events/"+position+"/proof/", "", "Authorization", "Bearer "+s.known["root"])
-	write(t, kept, proof.Body.String())
+	writeFile(t, kept, proof.Body.String())
 
 	fetched := func(from ...string) string {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, file, text string) {
+func writeFile(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
