@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
+	"hostpanel/paneltest"
 )
 
 // An entry is the record that the routes of these tests show.
@@ -19,7 +20,7 @@ type entry struct{ Text string }
 func (e *entry) Fields() field.Set { return field.Set{field.Text("text", &e.Text).Required()} }
 
 // probes has one route for each access rule.
-func (s *shop) probes() http.Handler {
+func probes(s *paneltest.Shop) http.Handler {
 	find := func(_ context.Context, c route.Call) (any, string, error) {
 		if c.ID("id") != 1 {
 			return nil, "", route.Missing("Entry")
@@ -29,20 +30,20 @@ func (s *shop) probes() http.Handler {
 	show := func(context.Context, route.Call) (*entry, error) { return &entry{"hello"}, nil }
 	change := func(_ context.Context, _ route.Call, e *entry) (*entry, error) { return e, nil }
 	var areas []route.Area
-	for name, access := range s.server.Rules() {
+	for name, access := range s.Server.Rules() {
 		path := "/" + strings.ReplaceAll(name, " ", "-") + "/{id:int}/"
 		areas = append(areas, route.Area{Name: name, Access: access, Routes: []route.Route{
 			route.Get(path, "Show", show).Of("Entry").Finding(find), route.Put(path, "Replace", change).Of("Entry").Finding(find),
 		}})
 	}
-	return route.Mount(route.Options{Log: s.server.Log}, areas...)
+	return route.Mount(route.Options{Log: s.Server.Log}, areas...)
 }
 
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
-	s.do(t, account.ActivateTenant{User: root, At: time.Now()})
-	probes := s.probes()
+	s := paneltest.Open(t).People(t)
+	s.Do(t, account.ActivateTenant{User: paneltest.Root, At: time.Now()})
+	probes := probes(s)
 	call := func(method, path, token, body string, headers ...string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		for i := 0; i < len(headers); i += 2 {
@@ -64,7 +65,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"user-with-an-active-tenant//": {404, 404, 404, 404, 404}, // the path comes before credentials
 	} {
 		for i, name := range who {
-			token := s.known[name]
+			token := s.Known[name]
 			if status, body := call("GET", "/"+rule+"/1/", token, ""); status != may[i] {
 				t.Errorf("%s by %q: %d %s", rule, name, status, body)
 			}
@@ -85,8 +86,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
-	probes := s.probes()
+	s := paneltest.Open(t).People(t)
+	probes := probes(s)
 	for _, c := range []struct {
 		method, path, match string
 		want                int
@@ -98,7 +99,7 @@ func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testi
 		{"PUT", "/tenant-administrator/1/", `"entry-1-7"`, 400, `{"detail":"JSON parse error - Unterminated string starting at: line 1 column 2 (char 1)"}`},
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(`{"broken`))
-		r.Header.Set("Authorization", "Bearer "+s.known["ana"])
+		r.Header.Set("Authorization", "Bearer "+s.Known["ana"])
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("If-Match", c.match)
 		w := httptest.NewRecorder()
@@ -110,11 +111,11 @@ func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testi
 
 func TestAChangeWithoutActiveTenantSaysSo(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
+	s := paneltest.Open(t).People(t)
 	r := httptest.NewRequest("PUT", "/user-with-an-active-tenant/1/", nil)
-	r.Header.Set("Authorization", "Bearer "+s.known["eve"])
+	r.Header.Set("Authorization", "Bearer "+s.Known["eve"])
 	w := httptest.NewRecorder()
-	s.probes().ServeHTTP(w, r)
+	probes(s).ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden || w.Body.String() != `{"detail":"No active tenant.","code":"no_active_tenant"}` || w.Header().Get("X-Error-Code") != "no_active_tenant" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"hostpanel/http/route/routetest"
+	"hostpanel/paneltest"
 )
 
 // An apiOperation is one of the API document.
@@ -67,7 +68,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 
 // concernsClients tells what programs of customers call.
 func (o apiOperation) concernsClients() bool {
-	if o.endless || o.isFile || isOfSessions(o.method, o.path) { // for scripts of pages
+	if o.endless || o.isFile || paneltest.IsOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
 	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/", "/billing/api/v1/"} {

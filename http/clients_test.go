@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hostpanel/http/route/routetest"
+	"hostpanel/paneltest"
 )
 
 const clientsFolder = "testdata/clients"
@@ -49,11 +50,11 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 // aPanel is one that runs, as the environment of those who call it.
 func aPanel(t *testing.T) []string {
 	t.Helper()
-	s := house(t).told(t).hooked(t).provable(t).billedForExamples(t).open(t)
-	program := s.signIns(t, bearer(s.signIn(t, "ben@example.com", goodPassword).Access)...)[0]
-	known := maps.Clone(s.known)
+	s := billedForExamples(t, provable(t, paneltest.House(t).Told(t).Hooked(t))).Start(t)
+	program := s.SignIns(t, paneltest.Bearer(s.SignIn(t, "ben@example.com", paneltest.GoodPassword).Access)...)[0]
+	known := maps.Clone(s.Known)
 	known["program"] = program.ID
-	known["url"] = s.public
+	known["url"] = s.Public
 	text, err := json.Marshal(known)
 	if err != nil {
 		t.Fatal(err)

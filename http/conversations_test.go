@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostpanel/http/route/routetest"
+	"hostpanel/paneltest"
 )
 
 // Each file in testdata is a conversation with the panel, as one would hold it
@@ -12,7 +13,7 @@ import (
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	routetest.Run(t, "testdata/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
-		s := openShop(t).stock(t)
-		return s.handler, s.known
+		s := paneltest.Open(t).Stock(t)
+		return s.Handler, s.Known
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostpanel/paneltest"
 )
 
 // A listPage is a page of a list, as far as links are concerned.
@@ -19,17 +21,17 @@ type listPage struct {
 // beginning, and those of a list in another order, do not.
 func TestLinksFarIntoAListNameTheRecordBesideThePage(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
-	if _, err := s.owner.Exec(t.Context(), `insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-		select gen_random_uuid(), $1, 'info', '', '', '', '{}', at, at, at, 1 from generate_series(1, 1250) n, lateral (select now() - n * interval '1s' as at) moment`, ben); err != nil {
+	s := paneltest.Open(t).People(t)
+	if _, err := s.Owner.Exec(t.Context(), `insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
+		select gen_random_uuid(), $1, 'info', '', '', '', '{}', at, at, at, 1 from generate_series(1, 1250) n, lateral (select now() - n * interval '1s' as at) moment`, paneltest.Ben); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.owner.Exec(t.Context(), `insert into inboxes (user_id, total, unread) values ($1, 1250, 1250) on conflict (user_id) do update set total = 1250`, ben); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `insert into inboxes (user_id, total, unread) values ($1, 1250, 1250) on conflict (user_id) do update set total = 1250`, paneltest.Ben); err != nil {
 		t.Fatal(err)
 	}
 	get := func(link string) (page listPage) {
 		t.Helper()
-		w := s.call("GET", link, "", bearer(s.token(t, ben, nil))...)
+		w := s.Call("GET", link, "", paneltest.Bearer(s.Token(t, paneltest.Ben, nil))...)
 		if err := json.Unmarshal(w.Body.Bytes(), &page); w.Code != http.StatusOK || err != nil {
 			t.Fatalf("%s: %d %s", link, w.Code, w.Body)
 		}

@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"hostpanel/paneltest"
 )
 
 // Browsers that go astray are shown a page. Programs, and paths of the APIs, get JSON.
 func TestBrowsersThatGoAstrayAreShownAPage(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	s.resident(t, 1, anaMail, "es", false)
+	s := paneltest.Open(t)
+	s.Resident(t, 1, paneltest.AnaMail, "es", false)
 	const html = "text/html,application/xhtml+xml,*/*;q=0.8"
 	for _, c := range []struct {
 		what, method, path, accept, language string
@@ -31,12 +33,12 @@ func TestBrowsersThatGoAstrayAreShownAPage(t *testing.T) {
 		{"webhooks", "GET", "/storefront/webhooks/nowhere/", html, "en", 404, ""},
 		{"health", "POST", "/healthz", html, "en", 405, ""},
 	} {
-		b := s.browser(t)
+		b := s.Browser(t)
 		headers := []string{"Accept-Language", c.language}
 		if c.accept != "" {
 			headers = append(headers, "Accept", c.accept)
 		}
-		w := b.do(c.method, c.path, "", headers...)
+		w := b.Do(c.method, c.path, "", headers...)
 		kind, text := w.Header().Get("Content-Type"), w.Body.String()
 		if w.Code != c.status {
 			t.Errorf("%s: %d instead of %d", c.what, w.Code, c.status)
@@ -47,12 +49,12 @@ func TestBrowsersThatGoAstrayAreShownAPage(t *testing.T) {
 			}
 			continue
 		}
-		has(t, text, c.says, `href="/"`)
-		has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'")
-		has(t, strings.Join(w.Header().Values("Vary"), ","), "Accept")
-		b.isForEverybody(t, c.language, text)
+		paneltest.Has(t, text, c.says, `href="/"`)
+		paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'")
+		paneltest.Has(t, strings.Join(w.Header().Values("Vary"), ","), "Accept")
+		b.IsForEverybody(t, c.language, text)
 	}
-	if w := s.browser(t).get("/nowhere/?%", "Accept", html); w.Code >= http.StatusInternalServerError {
+	if w := s.Browser(t).Get("/nowhere/?%", "Accept", html); w.Code >= http.StatusInternalServerError {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/route"
+	"hostpanel/paneltest"
 )
 
 // hostileTexts are query values, escaped, that no text of a record can be.
@@ -23,11 +24,11 @@ var pathVariables = regexp.MustCompile(`\{[^{}]*\}`)
 // can match finds none.
 func TestListsAnswerAnyBytes(t *testing.T) {
 	t.Parallel()
-	s := house(t)
-	s.do(t, anEndpoint(1, 1))
-	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1, Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
+	s := paneltest.House(t)
+	s.Do(t, paneltest.AnEndpoint(1, 1))
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1, Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
 	lists := 0
-	for _, r := range s.server.Routes() {
+	for _, r := range s.Server.Routes() {
 		if !r.Answer.Paged {
 			continue
 		}
@@ -39,13 +40,13 @@ func TestListsAnswerAnyBytes(t *testing.T) {
 		}
 		for _, name := range names {
 			for _, text := range hostileTexts {
-				w := s.call("GET", path+"?"+name+"="+text, "", bearer(s.known["root"])...)
+				w := s.Call("GET", path+"?"+name+"="+text, "", paneltest.Bearer(s.Known["root"])...)
 				if w.Code >= http.StatusInternalServerError {
 					t.Errorf("%s?%s=%s: %d %s", path, name, text, w.Code, w.Body)
 				}
 			}
 			if at := slices.IndexFunc(r.Params, func(p route.Param) bool { return p.Field.Name == name }); at >= 0 && isFreeText(r.Params[at].Field) {
-				w := s.call("GET", path+"?"+name+"="+strings.Repeat("x", 300), "", bearer(s.known["root"])...)
+				w := s.Call("GET", path+"?"+name+"="+strings.Repeat("x", 300), "", paneltest.Bearer(s.Known["root"])...)
 				if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), `{"count":0,`) && w.Body.String() != "[]" {
 					t.Errorf("%s is filtered by a text that no %s is: %d %.80s", path, name, w.Code, w.Body)
 				}
@@ -70,15 +71,15 @@ var wrongValues = []string{`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, 
 // follows from a value which was never read.
 func TestAValueOfTheWrongTypeGetsOneMessage(t *testing.T) {
 	t.Parallel()
-	s := house(t)
+	s := paneltest.House(t)
 	type said map[string]any
-	for _, r := range s.server.Routes() {
+	for _, r := range s.Server.Routes() {
 		if r.Method != http.MethodPost || r.Request.Fields == nil || strings.Contains(r.Path, "{") || strings.HasPrefix(r.Path, "/storefront") {
 			continue
 		}
 		for _, f := range r.Request.Fields() {
 			for _, value := range wrongValues {
-				w := s.call("POST", r.Path, fmt.Sprintf(`{%q:%s}`, f.Name, value), bearer(s.known["root"])...)
+				w := s.Call("POST", r.Path, fmt.Sprintf(`{%q:%s}`, f.Name, value), paneltest.Bearer(s.Known["root"])...)
 				if w.Code >= http.StatusInternalServerError {
 					t.Errorf("%s with %s %s: %d %s", r.Path, f.Name, value, w.Code, w.Body)
 				}
@@ -104,15 +105,15 @@ func isTypeMessage(messages []any) bool {
 // Forms whose bytes are no text are refused, wherever they are sent.
 func TestFormsTakeTexts(t *testing.T) {
 	t.Parallel()
-	s := house(t)
+	s := paneltest.House(t)
 	forms := 0
-	for _, r := range s.server.Routes() {
+	for _, r := range s.Server.Routes() {
 		if r.Method != http.MethodPost || r.Show == nil || strings.Contains(r.Path, "{") {
 			continue
 		}
 		forms++
 		for _, body := range []string{"username=%ff&password=x&form=sign_in", "username=a%00b&password=x", "%ff=1", "email=%ed%a0%80&form=reset"} {
-			w := s.call("POST", r.Path, body, "Content-Type", "application/x-www-form-urlencoded")
+			w := s.Call("POST", r.Path, body, "Content-Type", "application/x-www-form-urlencoded")
 			if w.Code >= http.StatusInternalServerError {
 				t.Errorf("%s with %s: %d %s", r.Path, body, w.Code, w.Body)
 			}
@@ -121,7 +122,7 @@ func TestFormsTakeTexts(t *testing.T) {
 	if forms == 0 {
 		t.Error("no route takes a form")
 	}
-	if w := s.call("POST", "/login/", "username=%ff&password=x", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
+	if w := s.Call("POST", "/login/", "username=%ff&password=x", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
 		t.Errorf("a sign-in without UTF-8: %d", w.Code)
 	}
 }

@@ -1,183 +1,18 @@
 package http_test
 
 import (
-	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
-	"hostpanel/domain/account"
-	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	"hostpanel/sagas"
+	"hostpanel/paneltest"
 )
 
-// joining is the token in the mail to a user about an order.
-func (s *shop) joining(user int64, id uuid.UUID) string {
-	return notice.Joining{User: user, Order: id}.Token(s.server.UnsubscribeKeys[0])
-}
-
 // joins places an order with the address of a user, and returns the path of its link.
-func (s *shop) joins(t testing.TB, user int64, email string) string {
+func joins(t testing.TB, s *paneltest.Shop, user int64, email string) string {
 	t.Helper()
-	a := read(t, s.order(t, http.StatusCreated, aVPSOf(email)))
-	return order.JoinPath + s.joining(user, uuid.MustParse(a.ID)) + "/"
-}
-
-func aVPSOf(email string) string {
-	return fmt.Sprintf(`{"plan_id":2,"customer_name":"Ana","customer_email":%q,"payment_method":"test"}`, email)
-}
-
-// picks sends the form of the page.
-func (s *shop) picks(path, tenant string) *httptest.ResponseRecorder {
-	return s.call("POST", path, url.Values{"form": {"join"}, "tenant": {tenant}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
-}
-
-func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
-	t.Parallel()
-	s := openShop(t).people(t).stock(t).open(t)
-	s.pastPeople(t)
-	a := read(t, s.order(t, http.StatusCreated, aVPSOf("ana@example.com")))
-	path := order.JoinPath + s.joining(ana, uuid.MustParse(a.ID)) + "/"
-	for range 2 { // a GET changes nothing
-		w := s.call("GET", path, "", "Accept-Language", "en")
-		if w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		has(t, w.Body.String(), a.Number, "VPS M", `<option value="1" selected>`, `<option value="new">a new tenant</option>`, `name="robots" content="noindex"`)
-		for header, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"} {
-			if got := w.Header().Get(header); got != want {
-				t.Errorf("%s: %q", header, got)
-			}
-		}
-	}
-	for tenant, text := range map[string]string{"": "This field is required.", "2": "is not a valid choice.", "x": "is not a valid choice."} {
-		w := s.picks(path, tenant)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), text) && tenant == "" {
-			t.Errorf("%q: %d %s", tenant, w.Code, w.Body)
-		}
-	}
-	if w := s.call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
-		t.Errorf("another body: %d", w.Code)
-	}
-	if n := s.events(t, "order.tenant_chosen"); n != 0 {
-		t.Fatalf("%d events", n)
-	}
-	for _, w := range s.atOnce(100, func(int) *httptest.ResponseRecorder { return s.picks(path, "1") }) {
-		goes(t, w, path)
-	}
-	if n := s.count(t, `select count(*) from events where name = 'order.tenant_chosen' and actor = $1 and stream = $2`, fmt.Sprint("user:", ana), "order-"+a.ID); n != 1 || s.events(t, "order.tenant_chosen") != 1 {
-		t.Errorf("%d events", n)
-	}
-	goes(t, s.picks(path, "new"), path)
-	has(t, s.call("GET", path, "", "Accept-Language", "en").Body.String(), `<option value="1" selected>`) // the only one
-	goes(t, s.picks(path, "1"), path)
-
-	s.press(a, "action", "pay")
-	s.await(t, a, order.StatusActive)
-	if n := s.count(t, `select count(*) from orders where id = $1 and tenant = 1`, a.ID); n != 1 {
-		t.Error("the order has not joined")
-	}
-	has(t, s.call("GET", path, "", "Accept-Language", "en").Body.String(), "already paid, and joins the tenant that you have chosen")
-	if w := s.picks(path, "new"); w.Code != http.StatusConflict {
-		t.Errorf("after the payment: %d", w.Code)
-	}
-	if strings.Contains(s.logged.String(), strings.Trim(path, "/")) {
-		t.Error("a link that works is in the log")
-	}
-}
-
-func TestALinkThatIsFollowedAfterThePaymentIsRefused(t *testing.T) {
-	t.Parallel()
-	s := openShop(t).people(t).stock(t).open(t)
-	s.pastPeople(t)
-	a := read(t, s.order(t, http.StatusCreated, aVPSOf("ana@example.com")))
-	path := order.JoinPath + s.joining(ana, uuid.MustParse(a.ID)) + "/"
-	s.press(a, "action", "pay")
-	s.await(t, a, order.StatusActive)
-	w := s.picks(path, "1")
-	if w.Code != http.StatusConflict {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	has(t, w.Body.String(), "The order is already paid, and a new tenant is made for it.")
-	if n := s.events(t, "order.tenant_chosen"); n != 0 {
-		t.Errorf("%d events", n)
-	}
-}
-
-// What a forged link is answered tells nothing of orders and accounts.
-func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
-	t.Parallel()
-	s := openShop(t).people(t).stock(t)
-	a := read(t, s.order(t, http.StatusCreated, aVPSOf("ana@example.com")))
-	mine := uuid.MustParse(a.ID)
-	bodies := map[string]bool{}
-	good := s.joining(ana, mine)
-	for _, token := range []string{
-		"x", lastChanged(good), good[1:], s.unsubscribe(ana), s.joining(eve, mine), s.joining(ana, uuid.New()), s.joining(999, mine),
-		notice.Joining{User: ana, Order: mine}.Token([]byte("the key of another panel, of any length")),
-	} {
-		path := order.JoinPath + token + "/"
-		for _, w := range []*httptest.ResponseRecorder{s.call("GET", path, "", "Accept-Language", "en"), s.picks(path, "1")} {
-			if w.Code != http.StatusNotFound {
-				t.Errorf("%s: %d", token, w.Code)
-			}
-		}
-		bodies[s.call("GET", path, "", "Accept-Language", "en").Body.String()] = true
-	}
-	if n := s.events(t, "order.tenant_chosen"); n != 0 || len(bodies) != 1 {
-		t.Errorf("%d events, %d different pages", n, len(bodies))
-	}
-}
-
-// lastChanged is the token with another last character. The token has no unused bits there.
-func lastChanged(token string) string {
-	last := "A"
-	if strings.HasSuffix(token, last) {
-		last = "B"
-	}
-	return token[:len(token)-1] + last
-}
-
-// The shop cannot tell whether an address has an account.
-func TestTheAnswerToAnOrderDoesNotTellWhoHasAnAccount(t *testing.T) {
-	t.Parallel()
-	s := openShop(t).people(t).stock(t).open(t)
-	s.pastPeople(t)
-	masked := func(email string) string {
-		w := s.order(t, http.StatusCreated, aVPSOf(email))
-		a := read(t, w)
-		s.until(t, "the order has been reacted to", func() bool {
-			return s.count(t, `select count(*) from readers where name = $2 and position >= (select position from events where stream = $1 and version = 1)`, "order-"+a.ID, sagas.ReactionsReader) == 1
-		})
-		if email == "ana@example.com" { // the process of this test signs no links, so it asks no user
-			s.do(t, account.OfferJoining{User: ana, Order: uuid.MustParse(a.ID), At: time.Now()})
-		}
-		shown := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"])
-		text := fmt.Sprint(w.Code, w.Body, shown.Code, shown.Body, len(shown.Header()))
-		for _, own := range []string{a.ID, a.Number, a.URL, s.view(t, a.ID)} {
-			text = strings.ReplaceAll(text, own, "…")
-		}
-		return text
-	}
-	known, unknown := masked("ana@example.com"), masked("who@example.com")
-	if known != unknown {
-		t.Errorf("%s\n%s", known, unknown)
-	}
-	if n := s.events(t, "account.joining_offered"); n != 1 {
-		t.Errorf("%d offers", n)
-	}
-}
-
-// view is when an order was placed, as the shop reads it.
-func (s *shop) view(t *testing.T, id string) (created string) {
-	t.Helper()
-	_, rest, _ := strings.Cut(s.call("GET", "/storefront/api/orders/"+id+"/", "", "X-API-Key", s.known["key"]).Body.String(), `"created_at":"`)
-	created, _, _ = strings.Cut(rest, `"`)
-	return created
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AVPSOf(email)))
+	return order.JoinPath + s.Joining(user, uuid.MustParse(a.ID)) + "/"
 }

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
+	"hostpanel/paneltest"
 	"hostpanel/projections"
 )
 
@@ -16,15 +17,15 @@ func TestTheDefaultLanguageIsASetting(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ setting, want string }{{"", "es"}, {"es", "es"}, {"en", "en"}} {
 		t.Run(test.setting, func(t *testing.T) {
-			s := office(t, func(s *shop) { s.server.Settings.Language = test.setting })
-			s.do(t, storefront.ChangeWidget{Widget: 1, Spec: field.Values{"language": []byte(`"pt"`)}})
+			s := paneltest.Office(t, func(s *paneltest.Shop) { s.Server.Settings.Language = test.setting })
+			s.Do(t, storefront.ChangeWidget{Widget: 1, Spec: field.Values{"language": []byte(`"pt"`)}})
 			for path, body := range map[string]string{
-				operations + "users/":        `{"email":"new@example.com"}`,
-				operations + "widgets/":      `{"name":"New"}`,
-				"/hosting/api/rest/tenants/": `{"name":"New","email":"new@example.com"}`,
+				paneltest.Operations + "users/":   `{"email":"new@example.com"}`,
+				paneltest.Operations + "widgets/": `{"name":"New"}`,
+				"/hosting/api/rest/tenants/":      `{"name":"New","email":"new@example.com"}`,
 			} {
 				var made struct{ Language string }
-				decode(t, s.call("POST", path, body, bearer(s.known["root"])...), http.StatusCreated, &made)
+				paneltest.Decode(t, s.Call("POST", path, body, paneltest.Bearer(s.Known["root"])...), http.StatusCreated, &made)
 				if made.Language != test.want {
 					t.Errorf("%s: %q", path, made.Language)
 				}
@@ -35,13 +36,13 @@ func TestTheDefaultLanguageIsASetting(t *testing.T) {
 				form + `,"widget_id":"allplansallplans"}`:                 "pt",
 				form + `,"widget_id":"allplansallplans","language":"de"}`: "de",
 			} {
-				placed := read(t, s.order(t, http.StatusCreated, body))
+				placed := paneltest.Read(t, s.Order(t, http.StatusCreated, body))
 				o, err := s.For(projections.System).OrderByNumber(t.Context(), placed.Number)
 				if err != nil || o.Language != want {
 					t.Errorf("%s: %q, %v", body, o.Language, err)
 				}
 			}
-			if !bytes.Contains(s.server.Document(), []byte(`"default":"`+test.want+`","description":"That of the widget`)) {
+			if !bytes.Contains(s.Server.Document(), []byte(`"default":"`+test.want+`","description":"That of the widget`)) {
 				t.Error("the API document has another default")
 			}
 		})

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"hostpanel/paneltest"
 )
 
 // Large bodies of callers without credentials do not grow the heap.
 func TestLargeBodiesAtTheTokenEndpointTakeNoMemory(t *testing.T) {
 	const calls, most = 48, 8 << 20 // bytes, of 48 MiB that are sent
-	s := openShop(t).people(t)
-	handler := s.server.Handler()
+	s := paneltest.Open(t).People(t)
+	handler := s.Server.Handler()
 	body := []byte(`{"username":[` + strings.Repeat("0,", 1<<19) + `0]}`)
 	post := func(path, length string) int {
 		r := httptest.NewRequest("POST", path, bytes.NewReader(body))

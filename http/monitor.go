@@ -20,7 +20,7 @@ func Monitor(ctx context.Context, listener net.Listener, health Health, metrics 
 		tellHealth(w, health.Ready(ctx))
 	})
 	mux.Handle("GET /metrics", metrics)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: usual.header, WriteTimeout: usual.answer}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: Patience{}.usual().Header, WriteTimeout: Patience{}.usual().Answer}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -16,6 +16,7 @@ import (
 
 	"hostpanel/http/route"
 	"hostpanel/http/route/routetest"
+	"hostpanel/paneltest"
 )
 
 // Each operation that takes or answers a record has an example in the API
@@ -49,7 +50,7 @@ func TestEveryOperationHasAnExampleFromAConversation(t *testing.T) {
 	if found := longSecret.FindString(text.String()); found != "" {
 		t.Errorf("%s looks like a secret: put <any> in its place in the conversation", found)
 	}
-	current(t, "examples.json", text.String())
+	paneltest.Current(t, "examples.json", text.String())
 }
 
 // longSecret is a text of letters and digits as random ones look. Identifiers
@@ -191,7 +192,7 @@ func (c toldTurn) stable(body string) json.RawMessage {
 // The values of examples, by the forms and names of conversations.
 var exampleValues = map[string]string{
 	"uuid": "7f3c9c1e-5b1a-4c52-9d0e-3a1f6b2c8d4e", "int": "12", "time": "2026-03-01T09:30:00Z", "number": "ORD-20260301-7K3M9Q",
-	"any": "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": public, "password": "a password of yours", "external": "17", "astray": "7",
+	"any": "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": paneltest.PublicURL, "password": "a password of yours", "external": "17", "astray": "7",
 }
 
 // exampleIDs are identifiers that tests give to conversations.

@@ -2,14 +2,12 @@ package http_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,14 +17,13 @@ import (
 	"hostpanel/adapters/payments/test"
 	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
+	"hostpanel/paneltest"
 )
-
-var update = flag.Bool("update", false, "write openapi.json and testdata/routes.txt anew")
 
 // declared is a server that can tell what it serves, and nothing else.
 func declared() *panel.Server {
 	return &panel.Server{
-		Settings:       panel.Settings{Version: "1", PublicURL: func() string { return public }, Offers: offers()},
+		Settings:       panel.Settings{Version: "1", PublicURL: func() string { return paneltest.PublicURL }, Offers: paneltest.Offers()},
 		HostedCheckout: test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -40,13 +37,13 @@ func TestEveryRouteHasAnAccessRule(t *testing.T) {
 		}
 		fmt.Fprintf(&all, "%-6s %-68s %s\n", r.Method, r.Path, r.Access.Rule)
 	}
-	current(t, "testdata/routes.txt", all.String())
+	paneltest.Current(t, "testdata/routes.txt", all.String())
 }
 
 func TestTheAPIDocumentIsCurrentAndValid(t *testing.T) {
 	t.Parallel()
 	document := declared().Document()
-	current(t, "openapi.json", string(document)+"\n")
+	paneltest.Current(t, "openapi.json", string(document)+"\n")
 	parsed, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatal(err)
@@ -63,20 +60,6 @@ func TestTheAPIDocumentIsCurrentAndValid(t *testing.T) {
 				t.Errorf("%s %s does not say what it answers with", method, path)
 			}
 		}
-	}
-}
-
-// current compares a committed file with what it should be.
-func current(t *testing.T, file, want string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil || string(got) != want {
-		t.Fatalf("%s is not current; run go test ./http -run '%s' -update (%v)", file, t.Name(), err)
 	}
 }
 
@@ -177,7 +160,7 @@ func TestCallsThatRunWhenTheProgramStopsAreFinished(t *testing.T) {
 func TestHeadersHaveALimit(t *testing.T) {
 	t.Parallel()
 	s := declared()
-	s.Health = health{}
+	s.Health = paneltest.Health{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

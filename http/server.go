@@ -86,10 +86,8 @@ type Server struct {
 	UnsubscribeKeys [][]byte
 	Mails           operations.Mails
 
-	caches   caller.Caches
-	patience patience      // zero: the default
-	beat     time.Duration // interval between the heartbeats of streams; zero: the default
-	serving  atomic.Pointer[route.Table]
+	caches  caller.Caches
+	serving atomic.Pointer[route.Table]
 }
 
 // Settings are an operator's settings (docs/configuration.md).
@@ -109,6 +107,8 @@ type Settings struct {
 	Trusted      []netip.Prefix
 	Origins      []string // from which browsers may call the APIs, besides the storefront
 	LogAccess    audit.LogAccess
+	Heartbeat    time.Duration // interval between the heartbeats of streams; zero: the default
+	Patience     Patience      // with slow clients
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool
@@ -194,7 +194,7 @@ func (s *Server) Document() []byte { return s.table().JSON() }
 func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
-		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
+		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.Settings.Heartbeat, Answered: s.Answered,
 		ErrorPage: s.renderer().RefusalPage, Examples: examples(), Language: s.Settings.Language,
 		Webhooks: webhooks(), Past: s.past(),
 	}, s.Areas()...)

@@ -19,82 +19,75 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
+	panel "hostpanel/http"
+	"hostpanel/paneltest"
 )
-
-const noticeStream = "/notifications/api/v1/notifications/stream/"
-
-func (s *shop) raise(t testing.TB, user int64, title string) uuid.UUID {
-	t.Helper()
-	id := uuid.New()
-	s.do(t, notice.Raise{ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: title, Message: "News.", URL: "/"}, At: time.Now()})
-	return id
-}
 
 func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t).told(t).open(t)
-	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
-	s.raise(t, ana, "For Ana alone")
-	id := s.raise(t, ben, "A fourth")
+	s := paneltest.Open(t).People(t).Told(t).Start(t)
+	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
+	s.Raise(t, paneltest.Ana, "For Ana alone")
+	id := s.Raise(t, paneltest.Ben, "A fourth")
 	as := func(method, path, body string) *httptest.ResponseRecorder {
-		return s.call(method, path, body, bearer(s.known["ben"])...)
+		return s.Call(method, path, body, paneltest.Bearer(s.Known["ben"])...)
 	}
-	first := h.is("notification", `"title":"A fourth"`)
-	if shown := as("GET", "/notifications/api/v1/notifications/"+id.String()+"/", "").Body.String(); shown != first.data {
-		t.Errorf("heard %s, shown %s", first.data, shown)
+	first := h.Is("notification", `"title":"A fourth"`)
+	if shown := as("GET", "/notifications/api/v1/notifications/"+id.String()+"/", "").Body.String(); shown != first.Data {
+		t.Errorf("heard %s, shown %s", first.Data, shown)
 	}
 	path := "/notifications/api/v1/notifications/" + id.String() + "/"
 	as("PATCH", path+"mark_read/", "")
-	h.is("notification", `"is_read":true`)
+	h.Is("notification", `"is_read":true`)
 	as("PATCH", path, `{"is_read":false}`)
-	h.is("notification", `"is_read":false`)
+	h.Is("notification", `"is_read":false`)
 	as("PATCH", "/notifications/api/v1/notifications/mark_all_read/", "")
-	h.is("all_read", `{"through":"20`)
+	h.Is("all_read", `{"through":"20`)
 	as("DELETE", path, "")
-	if last := h.is("deleted", `{"id":"`+id.String()+`"}`); last.id < first.id+4 {
-		t.Errorf("from %d to %d", first.id, last.id)
+	if last := h.Is("deleted", `{"id":"`+id.String()+`"}`); last.ID < first.ID+4 {
+		t.Errorf("from %d to %d", first.ID, last.ID)
 	}
-	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: ben, Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
-	s.do(t, mailed)
-	e := h.is("notification", "By mail too")
-	s.do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent yet
-	for !strings.Contains(e.data, `"is_email_sent":true`) {
-		e = h.is("notification", "By mail too")
+	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: paneltest.Ben, Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
+	s.Do(t, mailed)
+	e := h.Is("notification", "By mail too")
+	s.Do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent yet
+	for !strings.Contains(e.Data, `"is_email_sent":true`) {
+		e = h.Is("notification", "By mail too")
 	}
 }
 
 func TestWhoComesBackToAStreamIsToldWhatWasMissed(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t).open(t)
-	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
-	s.raise(t, ben, "1")
-	seen := strconv.FormatInt(h.is("notification", `"title":"1"`).id, 10)
-	h.close()
-	s.raise(t, ben, "2")
-	s.raise(t, ana, "of Ana")
-	s.do(t, notice.Delete{ID: s.raise(t, ben, "gone again")})
-	again := s.hear(t, noticeStream, append(bearer(s.known["ben"]), "Last-Event-ID", seen)...)
-	inQuery := s.hear(t, noticeStream+"?last_event_id="+seen, bearer(s.known["ben"])...)
-	s.raise(t, ben, "3")
-	for _, h := range []*hearing{again, inQuery} {
-		h.is("notification", `"title":"2"`)
-		h.is("deleted", "")
-		h.is("notification", `"title":"3"`)
+	s := paneltest.Open(t).People(t).Start(t)
+	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
+	s.Raise(t, paneltest.Ben, "1")
+	seen := strconv.FormatInt(h.Is("notification", `"title":"1"`).ID, 10)
+	h.Close()
+	s.Raise(t, paneltest.Ben, "2")
+	s.Raise(t, paneltest.Ana, "of Ana")
+	s.Do(t, notice.Delete{ID: s.Raise(t, paneltest.Ben, "gone again")})
+	again := s.Stream(t, paneltest.NoticeStream, append(paneltest.Bearer(s.Known["ben"]), "Last-Event-ID", seen)...)
+	inQuery := s.Stream(t, paneltest.NoticeStream+"?last_event_id="+seen, paneltest.Bearer(s.Known["ben"])...)
+	s.Raise(t, paneltest.Ben, "3")
+	for _, h := range []*paneltest.EventStream{again, inQuery} {
+		h.Is("notification", `"title":"2"`)
+		h.Is("deleted", "")
+		h.Is("notification", `"title":"3"`)
 	}
 }
 
 // Heartbeats carry the present position even without new events.
 func TestAHeartbeatCarriesThePosition(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
-	s.server.Beat(20 * time.Millisecond)
-	s.open(t)
-	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
-	s.raise(t, ana, "of Ana")
-	for deadline := time.After(aMinute); ; {
+	s := paneltest.Open(t).People(t)
+	s.Server.Settings.Heartbeat = 20 * time.Millisecond
+	s.Start(t)
+	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
+	s.Raise(t, paneltest.Ana, "of Ana")
+	for deadline := time.After(paneltest.AMinute); ; {
 		select {
-		case e := <-h.events:
-			if head, _, err := s.Head(t.Context()); err == nil && e.id >= head {
+		case e := <-h.Events:
+			if head, _, err := s.Head(t.Context()); err == nil && e.ID >= head {
 				return
 			}
 		case <-deadline:
@@ -106,144 +99,144 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 // The time limits for requests and answers do not apply to streams.
 func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
-	s.server.Beat(20 * time.Millisecond)
-	s.server.Hurry(200 * time.Millisecond)
-	s.server.HurryAnswers(200 * time.Millisecond)
-	s.open(t)
-	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	s := paneltest.Open(t).People(t)
+	s.Server.Settings.Heartbeat = 20 * time.Millisecond
+	moment := 200 * time.Millisecond
+	s.Server.Settings.Patience = panel.Patience{Header: moment, Request: moment, Answer: moment}
+	s.Start(t)
+	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
 	for began := time.Now(); time.Since(began) < time.Second; {
 		select {
-		case <-h.events:
-		case err := <-h.ended:
+		case <-h.Events:
+		case err := <-h.Ended:
 			t.Fatal(err)
 		}
 	}
-	s.raise(t, ben, "still there")
-	h.is("notification", "still there")
+	s.Raise(t, paneltest.Ben, "still there")
+	h.Is("notification", "still there")
 }
 
 func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).stock(t).people(t)
-	s.server.Beat(20 * time.Millisecond)
-	s.open(t)
-	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
-	following := s.hear(t, "/storefront/api/orders/"+placed.ID+"/events/", "X-API-Key", s.known["key"])
-	of := map[string]*hearing{}
+	s := paneltest.Open(t).Stock(t).People(t)
+	s.Server.Settings.Heartbeat = 20 * time.Millisecond
+	s.Start(t)
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	following := s.Stream(t, "/storefront/api/orders/"+placed.ID+"/events/", "X-API-Key", s.Known["key"])
+	of := map[string]*paneltest.EventStream{}
 	for _, who := range []string{"ana", "ben", "eve"} {
-		of[who] = s.hear(t, noticeStream, bearer(s.known[who])...)
+		of[who] = s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known[who])...)
 	}
-	brief := s.hear(t, noticeStream, bearer(s.token(t, eve, with{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
-	s.do(t, account.Deactivate{User: ana, At: time.Now()})
-	of["ana"].ends()
-	s.do(t, account.EndSessions{User: ben, At: time.Now()})
-	of["ben"].ends()
-	s.do(t, revoke("OpenKey1"))
-	s.server.ForgetKey("OpenKey1")
-	following.ends()
-	brief.ends()
-	s.raise(t, eve, "Eve may still listen")
-	of["eve"].is("notification", "still")
+	brief := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Token(t, paneltest.Eve, paneltest.With{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
+	s.Do(t, account.Deactivate{User: paneltest.Ana, At: time.Now()})
+	of["ana"].Ends()
+	s.Do(t, account.EndSessions{User: paneltest.Ben, At: time.Now()})
+	of["ben"].Ends()
+	s.Do(t, paneltest.Revoke("OpenKey1"))
+	s.Server.ForgetKey("OpenKey1")
+	following.Ends()
+	brief.Ends()
+	s.Raise(t, paneltest.Eve, "Eve may still listen")
+	of["eve"].Is("notification", "still")
 }
 
 // A shutdown of the program does not wait for open streams.
 func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t)
+	s := paneltest.Open(t).People(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.public = "http://" + listener.Addr().String()
+	s.Public = "http://" + listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.server.Serve(ctx, listener) }()
-	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
-	if n := s.server.Streams(); n != 1 {
+	go func() { stopped <- s.Server.Serve(ctx, listener) }()
+	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
+	if n := s.Server.Streams(); n != 1 {
 		t.Errorf("%d streams are open", n)
 	}
 	began := time.Now()
 	stop()
-	h.ends()
-	if err := <-stopped; err != nil || time.Since(began) > 15*time.Second || strings.Contains(s.logged.String(), "cut off") {
+	h.Ends()
+	if err := <-stopped; err != nil || time.Since(began) > 15*time.Second || strings.Contains(s.Logged.String(), "cut off") {
 		t.Errorf("it took %s, %v", time.Since(began), err)
 	}
 }
 
 func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t).people(t).open(t)
-	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	s := paneltest.Open(t, func(s *paneltest.Shop) { s.Server.Settings.Abuse = true }).Stock(t).People(t).Start(t)
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
 	for _, c := range []struct {
 		most    int
 		path    string
 		headers []string
 	}{
-		{10, noticeStream, bearer(s.known["ben"])},
-		{20, "/storefront/api/orders/" + placed.ID + "/events/", []string{"X-API-Key", s.known["key"]}},
+		{10, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])},
+		{20, "/storefront/api/orders/" + placed.ID + "/events/", []string{"X-API-Key", s.Known["key"]}},
 	} {
-		var open []*hearing
+		var open []*paneltest.EventStream
 		for range c.most {
-			open = append(open, s.hear(t, c.path, c.headers...))
+			open = append(open, s.Stream(t, c.path, c.headers...))
 		}
-		more := s.dial(t, c.path, c.headers...)
-		if more.answer.StatusCode != http.StatusTooManyRequests || more.answer.Header.Get("Retry-After") != "30" || more.answer.Header.Get("X-Error-Code") != "too_many_streams" {
-			t.Fatal(more.answer.Status, more.answer.Header)
+		more := s.Dial(t, c.path, c.headers...)
+		if more.Answer.StatusCode != http.StatusTooManyRequests || more.Answer.Header.Get("Retry-After") != "30" || more.Answer.Header.Get("X-Error-Code") != "too_many_streams" {
+			t.Fatal(more.Answer.Status, more.Answer.Header)
 		}
-		open[0].close()
-		s.until(t, "there is room again", func() bool {
-			h := s.dial(t, c.path, c.headers...)
-			return h.answer.StatusCode == http.StatusOK
+		open[0].Close()
+		s.Until(t, "there is room again", func() bool {
+			h := s.Dial(t, c.path, c.headers...)
+			return h.Answer.StatusCode == http.StatusOK
 		})
 	}
-	s.hear(t, noticeStream, bearer(s.known["eve"])...) // has a limit of her own
+	s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["eve"])...) // has a limit of her own
 }
 
 func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).stock(t).open(t)
-	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	s := paneltest.Open(t).Stock(t).Start(t)
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
 	path := "/storefront/api/orders/" + placed.ID + "/events/"
-	key := []string{"X-API-Key", s.known["key"]}
-	h := s.hear(t, path, key...)
-	if shown := s.call("GET", strings.TrimSuffix(path, "events/"), "", key...).Body.String(); h.is("order", `"status":"payment_processing"`).data != shown {
+	key := []string{"X-API-Key", s.Known["key"]}
+	h := s.Stream(t, path, key...)
+	if shown := s.Call("GET", strings.TrimSuffix(path, "events/"), "", key...).Body.String(); h.Is("order", `"status":"payment_processing"`).Data != shown {
 		t.Error("it is shown as", shown)
 	}
-	s.press(placed, "action", "pay")
-	var before, last heardEvent
+	s.Press(placed, "action", "pay")
+	var before, last paneltest.StreamEvent
 	seen := map[string]bool{}
-	for !strings.Contains(last.data, `"status":"active"`) {
+	for !strings.Contains(last.Data, `"status":"active"`) {
 		before = last
-		e := h.next()
-		if e.id < last.id || seen[e.data] {
+		e := h.Next()
+		if e.ID < last.ID || seen[e.Data] {
 			t.Errorf("%+v after %+v", e, last)
 		}
-		last, seen[e.data] = e, true
+		last, seen[e.Data] = e, true
 	}
-	h.ends()
+	h.Ends()
 	if len(seen) < 2 {
 		t.Errorf("heard only %v", seen)
 	}
 	// A client at the last position gets 204; an earlier one is sent the last event.
-	again := s.dial(t, path, append(key, "Last-Event-ID", strconv.FormatInt(last.id, 10))...)
-	if again.answer.StatusCode != http.StatusNoContent {
-		t.Errorf("came back to %s", again.answer.Status)
+	again := s.Dial(t, path, append(key, "Last-Event-ID", strconv.FormatInt(last.ID, 10))...)
+	if again.Answer.StatusCode != http.StatusNoContent {
+		t.Errorf("came back to %s", again.Answer.Status)
 	}
-	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(before.id, 10)), append(key, "Last-Event-ID", "0")} {
-		late := s.hear(t, path, headers...)
-		late.is("order", `"status":"active"`)
-		late.ends()
+	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(before.ID, 10)), append(key, "Last-Event-ID", "0")} {
+		late := s.Stream(t, path, headers...)
+		late.Is("order", `"status":"active"`)
+		late.Ends()
 	}
-	s.await(t, placed, order.StatusActive)
+	s.Await(t, placed, order.StatusActive)
 }
 
 // A hundred clients connect and disconnect while events arrive, and leave no
 // goroutine or subscription behind.
 func TestAHundredListenersComeAndGo(t *testing.T) {
 	t.Parallel()
-	s := openShop(t).people(t).open(t)
+	s := paneltest.Open(t).People(t).Start(t)
 	people := []string{"ana", "ben", "eve"}
 	stop, telling := make(chan struct{}), sync.WaitGroup{}
 	telling.Go(func() {
@@ -252,7 +245,7 @@ func TestAHundredListenersComeAndGo(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				s.raise(t, []int64{ana, ben, eve}[n%3], fmt.Sprint(n))
+				s.Raise(t, []int64{paneltest.Ana, paneltest.Ben, paneltest.Eve}[n%3], fmt.Sprint(n))
 			}
 		}
 	})
@@ -260,22 +253,22 @@ func TestAHundredListenersComeAndGo(t *testing.T) {
 	for n := range 100 {
 		coming.Go(func() {
 			for range 2 {
-				h := s.dial(t, noticeStream, bearer(s.known[people[n%3]])...)
-				if h.answer.StatusCode == http.StatusOK {
-					h.next()
-				} else if h.answer.StatusCode != http.StatusTooManyRequests {
-					t.Error(h.answer.Status)
+				h := s.Dial(t, paneltest.NoticeStream, paneltest.Bearer(s.Known[people[n%3]])...)
+				if h.Answer.StatusCode == http.StatusOK {
+					h.Next()
+				} else if h.Answer.StatusCode != http.StatusTooManyRequests {
+					t.Error(h.Answer.Status)
 				}
-				h.close()
+				h.Close()
 			}
 		})
 	}
 	coming.Wait()
 	close(stop)
 	telling.Wait()
-	s.until(t, "everything has gone", func() bool {
+	s.Until(t, "everything has gone", func() bool {
 		http.DefaultClient.CloseIdleConnections()
-		return s.server.Streams() == 0 && s.listeners.Load() == 0 && connections() == 0
+		return s.Server.Streams() == 0 && s.Listeners.Load() == 0 && connections() == 0
 	})
 }
 

@@ -11,22 +11,23 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/paneltest"
 )
 
 // A panel answers as fast in its tenth year as on its first day. What a request asks of the
 // database is found by an index, even if it was planned before there were any rows.
 func TestARequestReadsNoWholeTable(t *testing.T) {
-	seen, url := &eventstoretest.Statements{}, database(t)
+	seen, url := &eventstoretest.Statements{}, paneltest.Database(t)
 	watch := &eventstoretest.Tracer{Statement: seen.Note}
-	s := shopOver(t, url, eventstoretest.Traced(t, eventstoretest.Pool(t, url), 4, watch), eventstoretest.Traced(t, eventstoretest.Readers(t, url), 2, watch)).stock(t)
-	s.tenant(t, 1, "Bread & Co")
-	s.person(t, ana, "ana@example.com", false)
-	s.do(t, account.GrantMembership{User: ana, Tenant: 1, Role: account.Admin, At: time.Now()})
-	if _, err := s.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['tenant_id', 'user_id']::regclass[]) n`); err != nil {
+	s := paneltest.Over(t, url, eventstoretest.Traced(t, eventstoretest.Pool(t, url), 4, watch), eventstoretest.Traced(t, eventstoretest.Readers(t, url), 2, watch)).Stock(t)
+	s.Tenant(t, 1, "Bread & Co")
+	s.Person(t, paneltest.Ana, "ana@example.com", false)
+	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 1, Role: account.Admin, At: time.Now()})
+	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['tenant_id', 'user_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
-	s.open(t).atWork(t)
-	admin := bearer(s.token(t, ana, nil))
+	s.Start(t).AtWork(t)
+	admin := paneltest.Bearer(s.Token(t, paneltest.Ana, nil))
 	made := map[string]int64{}
 	for _, one := range []struct{ kind, body, change string }{
 		{"sites", `{"domain":"bread.example"}`, `{"is_active":false}`},
@@ -44,24 +45,24 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 			one.body = strings.ReplaceAll(one.body, "{"+kind+"}", strconv.FormatInt(id, 10))
 		}
 		path := "/hosting/api/rest/" + one.kind + "/"
-		w := s.call("POST", path, one.body, admin...)
+		w := s.Call("POST", path, one.body, admin...)
 		if err := json.Unmarshal(w.Body.Bytes(), &record); err != nil || w.Code != http.StatusCreated {
 			t.Fatalf("%s: %d %s", one.kind, w.Code, w.Body)
 		}
 		made[one.kind] = record.ID
 		path += strconv.FormatInt(record.ID, 10) + "/"
-		if w := s.call("GET", path, "", admin...); w.Code != http.StatusOK {
+		if w := s.Call("GET", path, "", admin...); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 		if one.change == "" {
 			continue // its kind does not change
 		}
-		if w := s.call("PATCH", path, one.change, admin...); w.Code != http.StatusOK {
+		if w := s.Call("PATCH", path, one.change, admin...); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
 	for _, kind := range []string{"cron-jobs", "dns-records", "mailboxes", "sites"} {
-		if w := s.call("DELETE", fmt.Sprintf("/hosting/api/rest/%s/%d/?force=true", kind, made[kind]), "", admin...); w.Code != http.StatusNoContent {
+		if w := s.Call("DELETE", fmt.Sprintf("/hosting/api/rest/%s/%d/?force=true", kind, made[kind]), "", admin...); w.Code != http.StatusNoContent {
 			t.Errorf("%s: %d %s", kind, w.Code, w.Body)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func somePages() *pages {
-	return &pages{&handlers{Deps{Renderer: &web.Renderer{Callers: caller.New(caller.Deps{})}}}}
+	return &pages{&handlers{Deps{Web: &web.Renderer{Callers: caller.New(caller.Deps{})}}}}
 }
 
 // answerOf is an answer of the kind, with all that it may show.

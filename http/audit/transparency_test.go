@@ -1,0 +1,149 @@
+package audit_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/tlog"
+	"hostpanel/http/audit"
+	"hostpanel/paneltest"
+)
+
+// An observer fetches the tree of a log with its checkpoint, and computes the same root
+// from the entries.
+func TestAnObserverDerivesTheRootFromTheEntries(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	if w := s.Call("GET", "/audit/log/checkpoint", "", "Authorization", "Bearer "+s.Known["root"]); w.Code != http.StatusNotFound {
+		t.Errorf("before the first seal: %d %s", w.Code, w.Body)
+	}
+	for i := range 300 {
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)}, Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+	}
+	o := s.Seal(t)
+	get := func(path, media, cache string) string {
+		t.Helper()
+		w := s.Call("GET", "/audit/log/"+path, "", "Authorization", "Bearer "+s.Known["root"])
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != media || w.Header().Get("Cache-Control") != cache {
+			t.Fatal(path, w.Code, w.Header(), w.Body)
+		}
+		return w.Body.String()
+	}
+	signed, err := tlog.OpenCheckpoint(get("checkpoint", "text/plain; charset=utf-8", "no-cache"), o.VKey)
+	if err != nil || signed.Size < 300 || signed.Origin != "panel.example/audit/log" {
+		t.Fatal(signed, err)
+	}
+	edge := &tlog.Edge{}
+	for _, path := range tlog.TilesOf(signed.Size) {
+		tile := get("tile/"+path.String(), "application/octet-stream", "private, max-age=31536000, immutable")
+		if path.Level > 0 {
+			continue
+		}
+		path.Level = tlog.EntriesLevel
+		bundle := get("tile/"+path.String(), "application/octet-stream", "private, max-age=31536000, immutable")
+		for i := range path.Width {
+			entry := bundle[i*42 : i*42+42]
+			hash := tlog.Leaf([]byte(entry[2:])).Hash()
+			if entry[:2] != "\x00\x28" || string(hash[:]) != tile[i*32:i*32+32] {
+				t.Fatalf("entry %d of %s is %x", i, path, entry)
+			}
+			edge.Add(hash)
+		}
+	}
+	if root, err := edge.Root(); err != nil || root != signed.Root {
+		t.Errorf("the root is %s, signed is %s, %v", root, signed.Root, err)
+	}
+	for _, missing := range []string{"tile/0/009", "tile/0/x001/000", "tile/0/000.p/0", "tile/00/000", "tile/entries/009", "tile/entries/1"} {
+		if w := s.Call("GET", "/audit/log/"+missing, "", "Authorization", "Bearer "+s.Known["root"]); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", missing, w.Code)
+		}
+	}
+}
+
+func TestTheTreeIsShownToThoseWhoMayFetchIt(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	s.Seal(t)
+	const token = "a token of an observer"
+	try := func(headers ...string) int { return s.Call("GET", "/audit/log/tile/0/000.p/1", "", headers...).Code }
+	if code := try("Authorization", "Bearer "+token); code != http.StatusUnauthorized {
+		t.Errorf("an unknown token: %d", code)
+	}
+	s.Server.Settings.LogAccess = audit.LogAccess{Tokens: []string{"another observer's token", token}}
+	s.Rewire(t)
+	for _, c := range []struct {
+		header string
+		want   int
+	}{{"Bearer " + token, 200}, {"Bearer " + token[1:], 401}, {"Basic " + token, 401}, {"Bearer ", 401}, {"Bearer " + s.Known["ana"], 403}, {"Bearer " + s.Known["root"], 200}} {
+		if code := try("Authorization", c.header); code != c.want {
+			t.Errorf("%s: %d", c.header, code)
+		}
+	}
+	if w := s.Call("GET", "/audit/api/v1/streams/user-3/events/", "", "Authorization", "Bearer "+token); w.Code != http.StatusUnauthorized {
+		t.Errorf("the token of an observer opens events: %d", w.Code)
+	}
+	s.Server.Settings.LogAccess = audit.LogAccess{Public: true}
+	s.Rewire(t)
+	w := s.Call("GET", "/audit/log/tile/0/000.p/1", "")
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Cache-Control"), "public") {
+		t.Errorf("a public log: %d %v", w.Code, w.Header())
+	}
+}
+
+func TestAnEventIsProvenWithoutThePanel(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	site := func(id, tenant int64) int64 {
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant, Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values()})
+		position, err := strconv.ParseInt(s.Position(t, fmt.Sprintf("site-%d", id)), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return position
+	}
+	own, foreign := site(7, 1), site(8, 2)
+	o := s.Seal(t)
+	later := site(9, 1)
+	get := func(as string, position int64, want int) string {
+		t.Helper()
+		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/proof/", position), "", "Authorization", "Bearer "+s.Known[as])
+		if w.Code != want {
+			t.Fatal(w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	policy, err := tlog.LogPolicy(o.VKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, as := range []string{"root", "ana"} {
+		proof, err := tlog.ParseProof(get(as, own, http.StatusOK))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at time.Time
+		var hash []byte
+		if err := s.Owner.QueryRow(t.Context(), `select recorded_at, hash from events where position = $1`, own).Scan(&at, &hash); err != nil {
+			t.Fatal(err)
+		}
+		leaf, _ := tlog.LeafOf(at, hash)
+		if _, err := proof.Check(leaf, policy); err != nil {
+			t.Error(err)
+		}
+		moved, _ := tlog.LeafOf(at.Add(time.Microsecond), hash)
+		if _, err := proof.Check(moved, policy); err == nil {
+			t.Error("another time is proven")
+		}
+	}
+	get("root", foreign, http.StatusOK)
+	get("ana", foreign, http.StatusNotFound)
+	get("root", 1_000_000, http.StatusNotFound)
+	if refusal := get("ana", later, http.StatusConflict); !strings.Contains(refusal, "not sealed yet") {
+		t.Error(refusal)
+	}
+}

@@ -1,0 +1,169 @@
+package billing_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/paneltest"
+)
+
+// Until a document is stored callers are told to come back. Then it is there, the same for
+// ever.
+func TestADocumentIsThereOnceItIsStored(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	own, note := s.Billed(t, 1)
+	for _, path := range []string{"invoices/" + own.String(), "credit-notes/" + note.String()} {
+		for _, format := range []string{"html", "pdf", "xml"} {
+			call := func() *httptest.ResponseRecorder {
+				return s.Call(http.MethodGet, billingAPI+path+"/document/?format="+format, "", paneltest.Bearer(s.Known["ben"])...)
+			}
+			w := call()
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":"document_not_made"`) {
+				t.Errorf("%s, %s: %d %s %v", path, format, w.Code, w.Body, w.Header())
+			}
+		}
+	}
+	s.Documented(t)
+	for _, path := range []string{"invoices/" + own.String(), "credit-notes/" + note.String()} {
+		for _, format := range []string{"html", "pdf", "xml"} {
+			first := s.Call(http.MethodGet, billingAPI+path+"/document/?format="+format, "", paneltest.Bearer(s.Known["ben"])...)
+			again := s.Call(http.MethodGet, billingAPI+path+"/document/?format="+format, "", paneltest.Bearer(s.Known["ben"])...)
+			if first.Code != http.StatusOK || first.Body.Len() < 1000 || !bytes.Equal(first.Body.Bytes(), again.Body.Bytes()) {
+				t.Errorf("%s, %s: %d %d", path, format, first.Code, again.Code)
+			}
+		}
+	}
+	if _, err := s.Owner.Exec(t.Context(), `update subject_keys set key_id = '', wrapped = '' where year is not null`); err != nil {
+		t.Fatal(err)
+	}
+	for w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusGone || !strings.Contains(w.Body.String(), `"code":"document_erased"`); {
+		if w.Code != http.StatusOK { // keys are remembered for some seconds
+			t.Fatalf("after the erasure: %d %s", w.Code, w.Body)
+		}
+		w = s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...)
+	}
+}
+
+func TestADocumentComesInTheFormatThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	own, note := s.Billed(t, 1)
+	s.Documented(t)
+	for _, path := range []string{"invoices/" + own.String(), "credit-notes/" + note.String()} {
+		for _, c := range []struct{ accept, query, media, name string }{
+			{"", "", "text/html; charset=utf-8", `inline; filename="`},
+			{"*/*", "", "text/html; charset=utf-8", `inline; filename="`},
+			{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "", "text/html; charset=utf-8", `inline; filename="`},
+			{"application/pdf", "", "application/pdf", `attachment; filename="`},
+			{"text/html;q=0.5, application/*;q=0.8", "", "application/pdf", `attachment; filename="`},
+			{"text/html", "?format=pdf", "application/pdf", `attachment; filename="`},
+		} {
+			w := s.Call(http.MethodGet, billingAPI+path+"/document/"+c.query, "", append(paneltest.Bearer(s.Known["ben"]), "Accept", c.accept)...)
+			h := w.Header()
+			if w.Code != http.StatusOK || h.Get("Content-Type") != c.media || !strings.HasPrefix(h.Get("Content-Disposition"), c.name) || h.Get("Cache-Control") != "private, no-store" {
+				t.Errorf("%s %+v: %d %v", path, c, w.Code, h)
+			}
+			if strings.HasPrefix(c.media, "text/html") {
+				paneltest.Has(t, h.Get("Content-Security-Policy"), "default-src 'none'", "sandbox", "frame-ancestors 'none'")
+			} else if !strings.HasPrefix(w.Body.String(), "%PDF-") {
+				t.Errorf("%s %+v is no PDF", path, c)
+			}
+		}
+	}
+	for query, want := range map[string]int{"": http.StatusNotAcceptable, "?format=docx": http.StatusNotFound} {
+		w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/"+query, "", append(paneltest.Bearer(s.Known["ben"]), "Accept", "image/png, text/html;q=0")...)
+		if w.Code != want {
+			t.Errorf("%q: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+// The XML of an invoice keeps the rules, or is refused with those that it would break: here
+// the buyer of one has named no country.
+func TestAnXMLKeepsTheRulesOrNamesThem(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	own, note := s.Billed(t, 1)
+	nowhere := uuid.New()
+	s.Do(t, billing.Issue{
+		ID: nowhere, Order: own, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Seller: paneltest.Hoster, Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("12.10")}},
+		Total: paneltest.Price("12.10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("2.10"), TaxRate: paneltest.Price("21"), Currency: "EUR", At: paneltest.BilledAt,
+	})
+	s.Documented(t)
+	paths := []string{"invoices/" + own.String(), "credit-notes/" + note.String()}
+	xml := func(path string) (int, string) {
+		w := s.Call(http.MethodGet, billingAPI+path+"/document/", "", append(paneltest.Bearer(s.Known["ben"]), "Accept", "application/xml")...)
+		return w.Code, w.Body.String()
+	}
+	for _, path := range paths {
+		if code, text := xml(path); code != http.StatusOK || !strings.Contains(text, "urn:cen.eu:en16931:2017") || !strings.Contains(text, "<cbc:StreetName>Gran Vía 2</cbc:StreetName>") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, text := xml("invoices/" + nowhere.String()); code != http.StatusConflict || !strings.Contains(text, "BR-11: the buyer has no known country") {
+		t.Errorf("%d %s", code, text)
+	}
+	if w := s.Call(http.MethodGet, billingAPI+"invoices/"+nowhere.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusOK {
+		t.Errorf("the page: %d %s", w.Code, w.Body)
+	}
+}
+
+// A document says what held when it was issued, in the language of the order. A payment or a
+// withdrawal does not change it: the page of the invoice tells of them.
+func TestADocumentSaysWhatHeldWhenItWasIssued(t *testing.T) {
+	t.Parallel()
+	s, service, own, other := indebted(t)
+	s.Documented(t)
+	shown := func(path string) string {
+		t.Helper()
+		w := s.Call(http.MethodGet, billingAPI+path+"/document/", "", paneltest.Bearer(s.Known["root"])...)
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	paneltest.Has(t, shown("invoices/"+service.String()), `lang="es"`, "INV-2026-000001", "Pagado", "Por test")
+	unpaid := shown("invoices/" + own.String())
+	paneltest.Has(t, unpaid, "TEST-2026-000001", "Vencimiento", "28 feb 2026", paneltest.Hoster.IBAN, "Importe pendiente")
+	bills(s, "root", "invoices/"+own.String()+"/mark_paid/", `{"payment_method":"bank_transfer","reference":"Statement 12"}`)
+	due := shown("invoices/" + other.String())
+	bills(s, "root", "invoices/"+other.String()+"/waive/", `{"reason":"A gift."}`)
+	s.Documented(t)
+	if shown("invoices/"+own.String()) != unpaid || shown("invoices/"+other.String()) != due {
+		t.Error("a document has changed")
+	}
+	var note uuid.UUID
+	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where refund = 'waived'`).Scan(&note); err != nil {
+		t.Fatal(err)
+	}
+	credit := shown("credit-notes/" + note.String())
+	paneltest.Has(t, credit, "Factura rectificativa", "Compensado con la factura", "renunciado al pago")
+	for _, part := range []string{"Reembolsado", "A gift."} {
+		if strings.Contains(credit, part) {
+			t.Errorf("it has %q: %s", part, credit)
+		}
+	}
+}
+
+func TestADocumentOfAnotherTenantIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	s.Billed(t, 1)
+	other, note := s.Billed(t, 2)
+	s.Documented(t)
+	for _, path := range []string{"invoices/" + other.String(), "credit-notes/" + note.String()} {
+		for _, query := range []string{"", "?format=pdf", "?format=xml"} {
+			w := s.Call(http.MethodGet, billingAPI+path+"/document/"+query, "", paneltest.Bearer(s.Known["ben"])...)
+			if w.Code != http.StatusNotFound {
+				t.Errorf("%s%s: %d %s", path, query, w.Code, w.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package hosting_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/paneltest"
+)
+
+// running is a shop with running workers, whose answers wait for the engine.
+func running(t *testing.T) *paneltest.Shop {
+	t.Helper()
+	return paneltest.Open(t, func(s *paneltest.Shop) { s.Server.Settings.EngineWait = time.Minute }).People(t).Start(t)
+}
+
+// as makes a call with the token of a user.
+func as(s *paneltest.Shop, who, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	return s.Call(method, "/hosting/api/rest/"+path, body, append(append(paneltest.Bearer(s.Known[who]), "Content-Type", "application/json"), headers...)...)
+}
+
+// bodyOf checks the status of an answer and returns its body.
+func bodyOf(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); w.Code != status || err != nil {
+		t.Fatalf("%d, not %d: %s", w.Code, status, w.Body)
+	}
+	return body
+}
+
+// The answer to a creation has the engine's id, unless the caller asked for an
+// asynchronous answer. A removal has completed when it is answered.
+func TestAnAnswerWaitsForTheEngine(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	made := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	if made["sync_status"] != "synced" || made["hosting_site_id"] == nil {
+		t.Errorf("made: %v", made)
+	}
+	changed := bodyOf(t, as(s, "ben", "PATCH", fmt.Sprintf("sites/%v/", made["id"]), `{"ssl_enabled":true}`), http.StatusOK)
+	if changed["sync_status"] != "synced" || changed["ssl_enabled"] != true {
+		t.Errorf("changed: %v", changed)
+	}
+	w := as(s, "ben", "POST", "databases/", `{"name":"shop"}`, "Prefer", "handling=lenient, respond-async; wait=10")
+	if w.Header().Get("Preference-Applied") != "respond-async" {
+		t.Errorf("the preference is not confirmed: %v", w.Header())
+	}
+	database := bodyOf(t, w, http.StatusCreated)
+	w = as(s, "ben", "DELETE", fmt.Sprintf("databases/%v/", database["id"]), "")
+	if w.Code != http.StatusNoContent || s.Count(t, `select count(*) from resources where kind = 'database' and status = 'gone'`) != 1 {
+		t.Errorf("removed: %d %s", w.Code, w.Body)
+	}
+}
+
+// An answer after the longest wait shows the record as pending.
+func TestAnAnswerWaitsNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t, func(s *paneltest.Shop) { s.Server.Settings.EngineWait = 30 * time.Millisecond }).People(t) // no worker runs
+	made := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	if made["sync_status"] != "pending" || made["hosting_site_id"] != nil {
+		t.Errorf("%v", made)
+	}
+}
+
+// A final refusal of the engine is shown as a sentence of the panel.
+func TestARefusalOfTheEngineIsASentence(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	made := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	id := int64(made["id"].(float64))
+	for _, c := range []struct{ code, want string }{
+		{"name_taken", "The server has another one with this name."},
+		{"whatever_comes", "The server refused the change. Please contact support."},
+	} {
+		s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "site", ID: id}, Code: c.code})
+		shown := bodyOf(t, as(s, "ben", "GET", fmt.Sprintf("sites/%d/", id), ""), http.StatusOK)
+		if shown["sync_status"] != "error" || shown["sync_error"] != c.want {
+			t.Errorf("%s: %v", c.code, shown)
+		}
+		s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "site", ID: id}, Spec: field.Values{"ssl_enabled": []byte("true")}})
+	}
+}
+
+// A password is sent to the engine and stored nowhere.
+func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	const secret = "unmistakable-9c1f-secret"
+	site := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
+	mail := bodyOf(t, as(s, "ben", "POST", "mail-domains/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
+	for path, body := range map[string]string{
+		"mailboxes/":    fmt.Sprintf(`{"mail_domain":%v,"local_part":"ana","password":%q}`, mail, secret),
+		"ftp-accounts/": fmt.Sprintf(`{"site":%v,"username":"deploy","password":%q}`, site, secret),
+		"shell-users/":  fmt.Sprintf(`{"site":%v,"username":"bread","password":%q}`, site, secret),
+		"databases/":    fmt.Sprintf(`{"name":"shop","db_password":%q}`, secret),
+	} {
+		made := bodyOf(t, as(s, "ben", "POST", path, body, "Idempotency-Key", "once"), http.StatusCreated)
+		if made["sync_status"] != "synced" || strings.Contains(fmt.Sprint(made), secret) {
+			t.Errorf("%s: %v", path, made)
+		}
+		if path != "databases/" {
+			one := fmt.Sprintf("%s%v/", path, made["id"])
+			changed := bodyOf(t, as(s, "ben", "PATCH", one, fmt.Sprintf(`{"password":"%s-2"}`, secret)), http.StatusOK)
+			kept := bodyOf(t, as(s, "ben", "PATCH", one, `{"quota_mb":5}`), http.StatusOK)
+			if changed["sync_status"] != "synced" || kept["sync_status"] != "synced" {
+				t.Errorf("%s: %v, %v", path, changed, kept)
+			}
+		}
+	}
+	for _, of := range tables(t, s) {
+		if n := s.Count(t, `select count(*) from `+of+` r where r::text like '%' || $1 || '%'`, secret); n > 0 {
+			t.Errorf("%d rows of %s have the secret", n, of)
+		}
+	}
+	if strings.Contains(s.Logged.String(), secret) {
+		t.Error("the secret was logged")
+	}
+}
+
+// tables returns the names of all tables.
+func tables(t *testing.T, s *paneltest.Shop) (names []string) {
+	t.Helper()
+	err := s.Owner.QueryRow(t.Context(), `select array_agg(table_name::text) from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`).Scan(&names)
+	if err != nil || len(names) < 20 {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
+// Simultaneous requests never exceed the package's limit. The refused ones are
+// told the limit.
+func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
+	pack.Limits = pack.Limits.With("sites", 5)
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"package": []byte("1")}})
+	answers := make([]*httptest.ResponseRecorder, 100)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() { answers[i] = as(s, "ben", "POST", "sites/", fmt.Sprintf(`{"domain":"s%d.example"}`, i)) })
+	}
+	all.Wait()
+	made := 0
+	for _, w := range answers {
+		switch {
+		case w.Code == http.StatusCreated:
+			made++
+		case w.Code != http.StatusBadRequest || w.Body.String() != `{"non_field_errors":["Limit reached: sites (5 of 5)."]}` || w.Header().Get("X-Error-Code") != "quota_exceeded":
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if there := s.Count(t, `select count(*) from resources where kind = 'site'`); made != 5 || there != 5 {
+		t.Errorf("%d were made, %d are there", made, there)
+	}
+}
+
+// A restored site has the state that it had before: disabled parts stay
+// disabled. The restore is refused if another site has its domain by then.
+func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	number := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"]
+	site := fmt.Sprintf("sites/%v/", number)
+	account := func(name string, active bool) string {
+		body := fmt.Sprintf(`{"site":%v,"username":%q,"password":%q,"is_active":%v}`, number, name, paneltest.GoodPassword, active)
+		return fmt.Sprintf("ftp-accounts/%v/", bodyOf(t, as(s, "ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
+	}
+	all := []string{site, account("on", true), account("off", false)}
+	look := func() (seen []string) {
+		for _, path := range all {
+			one := bodyOf(t, as(s, "ben", "GET", path, ""), http.StatusOK)
+			delete(one, "updated_at")
+			seen = append(seen, fmt.Sprint(one))
+		}
+		return seen
+	}
+	before := look()
+	if w := as(s, "ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
+		t.Fatal(w.Code, w.Body)
+	}
+	bodyOf(t, as(s, "root", "POST", site+"restore/", "{}"), http.StatusOK)
+	settled(t, s)
+	if after := look(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v\nbecame\n%v", before, after)
+	}
+	if w := as(s, "ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
+		t.Fatal(w.Code, w.Body)
+	}
+	ordered := hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2, Spec: ordered.Fields().Values()}) // as an order would
+	w := as(s, "root", "POST", site+"restore/", "{}")
+	if w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}` {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// settled waits until the engine has confirmed every request.
+func settled(t *testing.T, s *paneltest.Shop) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if s.Count(t, `select count(*) from resources where sync_status = 'pending' and kind not in ('tenant')`) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the engine is not done")
+		}
+	}
+}

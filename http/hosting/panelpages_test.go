@@ -1,0 +1,308 @@
+package hosting_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/paneltest"
+)
+
+// A customer makes a site with all that belongs to it, by forms alone; each is carried out
+// once, however often it is sent.
+func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	b := s.Visiting(t, paneltest.Ben)
+	paneltest.Has(t, b.Get("/panel/sites/").Body.String(), "There are none yet.", `href="/panel/sites/new/"`)
+	site := b.Makes("sites", "domain", "bread.example", "ssl_enabled", "")
+	mail := b.Makes("mail-domains", "domain", "bread.example")
+	number := site[len("/panel/sites/") : len(site)-1]
+	box := b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben", "password", " a good password, really ")
+	b.Makes("ftp-accounts", "site", number, "username", "ben", "password", "a good password, really")
+	for _, page := range []string{site, mail, box} {
+		text := b.Get(page).Body.String()
+		paneltest.Has(t, text, `badge active">Ready`)
+		b.IsForEverybody(t, "en", text)
+	}
+	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "FTP accounts <span class=\"count\">1</span>", "It goes into the bin"[7:], `<a href="/panel/ftp-accounts/`)
+	paneltest.Has(t, b.Get("/panel/sites/?search=bread").Body.String(), `<span class="count">1</span>`, site)
+	paneltest.Has(t, b.Get("/panel/sites/?search=cheese").Body.String(), "None fits the search.")
+	paneltest.Has(t, b.Get(box).Body.String(), "ben@bread.example", `<a href="`+mail+`">bread.example</a>`)
+	for kind, n := range map[string]int{"site": 1, "mail_domain": 1, "mailbox": 1, "ftp_account": 1} {
+		if got := s.Count(t, `select count(*) from resources where kind = $1 and present`, kind); got != n {
+			t.Errorf("%d of %s", got, kind)
+		}
+	}
+}
+
+// A password that was made up is shown once, to the one who has sent the form first.
+func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	b := s.Visiting(t, paneltest.Ben)
+	if text := b.Get("/panel/mailboxes/new/").Body.String(); strings.Contains(text, "keep the present one") {
+		t.Error("a new mailbox has a present password")
+	}
+	b.Get("/panel/databases/new/")
+	path, sent := b.Fill("panel_create", "name", "shop")
+	twin := b.Twin()
+	text := b.Do("POST", path, sent.Encode()).Body.String()
+	paneltest.Has(t, text, "Copy this now", "Password of the database")
+	b.IsForEverybody(t, "en", text)
+	again := twin.Do("POST", path, sent.Encode())
+	page := paneltest.Attribute(paneltest.Elements(b.Page, "main")[0], "id")
+	if again.Code != http.StatusSeeOther || page != "content" || s.Count(t, `select count(*) from resources where kind = 'database'`) != 1 {
+		t.Errorf("sent again: %d %s", again.Code, again.Body)
+	}
+	if text := b.Get(again.Header().Get("Location")).Body.String(); strings.Contains(text, "Password of the database") {
+		t.Errorf("the password is shown again: %s", text)
+	}
+}
+
+func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	s.Do(t, paneltest.Speaks(paneltest.Ben, "es"))
+	b := s.Visiting(t, paneltest.Ben)
+	b.Get("/panel/sites/new/")
+	w := b.Send("panel_create", "domain", "no domain", "ip_address", "1.2.3")
+	paneltest.Refused(t, w, http.StatusBadRequest, "Escriba un dominio válido.")
+	b.IsForEverybody(t, "es", w.Body.String())
+	paneltest.Has(t, w.Body.String(), `value="no domain"`, `value="1.2.3"`, `id="panel_create-domain-wrong"`)
+	b.Get("/panel/mailboxes/new/")
+	paneltest.Refused(t, b.Send("panel_create", "local_part", "a b"), http.StatusBadRequest, "Este campo")
+	if n := s.Count(t, `select count(*) from resources where kind <> 'tenant'`); n != 0 {
+		t.Errorf("%d records are left behind", n)
+	}
+}
+
+// What is removed of a kind with a bin is brought back by operators as it was.
+func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	b, operator := s.Visiting(t, paneltest.Ben), s.Visiting(t, paneltest.Root)
+	site := b.Makes("sites", "domain", "bread.example")
+	b.Get(site + "edit/")
+	paneltest.Goes(t, b.Send("panel_change", "ssl_enabled", "true", "is_active", "true"), site)
+	paneltest.Has(t, b.Get(site).Body.String(), "It has been changed.", "<dt>HTTPS</dt><dd>yes</dd>")
+	path, sent := b.Fill("panel_remove")
+	twin := b.Twin()
+	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), "/panel/sites/")
+	paneltest.Goes(t, twin.Do("POST", path, sent.Encode()), "/panel/sites/")
+	if w := b.Get(site); w.Code != http.StatusNotFound {
+		t.Errorf("it is still there: %d", w.Code)
+	}
+	paneltest.Has(t, operator.Get(site).Body.String(), "This is in the bin.")
+	paneltest.Goes(t, operator.Send("panel_restore"), site)
+	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "<dt>HTTPS</dt><dd>yes</dd>")
+}
+
+// A mail domain that has mailboxes goes only with them.
+func TestWhatHasPartsIsRemovedOnlyWithThem(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	b := s.Visiting(t, paneltest.Ben)
+	mail := b.Makes("mail-domains", "domain", "bread.example")
+	b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben", "password", "a good password, really")
+	b.Get(mail)
+	paneltest.Refused(t, b.Send("panel_remove", "force", ""), http.StatusConflict, "The mail domain still has mailboxes.")
+	paneltest.Goes(t, b.Send("panel_remove", "force", "true"), "/panel/mail-domains/")
+}
+
+// A tenant's records do not exist for others, whatever they send.
+func TestOtherTenantsHaveNoPagesOfARecord(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	b := s.Visiting(t, paneltest.Eve) // administers tenant 3
+	form := "form=panel_remove&number=x&form_token=" + tokenOf(t, s, b)
+	for _, call := range []struct{ method, path string }{
+		{"GET", "/panel/sites/1/"},
+		{"GET", "/panel/sites/1/edit/"},
+		{"POST", "/panel/sites/1/"},
+		{"GET", "/panel/sites/999/"},
+		{"POST", "/panel/sites/1/edit/"},
+		{"GET", "/panel/nothing/"},
+		{"GET", "/panel/packages/1/"},
+	} {
+		body := ""
+		if call.method == "POST" {
+			body = strings.Replace(form, "panel_remove", map[bool]string{true: "panel_change", false: "panel_remove"}[strings.HasSuffix(call.path, "edit/")], 1)
+		}
+		if w := b.Do(call.method, call.path, body); w.Code != http.StatusNotFound {
+			t.Errorf("%s %s: %d %s", call.method, call.path, w.Code, w.Body)
+		}
+	}
+	if text := b.Get("/panel/sites/").Body.String(); strings.Contains(text, "bread.example") {
+		t.Error("the list shows another tenant's site")
+	}
+	b.Get("/panel/mailboxes/new/")
+	if text := b.Get("/panel/ftp-accounts/new/").Body.String(); strings.Contains(text, "bread.example") {
+		t.Error("a form offers another tenant's site")
+	}
+	w := b.Send("panel_create", "site", "1", "username", "eve", "password", "a good password, really")
+	paneltest.Refused(t, w, http.StatusBadRequest, "Invalid pk")
+}
+
+// tokenOf is what binds forms to a browser.
+func tokenOf(t testing.TB, s *paneltest.Shop, b *paneltest.Browser) string {
+	t.Helper()
+	b.Get("/account/")
+	_, sent := b.Fill("sign_out")
+	return sent.Get("form_token")
+}
+
+// What only administrators may see or change is 403 for members; a suspended tenant is read.
+func TestMembersDoNotReachWhatIsForAdministrators(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	for _, path := range []string{"/panel/webhook-endpoints/", "/panel/whitelabel/", "/panel/whitelabel/new/"} {
+		if w := s.Visiting(t, paneltest.Ben).Get(path); w.Code != http.StatusForbidden {
+			t.Errorf("%s for a member: %d", path, w.Code)
+		}
+		if w := s.Visiting(t, paneltest.Ana).Get(path); w.Code != http.StatusOK {
+			t.Errorf("%s for an administrator: %d %s", path, w.Code, w.Body)
+		}
+	}
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"status": []byte(`"suspended"`)}})
+	b := s.Visiting(t, paneltest.Ben)
+	if w := b.Get("/panel/sites/1/"); w.Code != http.StatusOK {
+		t.Errorf("%d", w.Code)
+	}
+	if w := b.Get("/panel/sites/new/"); w.Code != http.StatusForbidden {
+		t.Errorf("%d", w.Code)
+	}
+}
+
+// The secret of a webhook is shown when it is made and when it is replaced.
+func TestTheSecretOfAWebhookIsShownOnce(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	b := s.Visiting(t, paneltest.Ana)
+	b.Get("/panel/webhook-endpoints/new/")
+	text := b.Send("panel_create", "url", "https://hooks.example.com/panel", "events", "site.*\r\nmailbox.*").Body.String()
+	paneltest.Has(t, text, "Copy this now", "whsec_")
+	b.Get("/panel/webhook-endpoints/")
+	page := ""
+	for _, a := range paneltest.Elements(b.Page, "a") {
+		if strings.HasPrefix(paneltest.Attribute(a, "href"), "/panel/webhook-endpoints/") && paneltest.TextOf(a) == "https://hooks.example.com/panel" {
+			page = paneltest.Attribute(a, "href")
+		}
+	}
+	text = b.Get(page).Body.String()
+	paneltest.Has(t, text, "site.*, mailbox.*")
+	if strings.Contains(text, "whsec_") {
+		t.Error("the secret is shown again")
+	}
+	path, sent := b.Fill("panel_rotate")
+	paneltest.Has(t, b.Do("POST", path, sent.Encode()).Body.String(), "whsec_")
+	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), page)
+}
+
+// Every kind has its pages, in both languages: the list, the form, a record and its form.
+func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t)
+	s.Hosting.NameServers = []string{"ns1.panel.example."}
+	s.People(t)
+	s.OneOfEach(t, 1, 1)
+	look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()}, paneltest.AnEndpoint(1, 1))
+	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Code: "password_weak"})
+	for _, language := range []string{"en", "es"} {
+		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
+		b := s.Visiting(t, paneltest.Ana)
+		pages := 0
+		for _, kind := range append(hosting.Kinds, hosting.Kind{Collection: "webhook-endpoints", Plurals: map[string]string{}, Verbs: hosting.All}) {
+			if !kind.HasPages() {
+				continue
+			}
+			for _, path := range []string{"", "new/", "1/", "1/edit/"} {
+				if path == "1/edit/" && kind.Verbs&hosting.Patch == 0 {
+					continue
+				}
+				pages++
+				w := b.Get("/panel/" + kind.Collection + "/" + path)
+				if w.Code != http.StatusOK {
+					t.Errorf("%s%s: %d %s", kind.Collection, path, w.Code, w.Body)
+				}
+				b.IsForEverybody(t, language, w.Body.String())
+				if path == "1/" && !strings.Contains(paneltest.Past(w.Body.String()), "<li id=") {
+					t.Errorf("the page of one of %s has no history", kind.Collection)
+				}
+			}
+		}
+		if pages < 40 {
+			t.Errorf("only %d pages", pages)
+		}
+		paneltest.Has(t, b.Get("/panel/mailboxes/1/").Body.String(), map[string]string{"en": "The server wants a stronger password.", "es": "El servidor exige una contraseña más fuerte."}[language])
+	}
+}
+
+// The first page tells what runs, what of it was refused, and how much is left.
+func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	limited := hosting.NoLimits().With("sites", 4)
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: limited.Fields().Values()})
+	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "site", ID: 1}, Code: "name_taken"})
+	ends := time.Now().Add(48 * time.Hour)
+	cert := hosting.Certificate{Site: 1, Type: hosting.Acme, Domain: "bread.example", Status: "issued", ExpiresAt: &ends}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "ssl_certificate", ID: 1}, Tenant: 1, Spec: cert.Fields().Values()})
+	s.Do(t, notice.Raise{ID: uuid.New(), InApp: true, User: paneltest.Ben, Text: notice.Text{Type: notice.Info, Title: "A piece of news", Message: "It is new.", URL: "/panel/sites/1/"}, At: time.Now()})
+	for language, texts := range map[string][]string{
+		"en": {"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit", "A piece of news", `<a href="/panel/sites/1/">`, `max="4"`},
+		"es": {"Lo que no ha funcionado", "El servidor ya tiene otro con este nombre.", "1 de 4"},
+	} {
+		s.Do(t, paneltest.Speaks(paneltest.Ben, language))
+		b := s.Visiting(t, paneltest.Ben)
+		paneltest.Goes(t, b.Get("/"), "/panel/")
+		text := b.Get("/panel/").Body.String()
+		paneltest.Has(t, text, texts...)
+		b.IsForEverybody(t, language, text)
+		if strings.Contains(text, "cheese.example") {
+			t.Error("another tenant's site is shown")
+		}
+	}
+	paneltest.Has(t, s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(), "Webhooks", "Certificates that end soon", `<a href="/panel/tenants/">Change</a>`)
+	if strings.Contains(s.Visiting(t, paneltest.Ben).Get("/panel/").Body.String(), "Webhooks") {
+		t.Error("a member is led to what only administrators may see")
+	}
+}
+
+// Who belongs to several tenants chooses one by its name; superusers choose among all.
+func TestATenantIsChosenByName(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	member, operator, stranger := s.Visiting(t, paneltest.Ana), s.Visiting(t, paneltest.Root), s.Visiting(t, paneltest.Eve)
+	text := member.Get("/panel/tenants/").Body.String()
+	paneltest.Has(t, text, "Bread &amp; Co", "Cheese", "chosen")
+	member.IsForEverybody(t, "en", text)
+	if strings.Contains(text, "Milk") {
+		t.Error("a tenant is offered to one who does not belong to it")
+	}
+	paneltest.Goes(t, member.Send("2"), "/panel/")
+	paneltest.Has(t, member.Get("/panel/sites/").Body.String(), "cheese.example")
+	stranger.Get("/panel/tenants/")
+	sent := "form=panel_tenant&of=2&form_token=" + tokenOf(t, s, stranger)
+	if w := stranger.Do("POST", "/panel/tenants/", sent); w.Code != http.StatusNotFound {
+		t.Errorf("a stranger acts for a tenant: %d", w.Code)
+	}
+	paneltest.Goes(t, operator.Get("/panel/"), "/panel/tenants/")
+	paneltest.Goes(t, operator.Get("/panel/sites/"), "/panel/tenants/")
+	paneltest.Has(t, operator.Get("/panel/tenants/?search=chee").Body.String(), "Cheese", `<span class="count">1</span>`)
+	paneltest.Goes(t, operator.Send("2"), "/panel/")
+	text = operator.Get("/panel/sites/").Body.String()
+	paneltest.Has(t, text, "cheese.example")
+	if strings.Contains(text, "bread.example") {
+		t.Error("an operator sees more than the chosen tenant's sites")
+	}
+	none := s.Visiting(t, paneltest.Gone)
+	paneltest.Goes(t, none.Get("/panel/"), "/login/?next=%2Fpanel%2F")
+}

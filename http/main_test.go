@@ -1,9 +1,0 @@
-package http_test
-
-import (
-	"testing"
-
-	"hostpanel/http/browsertest"
-)
-
-func TestMain(m *testing.M) { browsertest.Main(m) }

@@ -1,0 +1,154 @@
+package operations_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+	seen "hostpanel/domain/operations"
+	"hostpanel/paneltest"
+)
+
+// An operator finds a tenant by its name or slug, sees all that concerns it, and suspends,
+// resumes and terminates it.
+func TestAnOperatorLooksAfterATenantInTheBrowser(t *testing.T) {
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	tenant := s.Count(t, `select tenant from subscriptions where order_id = $1::uuid`, s.Known["running"])
+	page := "/storefront/tenants/" + strconv.Itoa(tenant) + "/"
+	s.Do(t, seen.ChangedTrouble(int64(tenant), "site", 1, []string{"ip_address"}).Report(time.Now()))
+
+	paneltest.Has(t, b.Get("/storefront/tenants/?search=bread").Body.String(), `<span class="count">1</span>`, "Bread &amp; Co", `href="/storefront/tenants/1/"`)
+	paneltest.Has(t, b.Get("/storefront/tenants/?search=T2").Body.String(), `<span class="count">1</span>`, "Cheese") // its slug
+	text := b.Get(page).Body.String()
+	b.IsForEverybody(t, "en", text)
+	paneltest.Has(t, text, "in service", s.Known["running_number"], "/storefront/orders/"+s.Known["running"]+"/", "ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Usage against limits", "Act for this tenant")
+	if strings.Contains(text, s.Known["failed_number"]) {
+		t.Error("the order of another tenant is shown")
+	}
+
+	paneltest.Goes(t, b.Send("suspend_tenant", "suspended_reason", "<b>unpaid</b>"), page)
+	text = b.Get(page).Body.String()
+	paneltest.Has(t, text, "The tenant is suspended.", `badge failed">suspended`, "&lt;b&gt;unpaid&lt;/b&gt;", "Suspended since")
+	paneltest.Has(t, b.Get("/storefront/tenants/?status=suspended").Body.String(), `<span class="count">1</span>`, page)
+	if strings.Contains(text, `value="suspend_tenant"`) {
+		t.Error("it can be suspended twice")
+	}
+	b.Get(page)
+	paneltest.Goes(t, b.Send("resume_tenant"), page)
+	if text = b.Get(page).Body.String(); strings.Contains(text, "unpaid") {
+		t.Error("the reason outlives the suspension")
+	}
+	path, sent := b.Fill("terminate_tenant")
+	twin := b.Twin()
+	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), "/storefront/tenants/")
+	paneltest.Has(t, b.Get("/storefront/tenants/").Body.String(), "The tenant is terminated.")
+	if w := twin.Do("POST", path, sent.Encode()); w.Code != http.StatusSeeOther && w.Code != http.StatusNotFound {
+		t.Errorf("again: %d", w.Code)
+	}
+	if w := b.Get(page); w.Code != http.StatusNotFound {
+		t.Errorf("a terminated tenant: %d", w.Code)
+	}
+	if n := s.Count(t, `select count(*) from events where actor = 'operator:901' and name = 'hosting.changed' and stream = $1`, "tenant-"+strconv.Itoa(tenant)); n < 2 {
+		t.Errorf("%d events of the operator", n)
+	}
+}
+
+// The API tells of a tenant what its page shows.
+func TestListsAreNarrowedToATenant(t *testing.T) {
+	s := paneltest.Desk(t)
+	tenant := strconv.Itoa(s.Count(t, `select tenant from subscriptions where order_id = $1::uuid`, s.Known["running"]))
+	s.Do(t, seen.ChangedTrouble(2, "site", 1, []string{"ip_address"}).Report(time.Now()))
+	for path, want := range map[string]string{
+		"orders/?tenant=" + tenant: s.Known["running"], "users/?tenant=1": `"email":"ben@example.com"`, "incidents/?tenant=2": `"tenant":"2"`,
+	} {
+		body := s.Operate("GET", path, "").Body.String()
+		paneltest.Has(t, body, want)
+		if strings.Contains(body, s.Known["failed"]) || strings.Contains(body, "eve@example.com") || strings.Contains(body, `"tenant":"1"`) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	paneltest.Has(t, s.Operate("GET", "orders/?tenant=999999", "").Body.String(), `"count":0`)
+	if w := s.Operate("GET", "orders/?tenant=x", ""); w.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	stuck := s.Count(t, `select r.tenant from resources r where r.kind = 'tenant' and r.requested_for = 'order:' || $1`, s.Known["failed"])
+	paneltest.Has(t, s.Operate("GET", "orders/?tenant="+strconv.Itoa(stuck), "").Body.String(), s.Known["failed"])
+}
+
+// An operator finds a user, sees how they sign in, and what the API lets operators do.
+func TestAnOperatorLooksAfterAUserInTheBrowser(t *testing.T) {
+	s := paneltest.Office(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	const page = "/storefront/users/2/"
+	list := b.Get("/storefront/users/?search=ANA%40&is_superuser=false&is_active=true").Body.String()
+	paneltest.Has(t, list, page, `<span class="count">1</span>`, "Bread &amp; Co, Cheese")
+	paneltest.Has(t, b.Get("/storefront/users/?is_active=false").Body.String(), `<span class="count">1</span>`, "gone@example.com", "may not sign in")
+
+	s.Visiting(t, paneltest.Ana)
+	paneltest.Has(t, s.Operate("GET", "users/2/sessions/", "").Body.String(), `{"sessions":1,"has_password":`)
+	text := b.Get(page).Body.String()
+	b.IsForEverybody(t, "en", text)
+	paneltest.Has(t, text, "ana@example.com", "Open sessions in browsers</dt><dd>1</dd>", "Second factor</dt><dd>no</dd>", `<a href="/storefront/tenants/1/">Bread &amp; Co</a>`, "administrator")
+	if strings.Contains(text, "disable_factor") {
+		t.Error("a factor that is off can be switched off")
+	}
+	if w := b.Send("grant_superuser", "password", "wrong"); w.Code != http.StatusBadRequest {
+		t.Errorf("without the password: %d", w.Code)
+	}
+	b.Get(page)
+	paneltest.Goes(t, b.Send("deactivate_user"), page)
+	text = b.Get(page).Body.String()
+	paneltest.Has(t, text, "The account is deactivated.", "Open sessions in browsers</dt><dd>0</dd>")
+	paneltest.Goes(t, b.Send("activate_user", "password", paneltest.Password), page)
+	b.Get(page)
+	paneltest.Goes(t, b.Send("mail_link"), page) // the password was given a moment ago
+	if n := s.Events(t, "account.link_requested"); n != 1 {
+		t.Errorf("%d links", n)
+	}
+	s.Do(t, account.EnableSecondFactor{User: paneltest.Ana, At: time.Now()})
+	b.Get(page)
+	paneltest.Goes(t, b.Send("disable_factor", "reason", "came in person"), page)
+	b.Get(page)
+	paneltest.Goes(t, b.Send("grant_superuser"), page)
+	paneltest.Has(t, b.Get(page).Body.String(), "The user is a superuser.", "Take the rights away")
+	b.Get("/storefront/users/5/")
+	paneltest.Refused(t, b.Send("erase_user", "email", "ana@example.com"), http.StatusBadRequest, "This is not the address of the account.")
+	b.Get("/storefront/users/5/")
+	paneltest.Goes(t, b.Send("erase_user", "email", "gone@example.com"), "/storefront/users/")
+	if text := b.Get("/storefront/users/").Body.String(); strings.Contains(text, "gone@example.com") || !strings.Contains(text, "The account is erased.") {
+		t.Error("the address is there after the erasure")
+	}
+	b.Get("/storefront/users/901/")
+	s.Do(t, account.RevokeSuperuser{User: paneltest.Ana, At: time.Now()}, account.RevokeSuperuser{User: paneltest.Root, At: time.Now()})
+	if w := b.Send("revoke_superuser"); w.Code != http.StatusConflict {
+		t.Errorf("the last superuser: %d", w.Code)
+	}
+}
+
+func TestThePagesOfCustomersAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	s := paneltest.Office(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
+	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
+		b := s.Browser(t).Enter(mail)
+		for _, path := range []string{"tenants/", "tenants/?search=none&status=nonsense&page=-1", "tenants/1/", "users/", "users/?is_active=maybe", "users/5/", "users/1/"} {
+			w := b.Get("/storefront/" + path)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s: %d", path, w.Code)
+			}
+			b.IsForEverybody(t, language, w.Body.String())
+		}
+	}
+	administrator := s.Visiting(t, paneltest.Ana)
+	for _, path := range []string{"tenants/", "tenants/1/", "users/", "users/2/"} {
+		if w := administrator.Get("/storefront/" + path); w.Code != http.StatusForbidden {
+			t.Errorf("%s for no operator: %d", path, w.Code)
+		}
+	}
+}

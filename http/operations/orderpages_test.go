@@ -1,0 +1,201 @@
+package operations_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain/order"
+	"hostpanel/http/web"
+	"hostpanel/paneltest"
+)
+
+// An operator finds the order that needs a person, sees why, and lets it go on.
+func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	page := "/storefront/orders/" + s.Known["failed"] + "/"
+	s.Until(t, "operators are told, with the way to the page", func() bool {
+		return s.Count(t, `select count(*) from events where name = 'notification.raised' and data->>'url' = $1`, page) > 0
+	})
+	paneltest.Has(t, b.Get("/storefront/orders/").Body.String(), s.Known["running_number"], s.Known["failed_number"], s.Known["unpaid_number"], `<span class="count">3</span>`)
+	failed := b.Get("/storefront/orders/?status=failed&search=fails.example").Body.String()
+	paneltest.Has(t, failed, page, "Failed")
+	if strings.Contains(failed, s.Known["running_number"]) {
+		t.Error("orders in another status are shown")
+	}
+	text := b.Get(page).Body.String()
+	paneltest.Has(t, text, "fails.example", `badge parked">stopped`, "What has happened", "Let it go on")
+	if n := strings.Count(text, `name="form" value="retry"`); n != 1 {
+		t.Errorf("%d forms to go on", n)
+	}
+	if err := faults.For(s.Pool(), "engine").Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paneltest.Goes(t, b.Send("retry", "reason", "the engine is well again"), page)
+	paneltest.Has(t, b.Get(page).Body.String(), "The order goes on.")
+	s.Await(t, paneltest.Answer{ID: s.Known["failed"]}, order.StatusActive)
+	paneltest.Has(t, b.Get(page).Body.String(), `badge active">Active`, "Send the welcome mail again")
+}
+
+// A refund asks for the password, and a double click gives the money back once.
+func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	page := "/storefront/orders/" + s.Known["running"] + "/"
+	b.Get(page)
+	path, sent := b.Fill("refund", "amount", "1.00", "reason", "goodwill", "password", "wrong")
+	if w := b.Do("POST", path, sent.Encode()); w.Code != http.StatusBadRequest {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	path, sent = b.Fill("refund", "amount", "1.00", "reason", "goodwill", "password", paneltest.Password)
+	twin := b.Twin()
+	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), page)
+	twin.Do("POST", path, sent.Encode())
+	if n := s.Events(t, "order.refund_requested"); n != 1 {
+		t.Errorf("%d refunds", n)
+	}
+	b.Get(page)
+	if w := b.Send("refund", "amount", "99999", "reason", "too much"); w.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
+	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
+	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
+		b := s.Browser(t).Enter(mail)
+		for _, path := range []string{"", "?status=nonsense&page=-1", "?search=nothing+like+it", s.Known["running"] + "/", s.Known["failed"] + "/", s.Known["unpaid"] + "/"} {
+			w := b.Get("/storefront/orders/" + path)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s: %d", path, w.Code)
+			}
+			b.IsForEverybody(t, language, w.Body.String())
+		}
+		paneltest.Has(t, b.Get("/storefront/orders/"+s.Known["running"]+"/").Body.String(), `id="hooks"`)
+		for _, link := range paneltest.Elements(paneltest.Elements(b.Page, "main")[0], "a") {
+			if paneltest.Attribute(link, "href") == b.Address {
+				t.Errorf("the page of an order leads to itself: %s", paneltest.TextOf(link))
+			}
+		}
+		b.IsForEverybody(t, language, b.Send("cancel").Body.String())
+	}
+	if w := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + s.Known["run"] + "/"); w.Code != http.StatusNotFound {
+		t.Errorf("no order: %d", w.Code)
+	}
+	if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get("/storefront/orders/"); w.Code != http.StatusForbidden {
+		t.Errorf("no operator: %d", w.Code)
+	}
+	paneltest.Goes(t, s.Browser(t).Get("/storefront/orders/"), "/login/?next=%2Fstorefront%2Forders%2F")
+}
+
+// What may be written in the history of an order has words in both languages.
+func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed", "operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown", "effect.deferred", "effect.undoing"}
+	examples := 0
+	for _, folder := range []string{"../../domain/order", "../../domain/billing", "../../domain/hosting", "../../domain/webhook", "../../sagas"} {
+		files, err := filepath.Glob(folder + "/testdata/events/*.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name := strings.TrimSuffix(filepath.Base(file), ".json")
+			if strings.HasPrefix(name, "operation.") || strings.Contains(name, "deliver") {
+				continue // no page shows their streams
+			}
+			kinds, examples = append(kinds, strings.TrimRight(name, ".0123456789")), examples+1
+		}
+	}
+	if examples < 50 {
+		t.Fatalf("only %d examples of events", examples)
+	}
+	for language, words := range web.Texts {
+		for _, kind := range kinds {
+			if words["kind_"+kind] == "" {
+				t.Errorf("%s has no words in %s", kind, language)
+			}
+		}
+	}
+}
+
+// An order whose setup stopped goes on with another domain, which is checked first.
+func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	page := "/storefront/orders/" + s.Known["failed"] + "/"
+	paneltest.Has(t, b.Get(page).Body.String(), "Let it go on with something changed", `value="fails.example"`, "Website of the domain", "Setup stopped", "Webhooks about it", "/storefront/inbox/")
+	for _, wrong := range []string{"", "not a domain"} {
+		if w := b.Send("retry_with", "input", wrong); w.Code != http.StatusBadRequest {
+			t.Errorf("%q: %d", wrong, w.Code)
+		}
+	}
+	paneltest.Has(t, b.Send("retry_with", "input", "-").Body.String(), `id="retry_with-input-wrong"`)
+	paneltest.Goes(t, b.Send("retry_with", "input", "works.example", "reason", "the customer has another"), page)
+	s.Await(t, paneltest.Answer{ID: s.Known["failed"]}, order.StatusActive)
+	paneltest.Has(t, b.Get(page).Body.String(), `badge active">Active`, "Setup goes on")
+	if n := s.Count(t, `select count(*) from events where name = 'saga.retried' and data -> 'corrections' ->> 'domain' = 'works.example' and actor = 'operator:901'`); n != 1 {
+		t.Errorf("%d runs go on with the other domain", n)
+	}
+}
+
+// Operators hear what becomes of an order, by token and by session; others hear nothing.
+func TestOperatorsHearWhatBecomesOfAnOrder(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
+	path := "/operations/api/v1/orders/" + s.Known["failed"] + "/events/"
+	b := s.Browser(t).Enter(paneltest.OpMail)
+	byToken := s.Stream(t, path, paneltest.Bearer(s.Known["root"])...)
+	bySession := s.Stream(t, path, asScript(b)...)
+	for _, h := range []*paneltest.EventStream{byToken, bySession} {
+		h.Is("order", `"status":"failed"`)
+	}
+	s.Accepted(t, "orders/"+s.Known["failed"]+"/retry/", `{"input":{"domain":"else.example"}}`)
+	for _, h := range []*paneltest.EventStream{byToken, bySession} {
+		for e := h.Is("order", `"id":"`+s.Known["failed"]+`"`); !strings.Contains(e.Data, `"status":"active"`); {
+			e = h.Is("order", `"id":"`+s.Known["failed"]+`"`)
+		}
+	}
+	elsewhere := append(asScript(b)[:2:2], "Sec-Fetch-Site", "cross-site")
+	for _, headers := range [][]string{nil, elsewhere, asScript(s.Browser(t).Enter("not" + paneltest.OpMail))} {
+		if h := s.Dial(t, path, headers...); h.Answer.StatusCode != http.StatusUnauthorized && h.Answer.StatusCode != http.StatusForbidden {
+			t.Error(h.Answer.Status)
+		}
+	}
+}
+
+// asScript are the headers of a call by a script of the page.
+func asScript(b *paneltest.Browser) []string {
+	var cookies []string
+	for name, value := range b.Cookies {
+		cookies = append(cookies, name+"="+value)
+	}
+	return []string{"Cookie", strings.Join(cookies, "; "), "Sec-Fetch-Site", "same-origin"}
+}
+
+// What the invoice will say of its buyer stands on the page of the order and in its file.
+func TestAnOrderShowsOperatorsTheAddressOfItsBuyer(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Desk(t)
+	s.Resident(t, 901, paneltest.OpMail, "en", true)
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{",
+		`{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_country":"es","customer_tax_id":"b87654321",`, 1)))
+	page := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + placed.ID + "/").Body.String()
+	paneltest.Has(t, page, "Gran Vía 2, Bilbao, ES", "Tax number", "B87654321")
+	file := s.Call("GET", "/operations/api/v1/orders/"+placed.ID+"/", "", "Authorization", "Bearer "+s.Known["root"])
+	paneltest.Has(t, file.Body.String(), `"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_postal_code":"","customer_country":"ES","customer_tax_id":"B87654321",`)
+}

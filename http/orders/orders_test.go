@@ -1,0 +1,229 @@
+package orders_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/paneltest"
+	"hostpanel/projections"
+)
+
+func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	first := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once")
+	again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", `"once"`)
+	if first.Body.String() != again.Body.String() || first.Header().Get("Location") != again.Header().Get("Location") {
+		t.Fatalf("first %s, then %s", first.Body, again.Body)
+	}
+	if first.Header().Get("Idempotent-Replayed") != "" || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Fatal(first.Header(), again.Header())
+	}
+	if n := s.Events(t, "order.placed"); n != 1 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once")
+	other := s.Order(t, http.StatusUnprocessableEntity, strings.Replace(paneltest.AHostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
+	if paneltest.Read(t, other).Code != "idempotency_key_reused" {
+		t.Fatal(other.Body)
+	}
+	s.Order(t, http.StatusBadRequest, paneltest.AHostingOrder, "Idempotency-Key", "not visible")
+	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once", "X-API-Key", s.Known["sister"])
+	if n := s.Events(t, "order.placed"); n != 2 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	named := strings.Replace(paneltest.AHostingOrder, `{`, `{"domain":"hundred.example",`, 1) // which no second order may have
+	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder {
+		return s.Call("POST", "/storefront/api/orders/", named, "X-API-Key", s.Known["key"], "Idempotency-Key", "once")
+	})
+	ids := map[string]bool{}
+	for _, w := range answers {
+		switch w.Code {
+		case http.StatusCreated:
+			ids[paneltest.Read(t, w).ID] = true
+		case http.StatusConflict:
+			if w.Header().Get("Retry-After") != "1" || paneltest.Read(t, w).Code != "idempotency_in_progress" {
+				t.Errorf("%s %v", w.Body, w.Header())
+			}
+		default:
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.Events(t, "order.placed"); n != 1 || len(ids) != 1 {
+		t.Fatalf("%d orders were placed, %d answered", n, len(ids))
+	}
+	if !ids[paneltest.Read(t, s.Order(t, http.StatusCreated, named, "Idempotency-Key", "once")).ID] {
+		t.Fatal("a later repeat got another order")
+	}
+}
+
+func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := s.Order(t, http.StatusServiceUnavailable, paneltest.AHostingOrder, "Idempotency-Key", "patience")
+	a := paneltest.Read(t, waiting)
+	want := `{"detail":"The payment provider is temporarily unavailable.","code":"payment_provider_unavailable","order_id":"` + a.ID + `"}`
+	if waiting.Body.String() != want || waiting.Header().Get("Retry-After") == "" {
+		t.Fatalf("%s %v", waiting.Body, waiting.Header())
+	}
+	view := s.Call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.Known["key"])
+	if !strings.Contains(view.Body.String(), `"status":"pending"`) {
+		t.Fatal(view.Body)
+	}
+	if again := paneltest.Read(t, s.Order(t, http.StatusServiceUnavailable, paneltest.AHostingOrder, "Idempotency-Key", "patience")); again.ID != a.ID {
+		t.Fatalf("first %s, then %s", a.ID, again.ID)
+	}
+	placed := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "patience")
+	if b := paneltest.Read(t, placed); b.ID != a.ID || b.URL == "" || b.Status != "payment_processing" {
+		t.Fatal(placed.Body)
+	}
+	if !strings.HasSuffix(placed.Header().Get("Location"), a.ID+"/") {
+		t.Fatal(placed.Header())
+	}
+	if again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "patience"); again.Body.String() != placed.Body.String() {
+		t.Fatal(again.Body)
+	}
+	if n := s.Events(t, "order.placed"); n != 1 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	first := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "lost")
+	crash := func(seconds int) {
+		if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() + $1 * interval '1 second'`, seconds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crash(20)
+	if w := s.Order(t, http.StatusConflict, paneltest.AHostingOrder, "Idempotency-Key", "lost"); paneltest.Read(t, w).Code != "idempotency_in_progress" {
+		t.Fatal(w.Body)
+	}
+	crash(-1)
+	again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "lost")
+	if again.Body.String() != first.Body.String() || again.Header().Get("Location") != first.Header().Get("Location") {
+		t.Fatalf("first %s, then %s", first.Body, again.Body)
+	}
+	if n := s.Events(t, "order.placed") + s.Events(t, "order.payment_session_opened"); n != 2 {
+		t.Fatalf("%d facts", n)
+	}
+}
+
+func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	facts := s.Count(t, `select count(*) from events`)
+	for _, body := range []string{
+		`{`, `[]`, `{"plan_id":1}`, strings.Replace(paneltest.AHostingOrder, "1", "4", 1), strings.Replace(paneltest.AHostingOrder, `"test"`, `"stripe"`, 1),
+		strings.Replace(paneltest.AHostingOrder, "ana@example.com", "nobody", 1), strings.Replace(paneltest.AHostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
+	} {
+		s.Order(t, http.StatusBadRequest, body, "Idempotency-Key", "free")
+	}
+	s.Order(t, http.StatusRequestEntityTooLarge, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`, "Idempotency-Key", "free")
+	if n := s.Count(t, `select count(*) from events`); n != facts {
+		t.Fatalf("%d facts were added", n-facts)
+	}
+	if n := s.Count(t, `select count(*) from once_keys`) + s.Count(t, `select count(*) from subjects`); n != 0 {
+		t.Fatalf("%d rows were left", n)
+	}
+	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "free")
+}
+
+func TestOneOfManyCustomersGetsADomain(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	answers := s.AtOnce(20, func(i int) *httptest.ResponseRecorder {
+		body := strings.Replace(paneltest.AHostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
+		return s.Call("POST", "/storefront/api/orders/", body, "X-API-Key", s.Known["key"])
+	})
+	won := 0
+	for _, w := range answers {
+		switch {
+		case w.Code == http.StatusCreated:
+			won++
+		case w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}`:
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.Events(t, "order.placed"); won != 1 || n != 1 {
+		t.Fatalf("%d won, %d orders were placed", won, n)
+	}
+}
+
+func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, `{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
+		"customer_address":" Gran Vía 2 ","customer_city":"Bilbao","customer_postal_code":48001,"customer_country":"es","customer_tax_id":" es b-87.654 321 ",
+		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans","price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
+	o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|", o.AddressLine(), "|", o.CustomerTaxID, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
+		o.Currency, o.Minor, o.PaymentMethod, o.Test, o.OSChoice, o.Language, o.WidgetID, o.APIKey, o.Owner, *o.Plan.VPS)
+	want := "Ana|Ana@example.com|+34 600|Ana SL|Gran Vía 2, 48001 Bilbao, ES|ESB-87.654321|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
+	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
+		t.Fatalf("\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	body := strings.Replace(paneltest.AHostingOrder, "ana@example.com", "canary@example.com", 1)
+	body = strings.Replace(body, "{", `{"customer_address":"canary","customer_city":"canary","customer_postal_code":"canary","customer_country":"ES","customer_tax_id":"canary",`, 1)
+	s.Order(t, http.StatusCreated, body, "Idempotency-Key", "canary-idempotency")
+	s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.AHostingOrder, "ana@example.com", "canary@", 1))
+	s.Call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.Known["unknown"])
+	for _, canary := range []string{"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"], strings.Repeat("x", 32)} {
+		if strings.Contains(s.Logged.String(), canary) {
+			t.Errorf("%q is in the program's log", canary)
+		}
+		n := s.Count(t, `select (select count(*) from events where strpos(data::text || meta::text, $1) > 0)
+			+ (select count(*) from once_keys where strpos(once_keys::text, $1) > 0) + (select count(*) from rate_windows where strpos(rate_windows::text, $1) > 0)`, canary)
+		if n != 0 {
+			t.Errorf("%q stands in %d rows", canary, n)
+		}
+	}
+}
+
+func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["key"])
+	loseDatabase(s)
+	for _, path := range []string{"/storefront/api/plans/", "/storefront/api/orders/"} {
+		w := s.Call("GET", path, "", "X-API-Key", s.Known["key"])
+		if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"detail":"The service is temporarily unavailable.","code":"unavailable"}` || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+	}
+	if w := s.Call("GET", "/healthz", ""); w.Code != http.StatusOK {
+		t.Error("the process lives, but does not say so")
+	}
+	w := httptest.NewRecorder() // its body is none of the usual errors
+	s.Server.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+	if want := `{"status":"unavailable","checks":{"database":"does not answer"}}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,8 @@
+package paneltest
+
+import ()
+
+const (
+	AnaMail  = "ana@example.com"
+	RootMail = "root@example.com"
+)

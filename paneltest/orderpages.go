@@ -1,0 +1,5 @@
+package paneltest
+
+import ()
+
+const OpMail = "op@example.com"

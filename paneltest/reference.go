@@ -1,0 +1,5 @@
+package paneltest
+
+import ()
+
+const ReferencePath = "/api/schema/swagger-ui/"

@@ -1,0 +1,5 @@
+package paneltest
+
+import ()
+
+const SubTenantPages = "/panel/sub-tenants/"

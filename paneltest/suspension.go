@@ -1,0 +1,5 @@
+package paneltest
+
+import ()
+
+const TenantOne = "/hosting/api/rest/tenants/1/"

@@ -1,0 +1,5 @@
+package paneltest
+
+import ()
+
+const WidgetOne, WidgetTwo = "browserbrowser01", "browserbrowser02"
