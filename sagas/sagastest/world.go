@@ -157,7 +157,7 @@ type World struct {
 	End     func()
 }
 
-// Facts are all types of events.
+// Facts is the catalogue of all events.
 var Facts = assembly.Catalogue()
 
 // Migrations are the tables of the runs and of everything simulated outside: one list, so
