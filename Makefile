@@ -83,7 +83,8 @@ tools: ## tests of the modules apart: bench, and the model of the engine with 4,
 
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
-	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
+	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule' ./http -args -update
+	$(GO) test -tags system -count=1 -run 'TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./tests/census -args -update
 
 clients: ## make clients in TypeScript and Go from the API's document, and every call with them; needs npm
 	@if command -v npm >/dev/null; then npm ci --prefix http/testdata/clients --no-audit --no-fund --loglevel=error; \
@@ -93,7 +94,7 @@ clients: ## make clients in TypeScript and Go from the API's document, and every
 strangers: ## let programs that are not ours check the transparency log: Tessera's fsck, the libraries of transparency-dev
 	@{ GOBIN=$(TOOLS) $(GO) install github.com/transparency-dev/tessera/cmd/fsck@v1.0.4 && cd http/testdata/strangers && $(GO) build -o $(TOOLS)/log-prover .; } || \
 	echo "the modules of Tessera and transparency-dev cannot be had here: without them this check is skipped" >&2
-	@[ ! -x $(TOOLS)/fsck ] || [ ! -x $(TOOLS)/log-prover ] || LOG_FSCK=$(TOOLS)/fsck LOG_PROVER=$(TOOLS)/log-prover $(GO) test -tags strangers -count=1 -v -run TestProgramsOfStrangersCheckTheLog ./http
+	@[ ! -x $(TOOLS)/fsck ] || [ ! -x $(TOOLS)/log-prover ] || LOG_FSCK=$(TOOLS)/fsck LOG_PROVER=$(TOOLS)/log-prover $(GO) test -tags strangers -count=1 -v -run TestProgramsOfStrangersCheckTheLog ./http/audit
 
 zonecheck: ## let BIND load zones that the program has written, with all that customers may keep; needs named-checkzone
 	@command -v named-checkzone >/dev/null || { echo "named-checkzone is missing (Debian: bind9-utils)" >&2; exit 1; }
@@ -118,16 +119,17 @@ browser: ## install the Chromium that drives the browser tests; a Debian package
 	@chromium-headless-shell --version
 
 screenshots: ## make a picture of every page, in three widths, light and dark, filled and empty, in SCREENSHOTS=folder; many minutes
-	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt|TestTheOrderFormIsAccessibleInEveryForm' ./http
+	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags system,pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt' ./tests/census
+	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags system,pages -count=1 -timeout 90m -run 'TestTheOrderFormIsAccessibleInEveryForm' ./tests/browser
 
 pages: ## let axe read every page in the same forms; many minutes
-	SCREENSHOTS= $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt' ./http
+	SCREENSHOTS= $(GO) test -tags system,pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt' ./tests/census
 
-pictures: ## make the pictures of README in docs/pictures anew
-	PICTURES=$(CURDIR)/docs/pictures $(GO) test -tags pages -count=1 -run 'TestPicturesOfTheReadme' ./http
+pictures: ## make the pictures of README and docs/tour.md in docs/pictures anew
+	PICTURES=$(CURDIR)/docs/pictures $(GO) test -tags system,pages -count=1 -run 'TestPicturesOfTheReadme' ./tests/census
 
-structure: ## measure packages, receivers, files and functions, and write docs/generated/structure.md
-	$(GO) test -count=1 -run TestNothingOutgrowsItsWalls . -args -structure
+structure: ## measure packages, receivers, files and functions, draw the architecture, and write both into docs/generated
+	$(GO) test -count=1 -run 'TestNothingOutgrowsItsWalls|TestThePictureOfTheArchitectureIsCurrent' . -args -structure
 
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)

@@ -1,3 +1,5 @@
+// Package paneltest runs the whole panel for stories over HTTP: log, read tables, sagas, pages and the
+// API, with the test provider and sandboxes in place of what is outside.
 package paneltest
 
 import (
@@ -117,7 +119,7 @@ func Open(t testing.TB, options ...func(*Shop)) *Shop {
 func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func(*Shop)) *Shop {
 	t.Helper()
 	s := &Shop{
-		Store:  eventstore.Open(pool, sagastest.Facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
+		Store:  eventstore.Open(pool, sagastest.Catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
 		Tables: projections.Open(readers), Readers: readers, Owner: eventstoretest.Owner(t, url), Logged: &logBook{}, Letters: t.TempDir(),
 		Public: PublicURL, Known: routetest.Known{},
 	}
@@ -132,7 +134,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters), MailFrom: "panel@example.com",
 		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
-			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Facts, s.Keys()), names, o)
+			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()), names, o)
 		},
 	})
 	s.Attach(eventstore.WithStarter(s.Panel))

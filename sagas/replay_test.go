@@ -35,7 +35,7 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	}
 	before := outside()
 
-	log := eventstore.Open(w.Owner(), sagastest.Facts, eventstoretest.Keys(t))
+	log := eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t))
 	for _, o := range []projections.Options{{Check: true}, {KeepOld: true}} {
 		result, err := projections.Rebuild(t.Context(), w.Owner(), log, projections.Names(), o)
 		w.Must(err)

@@ -157,8 +157,8 @@ type World struct {
 	End     func()
 }
 
-// Facts is the catalogue of all events.
-var Facts = assembly.Catalogue()
+// Catalogue is that of all events.
+var Catalogue = assembly.Catalogue()
 
 // Migrations are the tables of the runs and of everything simulated outside: one list, so
 // that all stories share a template.
@@ -188,7 +188,7 @@ func NewWorldWithClock(t *testing.T, change ...func(*assembly.Options)) *World {
 
 // ReadTables creates the read tables.
 func ReadTables(ctx context.Context, t testing.TB, owner *pgxpool.Pool) error {
-	return projections.Prepare(ctx, owner, eventstore.Open(owner, Facts, eventstoretest.Keys(t)))
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, Catalogue, eventstoretest.Keys(t)))
 }
 
 // NewWorld creates a world without running workers; goes starts them.
@@ -341,7 +341,7 @@ func FromEnvironment(name string, otherwise int64) int64 {
 // LogOn is the log of a process, with its deciders and read tables.
 func LogOn(pool *pgxpool.Pool, keys *sealing.Keyring, options ...eventstore.Option) *eventstore.Store {
 	options = append(options, eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-	store := eventstore.Open(pool, Facts, keys, options...)
+	store := eventstore.Open(pool, Catalogue, keys, options...)
 	assembly.Serve(store)
 	return store
 }
