@@ -11,7 +11,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -199,39 +198,6 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 	h.Carry(hosting.Remove{Ref: s.Ref})
 	h.Stands(s.Ref, hosting.Gone)
 	h.Equal("still there", h.Has("site", "taken.example.com").Owner, 999)
-}
-
-func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
-	t.Parallel()
-	h := sagastest.NewHousehold(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
-	dead := map[string]bool{}
-	kill := func(at sagas.Point, c sagas.Run) error {
-		h.Engine.Mu.Lock()
-		defer h.Engine.Mu.Unlock()
-		if key := string(at) + " " + c.Key; c.Step == 0 && resourceOf(c).Kind == "site" && !dead[key] {
-			dead[key] = true
-			return sagas.ErrKilled
-		}
-		return nil
-	}
-	h.Fault.To(kill)
-	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
-	h.Carry(s)
-	h.Goes()
-	h.Stands(s.Ref, hosting.Running)
-	h.Carry(sagastest.Set(s.Ref, `{"ip_address":"192.0.2.7"}`))
-	h.Stands(s.Ref, hosting.Running)
-	h.Carry(hosting.Remove{Ref: s.Ref})
-	h.Stands(s.Ref, hosting.Gone)
-	h.Quiet()
-	h.Equal("made", h.Engine.Creations("site/example.com"), 1)
-	h.Eventually("it has died at six points of three runs", func() bool { // the last time after the last write
-		h.Engine.Mu.Lock()
-		defer h.Engine.Mu.Unlock()
-		delete(dead, fmt.Sprintf("%s engine:%s/1", sagas.Waiting, s.Stream())) // it waits only if the tenant is not there yet
-		return len(dead) == 3*6
-	})
-	h.Equal("left", len(h.Engine.All()), 1)
 }
 
 func TestRunsForTheEngineSurviveARestart(t *testing.T) {

@@ -1,10 +1,8 @@
 package hosting_test
 
 import (
-	"cmp"
 	"fmt"
 	"testing"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -189,24 +187,5 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 // A suspension of many records is one append, with a run for each.
 func TestManyRunsStartInOneAppend(t *testing.T) {
 	t.Parallel()
-	h := sagastest.NewHousehold(t)
-	const many = 500
-	var ask, halt []domain.Command
-	for i := range many {
-		s := h.Ask(int64(1000+i), sagastest.Site(fmt.Sprintf("s%d.example.com", i)))
-		ask, halt = append(ask, s), append(halt, hosting.Disable{Ref: s.Ref, By: hosting.BySite})
-	}
-	h.Carry(ask...)
-	begun := time.Now()
-	h.Carry(halt...)
-	t.Logf("%d runs started in %s", many, time.Since(begun))
-	h.Equal("runs", h.Count(`select count(*) from saga_run where about like 'site-%'`), 2*many)
-	begun = time.Now()
-	h.Goes()
-	h.Eventually("the first ones are off", func() bool {
-		return h.Count(`select count(*) from resources where kind = 'site' and sync_status = 'synced' and disabled_by <> '{}'`) >= many/10 &&
-			sagastest.Value(h.Engine.All()["site/s7.example.com"], "is_active") == "false"
-	})
-	t.Logf("a tenth of them was done in %s", time.Since(begun))
-	h.Equal("made active", cmp.Or(sagastest.Value(h.Has("site", "s7.example.com"), "is_active"), "?"), "false")
+	sagastest.ManyRuns(t, 60)
 }

@@ -130,12 +130,12 @@ func TestARefundThatIsRefusedHoldsTheOrderUntilItIsDecidedAnew(t *testing.T) { /
 // The bank takes back itself what the panel could not give back.
 func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 	t.Parallel()
+	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.RefundBudget = 100 * time.Millisecond }).Goes()
 	for _, how := range []string{"dispute", "refund"} {
 		for _, sent := range []error{
 			domain.Fail(domain.Permanent, "charge_disputed", sagastest.ErrLie), // nothing went out
 			domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie),           // no answer, until the time is up
 		} {
-			w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.RefundBudget = 100 * time.Millisecond }).Goes()
 			id := bought(w)
 			var calls atomic.Int32
 			w.Pay.Tell(func(call, _ string) error {
@@ -161,7 +161,7 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 			w.Equal(how+": sent after that", calls.Load()-before, int32(0))
 			w.Equal(how+": holds", len(w.Order(id).Holds), 0)
 			sagastest.Balance(w, id, 0)
-			w.End()
+			w.Pay.Reset()
 		}
 	}
 }

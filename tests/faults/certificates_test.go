@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
 )
@@ -23,7 +22,7 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		here := string(p) + " " + c.At().Name
-		if in, _ := sagas.InputOf[hosting.Generation](c); in.Kind != "ssl_certificate" || died[here] {
+		if kindOf(c) != "ssl_certificate" || died[here] {
 			return nil
 		}
 		died[here] = true

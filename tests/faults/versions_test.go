@@ -1,4 +1,6 @@
-package sagas_test
+//go:build system
+
+package faults_test
 
 import (
 	"context"
