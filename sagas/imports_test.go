@@ -16,7 +16,7 @@ func TestNothingHereReachesTheOutsideButThroughPorts(t *testing.T) { // W-1
 		t.Fatalf("got %d files: %v, %v", len(files), err, broken)
 	}
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(filepath.Dir(name), "test") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)

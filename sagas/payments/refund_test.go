@@ -150,9 +150,9 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 			before := calls.Load()
 			w.Pay.Change(id, func(p *order.Payment) {
 				if how == "dispute" {
-					p.Disputes = []order.Dispute{{ID: "dp_1", State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
+					p.Disputes = []order.Dispute{{ID: "dp_" + id.String(), State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
 				} else {
-					p.Refunds = append(p.Refunds, order.Refund{ID: "re_1", State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()})
+					p.Refunds = append(p.Refunds, order.Refund{ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()})
 				}
 			})
 			w.Must(w.Payments.Hint(t.Context(), id, "clock"))
