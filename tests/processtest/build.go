@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/url"
@@ -42,7 +43,7 @@ func build(name string, args ...string) (string, error) {
 		return "", err
 	}
 	args = append(append([]string{"build", "-o", kept}, args...), "hostpanel/cmd/hostpanel")
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	return path, os.Link(kept, path)

@@ -133,7 +133,7 @@ func (h Home) prepare(program func() (string, error), args ...string) *exec.Cmd 
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	cmd := exec.Command(path, append(args, "--data-dir", h.Dir)...)
+	cmd := exec.CommandContext(context.Background(), path, append(args, "--data-dir", h.Dir)...)
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		area, _, _ := strings.Cut(name, "_")

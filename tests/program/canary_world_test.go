@@ -54,7 +54,7 @@ func newMine(t *testing.T) *mine {
 		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on", "HOSTPANEL_WEBHOOK_NETWORKS=127.0.0.0/8",
 	)
 	m.Process = m.Start()
-	m.demo = m.Home.Demo()
+	m.demo = m.Demo()
 	m.known("password of the tenant's administrator", m.demo.TenantAdmin.Password)
 	m.known("storefront key", m.demo.APIKey)
 	m.known("second storefront key", m.demo.APIKeyDefault)
