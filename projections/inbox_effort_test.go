@@ -17,17 +17,17 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 )
 
-// stuffed are inboxes of 20,000 each: 1 has read nothing, 2 all at once, 3 one
+// stuffed are inboxes of 10,000 each: 1 has read nothing, 2 all at once, 3 one
 // by one; 4 has read all but the newest three, 5 the oldest three alone, and 6
 // has marked three old ones as unread after reading all.
 const stuffed = `
 	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, read_at, created_at, updated_at, version)
 		select md5(u || '-' || n)::uuid, u, 'info', '', '', '', '{}',
 			case when u = 6 and n <= 3 then at(30000) else at(n) end, case when u = 3 or u = 5 and n <= 3 then at(n) end, at(n), at(n), 1
-		from generate_series(1, 20000) n, generate_series(1, 6) u;
+		from generate_series(1, 10000) n, generate_series(1, 6) u;
 	insert into inboxes (user_id, total, unread, through, read_at, version) values
-		(1, 20000, 20000, '-infinity', null, 0), (2, 20000, 0, at(20000), at(20000), 1), (3, 20000, 0, '-infinity', null, 0),
-		(4, 20000, 3, at(19997), at(19997), 1), (5, 20000, 19997, '-infinity', null, 0), (6, 20000, 3, at(20000), at(20000), 1)`
+		(1, 10000, 10000, '-infinity', null, 0), (2, 10000, 0, at(10000), at(10000), 1), (3, 10000, 0, '-infinity', null, 0),
+		(4, 10000, 3, at(9997), at(9997), 1), (5, 10000, 9997, '-infinity', null, 0), (6, 10000, 3, at(10000), at(10000), 1)`
 
 // openStuffed is a panel with the inboxes, which is filled once.
 func openStuffed(t testing.TB) *panel {
@@ -72,10 +72,10 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 		{"the oldest read", page(Listing{Offset: LastPage}, read)},
 		{"the newest unread", page(Listing{}, unread)},
 		{"the oldest unread", page(Listing{Offset: LastPage}, unread)},
-		{"those in the middle", beside(10_000, false)},
-		{"those in the middle, backwards", beside(10_000, true)},
-		{"those unread in the middle", beside(10_000, false, unread)},
-		{"those read in the middle", beside(10_000, false, read)},
+		{"those in the middle", beside(5_000, false)},
+		{"those in the middle, backwards", beside(5_000, true)},
+		{"those unread in the middle", beside(5_000, false, unread)},
+		{"those read in the middle", beside(5_000, false, read)},
 	} {
 		for user := int64(1); user <= 6; user++ {
 			c := Caller{User: user}

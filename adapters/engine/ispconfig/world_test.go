@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,13 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
+
+// TestMain lets garbage be collected less often: the double of the engine writes and reads
+// far more than the tests keep.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
 
 const secret = "Str0ng-Passw0rd!"
 
