@@ -22,11 +22,11 @@ import (
 // API document. A further area is a package and a line here.
 func (s *Server) Areas() []route.Area {
 	return slices.Concat(
-		s.forBrowsers(accounts.Routes(s.auth())...),
+		s.forBrowsers(s.accounts().Routes()...),
 		s.forBrowsers(hosting.Routes(s.hosting())),
 		s.storefront().Routes(),
-		[]route.Area{accounts.SetPasswordRoutes(s.auth()), s.notifications().UnsubscribeRoutes()},
-		accounts.PageRoutes(s.auth()),
+		[]route.Area{s.accounts().SetPasswordRoutes(), s.notifications().UnsubscribeRoutes()},
+		s.accounts().PageRoutes(),
 		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), s.notifications().PageRoutes(), billing.PageRoutes(s.billing())},
 		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), billing.Routes(s.billing())),
 		[]route.Area{s.audit().LogRoutes(), s.watch(), pages.Routes(s.callers())},
@@ -62,10 +62,10 @@ func (s *Server) callers() *caller.Callers {
 
 func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.callers(), AsOf: s.AsOf} }
 
-func (s *Server) auth() accounts.Deps {
-	return accounts.Deps{
+func (s *Server) accounts() *accounts.Area {
+	return accounts.New(accounts.Deps{
 		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
-	}
+	})
 }
 
 func (s *Server) hosting() hosting.Deps {

@@ -15,21 +15,21 @@ import (
 )
 
 // accountPages are what people see and change of themselves (docs/accounts.md, "Pages").
-func (s *handlers) accountPages() route.Area {
-	d, sessions := s.accountDesk(), signIns{s}.page()
+func (a *Area) accountPages() route.Area {
+	d, sessions := a.profile.accountDesk(), a.signIns.page()
 	return route.Area{
-		Name: "Account", Access: s.Callers.Session(),
+		Name: "Account", Access: a.callers.Session(),
 		About: "What people see and change of their own account.",
 		Routes: []route.Route{
 			web.View(web.AccountPath, "The own account", d.Look).As("account_page"),
-			s.Web.Press(web.AccountPath, "Change the own account", d).As("account"),
+			a.web.Press(web.AccountPath, "Change the own account", d).As("account"),
 			web.View(web.SessionsPath, "Where the user has signed in", sessions.Look).As("sessions_page"),
-			s.Web.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
+			a.web.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
 		},
 	}
 }
 
-func (s *handlers) accountDesk() web.FormPage {
+func (s *profile) accountDesk() web.FormPage {
 	return web.FormPage{Show: s.showAccount, Forms: map[string]web.FormHandler{
 		"profile": s.takeProfile, "tenant": s.changing("tenant", "active_tenant"),
 		"password": s.takePassword, "sessions": s.endSessions,
@@ -44,7 +44,7 @@ type section struct {
 	Path, Way                 string // of the page where there is more about it, and what leads there; "": here
 }
 
-func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *profile) showAccount(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	tenant, err := s.tenantForm(ctx, c)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 		part := section{Empty: w["tenant_none"], Name: "tenant"}
 		if f != nil {
 			f.Action = web.AccountPath
-			filled := s.Web.Fill(c, *f, back)
+			filled := s.web.Fill(c, *f, back)
 			part = section{Name: f.Name, Form: &filled}
 		}
 		if part.Name == "sessions" {
@@ -69,7 +69,7 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 		factor.Empty = w["factor_is_on"]
 	}
 	sections = slices.Insert(sections, len(sections)-1, factor) // before what ends the sessions
-	return s.Web.Sheet(c, back.StatusOf(), "account", "account_title", map[string]any{"Sections": sections, "Wide": true})
+	return s.web.Sheet(c, back.StatusOf(), "account", "account_title", map[string]any{"Sections": sections, "Wide": true})
 }
 
 func profileForm(c route.Call) *web.Form {
@@ -86,7 +86,7 @@ func profileOf(who caller.Identity) field.Set {
 	return (&me{Identity: who.Identity}).Fields().Only("name", "language")
 }
 
-func (s *handlers) takeProfile(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *profile) takeProfile(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	c, err := web.Unchanged(c, sent, profileOf(caller.VisitOf(c).Who))
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ const hintsShown = 100
 
 // tenantForm chooses among the own tenants; superusers among all. nil: there
 // is nothing to choose from.
-func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, error) {
+func (s *profile) tenantForm(ctx context.Context, c route.Call) (*web.Form, error) {
 	who := caller.VisitOf(c).Who
 	active := ""
 	if who.ActiveTenant != nil {
@@ -122,7 +122,7 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 		hints, err := s.tenantHints(ctx, c)
 		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
 	}
-	memberships, err := s.Callers.Scope(c).Memberships(ctx, who.ID)
+	memberships, err := s.callers.Scope(c).Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 	return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Type: "select", Value: active, Options: options}}}, nil
 }
 
-func (s *handlers) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
-	tenants, err := s.Callers.Scope(c).Tenants(ctx, projections.Listing{Limit: hintsShown})
+func (s *profile) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
+	tenants, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{Limit: hintsShown})
 	hints := make([]web.Option, 0, len(tenants.Rows))
 	for _, t := range tenants.Rows {
 		hints = append(hints, web.Option{Value: strconv.FormatInt(t.ID, 10), Text: t.TenantName})
@@ -153,7 +153,7 @@ func newPassword(c route.Call) *web.Form {
 }
 
 // changing changes some fields of the account, by the rules of /api/me/.
-func (s *handlers) changing(notice string, names ...string) web.FormHandler {
+func (s *profile) changing(notice string, names ...string) web.FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 		m, err := s.me(ctx, c)
 		if err != nil {
@@ -165,39 +165,39 @@ func (s *handlers) changing(notice string, names ...string) web.FormHandler {
 		if _, err := s.changeMe(ctx, c, m); err != nil {
 			return nil, err
 		}
-		return s.Web.Done(web.AccountPath, notice), nil
+		return s.web.Done(web.AccountPath, notice), nil
 	}
 }
 
 // takePassword ends all sessions but the one in which it is done, which goes
 // on under a new id.
-func (s *handlers) takePassword(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *profile) takePassword(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	who, password := caller.VisitOf(c).Who, sent.Get("new_password")
-	if err := s.Web.AskAgain(ctx, c, "current_password", sent); err != nil {
+	if err := s.web.AskAgain(ctx, c, "current_password", sent); err != nil {
 		return nil, err
 	}
 	if wrong := refusedPassword("new_password", password, sent.Get("password_repeat"), who.Email); wrong != nil {
 		return nil, wrong
 	}
-	if err := s.Accounts.Change(ctx, c.Cause(), who.ID, password); err != nil {
+	if err := s.accounts.Change(ctx, c.Cause(), who.ID, password); err != nil {
 		return nil, err
 	}
-	now, _, err := s.Callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Sessions.OpenSession(ctx, now.ID, now.SessionVersion)
+	id, err := s.sessions.OpenSession(ctx, now.ID, now.SessionVersion)
 	if err != nil {
 		return nil, err
 	}
-	return s.Web.Done(web.AccountPath, "password", s.Callers.Cookie(caller.SessionCookie, id, 0)), s.Sessions.EndSession(ctx, caller.VisitOf(c).ID)
+	return s.web.Done(web.AccountPath, "password", s.callers.Cookie(caller.SessionCookie, id, 0)), s.sessions.EndSession(ctx, caller.VisitOf(c).ID)
 }
 
 // endSessions signs the user out everywhere.
-func (s *handlers) endSessions(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
-	_, err := s.Commands.Execute(ctx, c.Cause(), account.EndSessions{User: caller.VisitOf(c).Who.ID, At: s.Callers.Now()})
+func (s *profile) endSessions(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	_, err := s.commands.Execute(ctx, c.Cause(), account.EndSessions{User: caller.VisitOf(c).Who.ID, At: s.callers.Now()})
 	if err != nil {
 		return nil, err
 	}
-	return s.Web.Done(caller.LoginPath, "sessions", s.Callers.Cookie(caller.SessionCookie, "", -1)), nil
+	return s.web.Done(caller.LoginPath, "sessions", s.callers.Cookie(caller.SessionCookie, "", -1)), nil
 }

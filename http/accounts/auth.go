@@ -25,10 +25,74 @@ type Deps struct {
 	Sessions caller.Sessions
 }
 
-type handlers struct{ Deps }
+// An Area is how people and programs sign in, and the own account, by what it is about.
+type Area struct {
+	web     *web.Renderer
+	callers *caller.Callers
 
-// asked is what is asked for beside the password.
-func (s *handlers) asked() caller.SecondFactor { return caller.SecondFactor{Callers: s.Callers} }
+	entrance  entrance
+	passwords passwords
+	profile   profile
+	tokens    tokens
+	factors   factors
+	signIns   signIns
+}
+
+type (
+	// entrance is the pages where people come in and go out.
+	entrance struct {
+		web       *web.Renderer
+		callers   *caller.Callers
+		sessions  caller.Sessions
+		passwords *passwords
+	}
+	// passwords are set by the links in mails, which are sent on request.
+	passwords struct {
+		web      *web.Renderer
+		callers  *caller.Callers
+		accounts Accounts
+	}
+	// profile is what users see and change of their own account.
+	profile struct {
+		web      *web.Renderer
+		callers  *caller.Callers
+		commands record.Commands
+		accounts Accounts
+		sessions caller.Sessions
+		tokens   *tokens
+	}
+	// tokens are those of programs.
+	tokens struct {
+		callers *caller.Callers
+		tokens  Tokens
+	}
+	// factors are the second factors of users.
+	factors struct {
+		web      *web.Renderer
+		callers  *caller.Callers
+		accounts Accounts
+		sessions caller.Sessions
+	}
+	// signIns are sessions and tokens as their user sees them.
+	signIns struct {
+		web      *web.Renderer
+		sessions caller.Sessions
+	}
+)
+
+// New returns the area with what it needs of the rest of the program.
+func New(d Deps) *Area {
+	a := &Area{
+		web: d.Web, callers: d.Callers,
+		passwords: passwords{d.Web, d.Callers, d.Accounts},
+		tokens:    tokens{d.Callers, d.Tokens},
+		factors:   factors{d.Web, d.Callers, d.Accounts, d.Sessions},
+		signIns:   signIns{d.Web, d.Sessions},
+	}
+	a.entrance = entrance{d.Web, d.Callers, d.Sessions, &a.passwords}
+	a.profile = profile{d.Web, d.Callers, d.Commands, d.Accounts, d.Sessions, &a.tokens}
+	return a
+}
 
 // Accounts changes passwords together with what is stored beside the log, all
 // or nothing. A link that is used, expired or unknown is refused with
@@ -76,13 +140,9 @@ type Tokens interface {
 }
 
 // Routes are the endpoints for programs: tokens and the own account.
-func Routes(d Deps) []route.Area {
-	s := &handlers{d}
-	return []route.Area{s.tokenArea(), s.ownArea()}
-}
+func (a *Area) Routes() []route.Area { return []route.Area{a.tokens.area(), a.ownArea()} }
 
 // PageRoutes are the pages on which people sign in and change their account.
-func PageRoutes(d Deps) []route.Area {
-	s := &handlers{d}
-	return []route.Area{s.loginPages(), s.accountPages(), factors{s}.pages()}
+func (a *Area) PageRoutes() []route.Area {
+	return []route.Area{a.entrance.pages(), a.accountPages(), a.factors.pages()}
 }

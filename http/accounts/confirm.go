@@ -15,9 +15,9 @@ import (
 
 // confirmRoute is where a script gives the password again, for the calls that
 // refuse a session with the code reauthentication_required.
-func (s *handlers) confirmRoute() route.Route {
+func (s *profile) confirmRoute() route.Route {
 	return route.Post(mePath+"confirm/", "Give the password again, in the session of a browser", s.confirm).As("me_confirm").
-		For(s.asked().EnrollingBySession()).With(http.StatusOK).Caching("no-store").Keeping("").
+		For(s.callers.Factor().EnrollingBySession()).With(http.StatusOK).Caching("no-store").Keeping("").
 		Saying("Calls that refuse with the code reauthentication_required are open for 10 minutes. The session goes on under a new cookie. "+
 			"The former cookie and the former CSRF token open nothing any more.").
 		Failing(http.StatusForbidden, "The call came with a token (session_required), or without the CSRF token.").
@@ -46,18 +46,18 @@ func (a *confirmed) Fields() field.Set {
 	}
 }
 
-func (s *handlers) confirm(ctx context.Context, c route.Call, q *confirmation) (*confirmed, error) {
-	right, err := s.Callers.Confirm(ctx, c, caller.Of(c).User, q.Password)
+func (s *profile) confirm(ctx context.Context, c route.Call, q *confirmation) (*confirmed, error) {
+	right, err := s.callers.Confirm(ctx, c, caller.Of(c).User, q.Password)
 	if err == nil && !right {
 		err = domain.RefuseField("password", "The current password is wrong.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Callers.Renew(ctx, c)
+	id, err := s.callers.Renew(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	c.Set("Set-Cookie", s.Callers.Cookie(caller.SessionCookie, id, 0).String())
-	return &confirmed{s.Callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
+	c.Set("Set-Cookie", s.callers.Cookie(caller.SessionCookie, id, 0).String())
+	return &confirmed{s.callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
 }

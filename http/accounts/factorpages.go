@@ -11,21 +11,21 @@ import (
 )
 
 // pages are where people set up their second factor.
-func (s factors) pages() route.Area {
+func (s *factors) pages() route.Area {
 	d := web.FormPage{Show: s.showFactorPage, Forms: map[string]web.FormHandler{
 		"factor_begin": s.beginFactor, "factor_on": s.takeFactor, "factor_codes": s.takeCodes, "factor_off": s.dropFactor,
 	}}
 	return route.Area{
-		Name: "Second factor", Access: s.asked().EnrollingSession(),
+		Name: "Second factor", Access: s.callers.Factor().EnrollingSession(),
 		About: "What proves beside the password that it is the user who signs in.",
 		Routes: []route.Route{
 			web.View(caller.FactorPath, "The second factor of the own account", d.Look).As("second_factor_page"),
-			s.Web.Press(caller.FactorPath, "Change the second factor of the own account", d).As("second_factor"),
+			s.web.Press(caller.FactorPath, "Change the second factor of the own account", d).As("second_factor"),
 		},
 	}
 }
 
-func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *factors) showFactorPage(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	v, w := caller.VisitOf(c), web.Texts[web.Readers(c)]
 	state, err := s.factorState(ctx, v.Who.User)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Ret
 	}
 	data := map[string]any{"Wide": true, "State": state}
 	secret := ""
-	if !state.Enabled && s.Callers.IsFresh(v) {
-		if secret, err = s.Accounts.ProposedFactor(ctx, v.Who.ID); err != nil {
+	if !state.Enabled && s.callers.IsFresh(v) {
+		if secret, err = s.accounts.ProposedFactor(ctx, v.Who.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -53,15 +53,15 @@ func (s factors) showFactorPage(ctx context.Context, c route.Call, back *web.Ret
 	} else if state.Required {
 		data["Stand"] = w["factor_required"]
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "factor", "factor_title", data)
+	return s.web.Sheet(c, back.StatusOf(), "factor", "factor_title", data)
 }
 
 // factorSections are forms that ask for nothing but the password, unless it was
 // given a moment ago.
-func (s factors) factorSections(c route.Call, back *web.Returned, names ...string) (all []section) {
+func (s *factors) factorSections(c route.Call, back *web.Returned, names ...string) (all []section) {
 	w := web.Texts[web.Readers(c)]
 	for _, name := range names {
-		f := s.Web.Fill(c, web.Form{Name: name, Action: caller.FactorPath, Inputs: s.Web.PasswordInputs(c), IsGrave: name == "factor_off"}, back)
+		f := s.web.Fill(c, web.Form{Name: name, Action: caller.FactorPath, Inputs: s.web.PasswordInputs(c), IsGrave: name == "factor_off"}, back)
 		all = append(all, section{Name: name, Title: w[name+"_title"], About: w[name+"_about"], Form: &f})
 	}
 	return all
@@ -75,13 +75,13 @@ type scanned struct {
 	Form    web.Form
 }
 
-func (s factors) scan(c route.Call, secret string, back *web.Returned) (*scanned, error) {
+func (s *factors) scan(c route.Call, secret string, back *web.Returned) (*scanned, error) {
 	address, err := factorURI(c, caller.VisitOf(c).Who.Email, secret)
 	if err != nil {
 		return nil, err
 	}
 	picture, err := web.QR(address)
-	form := s.Web.Fill(c, web.Form{Name: "factor_on", Action: caller.FactorPath, Inputs: []web.Input{
+	form := s.web.Fill(c, web.Form{Name: "factor_on", Action: caller.FactorPath, Inputs: []web.Input{
 		{Name: "otp", Key: "app_code", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Long: 64},
 	}}, back)
 	return &scanned{picture, inFours(secret), form}, err
@@ -97,22 +97,22 @@ func inFours(text string) (groups []string) {
 }
 
 // beginFactor makes a secret, which the page shows next.
-func (s factors) beginFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
+func (s *factors) beginFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if err := s.web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
-	if _, err := s.Accounts.ProposeFactor(ctx, caller.VisitOf(c).Who.ID); err != nil {
+	if _, err := s.accounts.ProposeFactor(ctx, caller.VisitOf(c).Who.ID); err != nil {
 		return nil, err
 	}
 	d := web.SeeOther(caller.FactorPath)
-	s.Web.RenewUnlessFresh(ctx, c, d)
+	s.web.RenewUnlessFresh(ctx, c, d)
 	return d, nil
 }
 
 // takeFactor switches the second factor on and shows the recovery codes, this
 // once. A password that was given too long ago is asked for again.
-func (s factors) takeFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if !s.Callers.IsFresh(caller.VisitOf(c)) {
+func (s *factors) takeFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if !s.callers.IsFresh(caller.VisitOf(c)) {
 		return web.SeeOther(caller.FactorPath), nil
 	}
 	if err := web.Needed(sent, "otp"); err != nil {
@@ -129,36 +129,36 @@ func (s factors) takeFactor(ctx context.Context, c route.Call, sent url.Values) 
 	return d, err
 }
 
-func (s factors) takeCodes(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
+func (s *factors) takeCodes(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if err := s.web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
-	codes, err := s.Accounts.RenewRecoveryCodes(ctx, c.Cause(), caller.VisitOf(c).Who.ID)
+	codes, err := s.accounts.RenewRecoveryCodes(ctx, c.Cause(), caller.VisitOf(c).Who.ID)
 	if err != nil {
 		return nil, err
 	}
 	d, err := s.showCodes(c, codes, "codes_are_new")
 	if err == nil {
-		s.Web.RenewUnlessFresh(ctx, c, d)
+		s.web.RenewUnlessFresh(ctx, c, d)
 	}
 	return d, err
 }
 
 // showCodes is the one page that has the recovery codes. It has no forms, since
 // the session goes on under another id.
-func (s factors) showCodes(c route.Call, codes []string, stand string) (*route.Document, error) {
+func (s *factors) showCodes(c route.Call, codes []string, stand string) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return s.Web.Sheet(c, http.StatusOK, "factor_codes", "codes_title", map[string]any{"Stand": w[stand], "Codes": codes})
+	return s.web.Sheet(c, http.StatusOK, "factor_codes", "codes_title", map[string]any{"Stand": w[stand], "Codes": codes})
 }
 
-func (s factors) dropFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	if err := s.Web.AskUnlessFresh(ctx, c, sent); err != nil {
+func (s *factors) dropFactor(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if err := s.web.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
-	if err := s.Accounts.DisableFactor(ctx, c.Cause(), caller.VisitOf(c).Who.ID, ""); err != nil {
+	if err := s.accounts.DisableFactor(ctx, c.Cause(), caller.VisitOf(c).Who.ID, ""); err != nil {
 		return nil, err
 	}
-	d := s.Web.Done(caller.FactorPath, "factor_off")
-	s.Web.RenewUnlessFresh(ctx, c, d)
+	d := s.web.Done(caller.FactorPath, "factor_off")
+	s.web.RenewUnlessFresh(ctx, c, d)
 	return d, nil
 }

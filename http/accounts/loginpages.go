@@ -14,48 +14,48 @@ import (
 	"hostpanel/projections"
 )
 
-// loginPages are where people come in and go out (docs/accounts.md, "Pages").
-func (s *handlers) loginPages() route.Area {
-	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.resetDesk()
+// pages are where people come in and go out (docs/accounts.md, "Pages").
+func (s *entrance) pages() route.Area {
+	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.passwords.resetDesk()
 	return route.Area{
-		Name: "Entrance", Access: s.Callers.Browser(),
+		Name: "Entrance", Access: s.callers.Browser(),
 		About: "Where people sign in and out in a browser.",
 		Routes: []route.Route{
 			web.View("/", "Where everybody begins: on to the page that is theirs", s.start).As("start"),
 			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page"),
-			s.Web.Press(caller.LoginPath, "Sign in", login).As("login"),
-			s.Web.Press(web.LogoutPath, "Sign out", leave).As("logout"),
+			s.web.Press(caller.LoginPath, "Sign in", login).As("login"),
+			s.web.Press(web.LogoutPath, "Sign out", leave).As("logout"),
 			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
-			s.Web.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
+			s.web.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
 		},
 	}
 }
 
 // start sends everybody to the page that is theirs.
-func (s *handlers) start(_ context.Context, c route.Call) (*route.Document, error) {
+func (s *entrance) start(_ context.Context, c route.Call) (*route.Document, error) {
 	if v := caller.VisitOf(c); v.IsSignedIn() {
 		return web.SeeOther(web.HomeOf(v.Who.User)), nil
 	}
 	return web.SeeOther(caller.LoginPath), nil
 }
 
-func (s *handlers) loginDesk() web.FormPage {
+func (s *entrance) loginDesk() web.FormPage {
 	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain}}
 }
 
-func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *entrance) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	next, v := web.LocalPath(c.Param("next")), caller.VisitOf(c)
 	if v.IsSignedIn() && back == nil {
 		return web.SeeOther(cmp.Or(next, web.HomeOf(v.Who.User))), nil
 	}
-	_, waits, err := s.Sessions.PendingSignIn(ctx, v.ID)
+	_, waits, err := s.sessions.PendingSignIn(ctx, v.ID)
 	if err != nil {
 		return nil, err
 	}
 	if waits && (back == nil || back.Form == "code") {
 		return s.showCode(c, next, back)
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
+	return s.web.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.web.Fill(c, web.Form{
 		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
 			{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
 			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
@@ -65,21 +65,21 @@ func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Return
 }
 
 // showCode is the second step, after a right password.
-func (s *handlers) showCode(c route.Call, next string, back *web.Returned) (*route.Document, error) {
-	return s.Web.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
+func (s *entrance) showCode(c route.Call, next string, back *web.Returned) (*route.Document, error) {
+	return s.web.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.web.Fill(c, web.Form{
 		Name: "code", Action: caller.LoginPath, Inputs: []web.Input{
 			{Name: "otp", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Focus: true, Long: 64},
 			{Name: "next", Type: "hidden", Value: next},
 		},
-	}, back), "Again": s.Web.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
+	}, back), "Again": s.web.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
 }
 
 // enter signs a user in, or asks for the code of the second factor.
-func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *entrance) enter(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	if err := web.Needed(sent, "username", "password"); err != nil {
 		return nil, err
 	}
-	user, err := s.Callers.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
+	user, err := s.callers.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
 	if errors.Is(err, caller.CodeMissing) {
 		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
 	}
@@ -91,11 +91,11 @@ func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 
 // awaitCode leads to the second step. The browser gets a new id, which opens
 // nothing but that.
-func (s *handlers) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {
+func (s *entrance) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {
 	if err := s.endVisit(ctx, c); err != nil {
 		return nil, err
 	}
-	id, err := s.Sessions.BeginSignIn(ctx, user.ID, user.SessionVersion)
+	id, err := s.sessions.BeginSignIn(ctx, user.ID, user.SessionVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +103,16 @@ func (s *handlers) awaitCode(ctx context.Context, c route.Call, user projections
 	if next != "" {
 		path += "?" + url.Values{"next": {next}}.Encode()
 	}
-	return web.SeeOther(path, s.Callers.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(path, s.callers.Cookie(caller.SessionCookie, id, 0)), nil
 }
 
 // giveCode completes a sign-in whose password was given before.
-func (s *handlers) giveCode(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	pending, waits, err := s.Sessions.PendingSignIn(ctx, caller.VisitOf(c).ID)
+func (s *entrance) giveCode(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	pending, waits, err := s.sessions.PendingSignIn(ctx, caller.VisitOf(c).ID)
 	if err != nil {
 		return nil, err
 	}
-	user, known, err := s.Callers.System().Identity(ctx, pending.User)
+	user, known, err := s.callers.System().Identity(ctx, pending.User)
 	if err != nil {
 		return nil, err
 	}
@@ -122,64 +122,64 @@ func (s *handlers) giveCode(ctx context.Context, c route.Call, sent url.Values) 
 	if err := web.Needed(sent, "otp"); err != nil {
 		return nil, err
 	}
-	if err := s.asked().Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
+	if err := s.callers.Factor().Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
 		return nil, err
 	}
 	return s.open(ctx, c, user.User, sent)
 }
 
 // beginAgain lets another user sign in at the browser.
-func (s *handlers) beginAgain(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+func (s *entrance) beginAgain(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
 	return web.SeeOther(caller.LoginPath), s.endVisit(ctx, c)
 }
 
 // open signs a user in. The browser gets a new id, so that the former id opens
 // nothing.
-func (s *handlers) open(ctx context.Context, c route.Call, user projections.User, sent url.Values) (*route.Document, error) {
+func (s *entrance) open(ctx context.Context, c route.Call, user projections.User, sent url.Values) (*route.Document, error) {
 	if err := s.endVisit(ctx, c); err != nil {
 		return nil, err
 	}
-	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	id, err := s.sessions.OpenSession(ctx, user.ID, user.SessionVersion)
 	if err != nil {
 		return nil, err
 	}
-	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.Callers.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.callers.Cookie(caller.SessionCookie, id, 0)), nil
 }
 
 // endVisit ends what the former id of the browser opens.
-func (s *handlers) endVisit(ctx context.Context, c route.Call) error {
+func (s *entrance) endVisit(ctx context.Context, c route.Call) error {
 	id := caller.VisitOf(c).ID
-	return errors.Join(s.Sessions.EndSession(ctx, id), s.Sessions.EndSignIn(ctx, id))
+	return errors.Join(s.sessions.EndSession(ctx, id), s.sessions.EndSignIn(ctx, id))
 }
 
-func (s *handlers) leaveDesk() web.FormPage {
+func (s *entrance) leaveDesk() web.FormPage {
 	return web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
 }
 
 // showLeave asks again after an outdated form, unless the user has signed out
 // already.
-func (s *handlers) showLeave(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *entrance) showLeave(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	if !caller.VisitOf(c).IsSignedIn() {
 		return web.SeeOther(caller.LoginPath), nil
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
-		"Form": s.Web.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
+	return s.web.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
+		"Form": s.web.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
 	})
 }
 
-func (s *handlers) leave(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
-	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
+func (s *entrance) leave(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	if err := s.sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(caller.LoginPath, "signed_out", s.Callers.Cookie(caller.SessionCookie, "", -1)), nil
+	return s.web.Done(caller.LoginPath, "signed_out", s.callers.Cookie(caller.SessionCookie, "", -1)), nil
 }
 
-func (s *handlers) resetDesk() web.FormPage {
+func (s *passwords) resetDesk() web.FormPage {
 	return web.FormPage{Show: s.showReset, Forms: map[string]web.FormHandler{"reset": s.sendLink}}
 }
 
-func (s *handlers) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	return s.Web.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.Web.Fill(c, web.Form{
+func (s *passwords) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	return s.web.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.web.Fill(c, web.Form{
 		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
 			{Name: "email", Type: "email", Autocomplete: "email", Required: true, Plain: true, Focus: true},
 		},
@@ -187,7 +187,7 @@ func (s *handlers) showReset(_ context.Context, c route.Call, back *web.Returned
 }
 
 // sendLink says the same whether the account exists or not.
-func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *passwords) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	var asked forgotten
 	if err := web.DecodeForm(&asked, sent); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) 
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	return s.Web.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
 		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
 	})
 }

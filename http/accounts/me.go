@@ -20,23 +20,23 @@ const mePath = "/api/me/"
 
 // ownArea has the calls of a signed-in user about the own account
 // (docs/accounts.md).
-func (s *handlers) ownArea() route.Area {
+func (s *Area) ownArea() route.Area {
 	return route.Area{
-		Name: "Own account", Prefix: "/api/", Access: s.Callers.User(),
+		Name: "Own account", Prefix: "/api/", Access: s.callers.User(),
 		About: "What users see and change of their own account.",
 		Routes: append([]route.Route{
-			route.Get(mePath, "Who is signed in", s.showMe).As("me_read").Finding(s.findMe),
-			route.Patch(mePath, "Change the name, the language or the active tenant", s.changeMe).As("me_change").Finding(s.findMe),
-			route.Post(mePath+"password/", "Change the password; all tokens and sessions so far end", s.changePassword).As("me_password").
+			route.Get(mePath, "Who is signed in", s.profile.showMe).As("me_read").Finding(s.profile.findMe),
+			route.Patch(mePath, "Change the name, the language or the active tenant", s.profile.changeMe).As("me_change").Finding(s.profile.findMe),
+			route.Post(mePath+"password/", "Change the password; all tokens and sessions so far end", s.profile.changePassword).As("me_password").
 				With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("Answers with a new pair of tokens.").
 				Failing(http.StatusTooManyRequests, "Too many calls, or the current password was wrong too often."),
-			s.confirmRoute(),
-			route.Post("/api/password-reset/", "Have a link to set a new password mailed", s.askReset).As("password_reset").
+			s.profile.confirmRoute(),
+			route.Post("/api/password-reset/", "Have a link to set a new password mailed", s.passwords.askReset).As("password_reset").
 				For(route.Open).With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("The answer does not tell whether there is such an account.").
 				Failing(http.StatusTooManyRequests, "Too many calls from this address."),
-		}, append(signIns{s}.routes(), factors{s}.routes()...)...),
+		}, append(s.signIns.routes(), s.factors.routes()...)...),
 	}
 }
 
@@ -86,13 +86,13 @@ func (m *me) Tag() string {
 }
 
 // me reads the account as it is now, after whatever the call has changed.
-func (s *handlers) me(ctx context.Context, c route.Call) (*me, error) {
-	found, _, err := s.Callers.Scope(c).Identity(ctx, caller.Of(c).ID)
+func (s *profile) me(ctx context.Context, c route.Call) (*me, error) {
+	found, _, err := s.callers.Scope(c).Identity(ctx, caller.Of(c).ID)
 	if err != nil {
 		return nil, err
 	}
 	m := &me{Identity: found}
-	scope := s.Callers.Reading(caller.Identity{Identity: found})
+	scope := s.callers.Reading(caller.Identity{Identity: found})
 	all, err := scope.Memberships(ctx, m.ID)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (m *me) nameTenant(ctx context.Context, scope projections.Scope) error {
 	return err
 }
 
-func (s *handlers) findMe(ctx context.Context, c route.Call) (any, string, error) {
+func (s *profile) findMe(ctx context.Context, c route.Call) (any, string, error) {
 	m, err := s.me(ctx, c)
 	if err != nil {
 		return nil, "", err
@@ -131,29 +131,29 @@ func (s *handlers) findMe(ctx context.Context, c route.Call) (any, string, error
 	return m, m.Tag(), nil
 }
 
-func (s *handlers) showMe(_ context.Context, c route.Call) (*me, error) {
+func (s *profile) showMe(_ context.Context, c route.Call) (*me, error) {
 	m, _ := c.Subject.(*me)
 	c.ETag(m.Tag())
 	return m, nil
 }
 
 // changeMe carries out what differs from what was.
-func (s *handlers) changeMe(ctx context.Context, c route.Call, to *me) (*me, error) {
+func (s *profile) changeMe(ctx context.Context, c route.Call, to *me) (*me, error) {
 	was := caller.Of(c)
 	var commands []domain.Command
 	if to.Name != was.Name || to.Language != was.Language {
 		commands = append(commands, account.ChangeProfile{
-			User: was.ID, SubjectID: was.Subject, Email: was.Email, Name: to.Name, Language: to.Language, At: s.Callers.Now(),
+			User: was.ID, SubjectID: was.Subject, Email: was.Email, Name: to.Name, Language: to.Language, At: s.callers.Now(),
 		})
 	}
 	if wanted := (caller.Identity{Identity: to.Identity}).Tenant(); wanted != was.Tenant() {
 		if err := s.exists(ctx, c, wanted); err != nil {
 			return nil, err
 		}
-		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, Through: was.Administered(), At: s.Callers.Now()})
+		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, Through: was.Administered(), At: s.callers.Now()})
 	}
 	if len(commands) > 0 {
-		if _, err := s.Commands.Execute(ctx, c.CauseOf(domain.Versions{account.Stream(to.ID): to.Version}), commands...); err != nil {
+		if _, err := s.commands.Execute(ctx, c.CauseOf(domain.Versions{account.Stream(to.ID): to.Version}), commands...); err != nil {
 			return nil, err
 		}
 	}
@@ -165,11 +165,11 @@ func (s *handlers) changeMe(ctx context.Context, c route.Call, to *me) (*me, err
 }
 
 // exists refuses a tenant that there is not for the user, or no more.
-func (s *handlers) exists(ctx context.Context, c route.Call, tenant int64) error {
+func (s *profile) exists(ctx context.Context, c route.Call, tenant int64) error {
 	if tenant == 0 {
 		return nil
 	}
-	_, err := s.Callers.Scope(c).Tenant(ctx, tenant)
+	_, err := s.callers.Scope(c).Tenant(ctx, tenant)
 	if record.IsMissing(err) {
 		return domain.RefuseField("active_tenant", field.NoSuchPK(tenant))
 	}
@@ -188,9 +188,9 @@ func (p *passwordChange) Fields() field.Set {
 }
 
 // changePassword ends all tokens that the user has, and gives new ones.
-func (s *handlers) changePassword(ctx context.Context, c route.Call, p *passwordChange) (*pair, error) {
+func (s *profile) changePassword(ctx context.Context, c route.Call, p *passwordChange) (*pair, error) {
 	who := caller.Of(c)
-	right, err := s.Callers.Confirm(ctx, c, who.User, p.Current)
+	right, err := s.callers.Confirm(ctx, c, who.User, p.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -204,14 +204,14 @@ func (s *handlers) changePassword(ctx context.Context, c route.Call, p *password
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
-	if err := s.Accounts.Change(ctx, c.Cause(), who.ID, p.New); err != nil {
+	if err := s.accounts.Change(ctx, c.Cause(), who.ID, p.New); err != nil {
 		return nil, err
 	}
-	now, _, err := s.Callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(ctx, now.ID, now.SessionVersion)
+	return s.tokens.issue(ctx, now.ID, now.SessionVersion)
 }
 
 // A forgotten password names the address of its user.
@@ -231,7 +231,7 @@ func (t *told) Fields() field.Set { return field.Set{field.Text("detail", &t.Det
 const resetAnswer = "If the account exists, a message has been sent."
 
 // askReset says the same to everybody.
-func (s *handlers) askReset(ctx context.Context, c route.Call, f *forgotten) (*told, error) {
+func (s *passwords) askReset(ctx context.Context, c route.Call, f *forgotten) (*told, error) {
 	if err := s.reset(ctx, c, f.Email); err != nil {
 		return nil, err
 	}
@@ -240,10 +240,10 @@ func (s *handlers) askReset(ctx context.Context, c route.Call, f *forgotten) (*t
 
 // reset has a link mailed to the user with the address, unless there were too
 // many requests from one place.
-func (s *handlers) reset(ctx context.Context, c route.Call, email string) error {
+func (s *passwords) reset(ctx context.Context, c route.Call, email string) error {
 	const fromAddress = 60 // a minute
-	if err := s.Callers.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
+	if err := s.callers.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
 		return err
 	}
-	return s.Accounts.AskReset(ctx, email)
+	return s.accounts.AskReset(ctx, email)
 }

@@ -17,16 +17,13 @@ import (
 
 const factorPath = mePath + "second-factor/"
 
-// factors are the handlers of second factors.
-type factors struct{ *handlers }
-
 // routes are the calls with which users set up their second factor
 // (docs/accounts.md, "Second factor"). Their answers have secrets: none is kept.
-func (s factors) routes() []route.Route {
+func (s *factors) routes() []route.Route {
 	const state = "The second factor is on already, or it is not; or no proposal is open (invalid_state)."
 	remove := route.Delete(factorPath, "Switch the second factor off", s.disableFactor).As("second_factor_disable").Keeping("")
 	all := []route.Route{
-		route.Get(factorPath, "Whether sign-ins need a code", s.showFactor).As("second_factor_read").For(s.asked().Enrolling()),
+		route.Get(factorPath, "Whether sign-ins need a code", s.showFactor).As("second_factor_read").For(s.callers.Factor().Enrolling()),
 		route.Post(factorPath, "Make the secret of a second factor", s.proposeFactor).As("second_factor_propose").
 			Saying("Put it into an app for one-time passwords (TOTP), and send a code within an hour. Nothing changes before that."),
 		route.Post(factorPath+"enable/", "Switch the second factor on, by a code of the app", s.enableFactor).As("second_factor_enable").
@@ -37,7 +34,7 @@ func (s factors) routes() []route.Route {
 	}
 	for i := range all[1:] {
 		r := &all[1+i]
-		*r = r.For(s.asked().EnrollingConfirmed()).Caching("no-store").
+		*r = r.For(s.callers.Factor().EnrollingConfirmed()).Caching("no-store").
 			Failing(http.StatusForbidden, "The call came with a token (session_required), without the CSRF token, or the password has to be given again (reauthentication_required).").
 			Failing(http.StatusConflict, state)
 		if r.Method == http.MethodPost {
@@ -62,13 +59,13 @@ func (f *factorState) Fields() field.Set {
 	}
 }
 
-func (s factors) showFactor(ctx context.Context, c route.Call) (*factorState, error) {
+func (s *factors) showFactor(ctx context.Context, c route.Call) (*factorState, error) {
 	return s.factorState(ctx, caller.Of(c).User)
 }
 
-func (s factors) factorState(ctx context.Context, user projections.User) (*factorState, error) {
-	left, err := s.Accounts.RecoveryCodesLeft(ctx, user.ID)
-	return &factorState{user.SecondFactor, s.asked().IsRequired(user), int64(left)}, err
+func (s *factors) factorState(ctx context.Context, user projections.User) (*factorState, error) {
+	left, err := s.accounts.RecoveryCodesLeft(ctx, user.ID)
+	return &factorState{user.SecondFactor, s.callers.Factor().IsRequired(user), int64(left)}, err
 }
 
 // A factorProposal is what an app needs to show codes.
@@ -82,9 +79,9 @@ func (f *factorProposal) Fields() field.Set {
 	}
 }
 
-func (s factors) proposeFactor(ctx context.Context, c route.Call, _ *route.Nothing) (*factorProposal, error) {
+func (s *factors) proposeFactor(ctx context.Context, c route.Call, _ *route.Nothing) (*factorProposal, error) {
 	who := caller.Of(c)
-	secret, err := s.Accounts.ProposeFactor(ctx, who.ID)
+	secret, err := s.accounts.ProposeFactor(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -137,35 +134,35 @@ func (e *enabledFactor) Fields() field.Set {
 		field.Text("csrf_token", &e.CSRFToken).Doc("For the header X-CSRF-Token from now on; it replaces that of the page."))
 }
 
-func (s factors) enableFactor(ctx context.Context, c route.Call, q *shownCode) (*enabledFactor, error) {
+func (s *factors) enableFactor(ctx context.Context, c route.Call, q *shownCode) (*enabledFactor, error) {
 	codes, cookie, err := s.switchOn(ctx, c, q.Code)
 	if err != nil {
 		return nil, err
 	}
 	c.Set("Set-Cookie", cookie.String())
-	return &enabledFactor{recoveryCodes{codes}, s.Callers.Token(cookie.Value)}, nil
+	return &enabledFactor{recoveryCodes{codes}, s.callers.Token(cookie.Value)}, nil
 }
 
 // switchOn puts the proposed second factor in force. All sessions end; the
 // browser goes on with the cookie.
-func (s factors) switchOn(ctx context.Context, c route.Call, code string) (codes []string, cookie *http.Cookie, err error) {
+func (s *factors) switchOn(ctx context.Context, c route.Call, code string) (codes []string, cookie *http.Cookie, err error) {
 	who := caller.Of(c)
-	if codes, err = s.Accounts.EnableFactor(ctx, c.Cause(), who.ID, caller.PlainCode(code)); err != nil {
+	if codes, err = s.accounts.EnableFactor(ctx, c.Cause(), who.ID, caller.PlainCode(code)); err != nil {
 		return nil, nil, err
 	}
-	now, _, err := s.Callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, err := s.Sessions.OpenSession(ctx, now.ID, now.SessionVersion)
-	return codes, s.Callers.Cookie(caller.SessionCookie, id, 0), err
+	id, err := s.sessions.OpenSession(ctx, now.ID, now.SessionVersion)
+	return codes, s.callers.Cookie(caller.SessionCookie, id, 0), err
 }
 
-func (s factors) renewCodes(ctx context.Context, c route.Call, _ *route.Nothing) (*recoveryCodes, error) {
-	codes, err := s.Accounts.RenewRecoveryCodes(ctx, c.Cause(), caller.Of(c).ID)
+func (s *factors) renewCodes(ctx context.Context, c route.Call, _ *route.Nothing) (*recoveryCodes, error) {
+	codes, err := s.accounts.RenewRecoveryCodes(ctx, c.Cause(), caller.Of(c).ID)
 	return &recoveryCodes{codes}, err
 }
 
-func (s factors) disableFactor(ctx context.Context, c route.Call) error {
-	return s.Accounts.DisableFactor(ctx, c.Cause(), caller.Of(c).ID, "")
+func (s *factors) disableFactor(ctx context.Context, c route.Call) error {
+	return s.accounts.DisableFactor(ctx, c.Cause(), caller.Of(c).ID, "")
 }

@@ -12,7 +12,7 @@ import (
 	"hostpanel/http/web"
 )
 
-func (s signIns) page() web.FormPage {
+func (s *signIns) page() web.FormPage {
 	return web.FormPage{Show: s.showSignIns, Forms: map[string]web.FormHandler{"session_end": s.takeEnd, "sessions_end": s.takeEndOthers}}
 }
 
@@ -24,7 +24,7 @@ type signInRow struct {
 	End       *web.Form // nil: it is that of the reader
 }
 
-func (s signIns) showSignIns(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *signIns) showSignIns(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	found, err := s.listSignIns(ctx, c, route.Window{Offset: (web.PageNumber(c) - 1) * web.PageSize, Limit: web.PageSize})
 	if err != nil {
 		return nil, err
@@ -35,25 +35,25 @@ func (s signIns) showSignIns(ctx context.Context, c route.Call, back *web.Return
 	}
 	data := map[string]any{"SignIns": rows, "Others": nil}
 	if found.Count > 1 {
-		data["Others"] = s.Web.Fill(c, web.Form{Name: "sessions_end", Action: web.SessionsPath, IsGrave: true}, back)
+		data["Others"] = s.web.Fill(c, web.Form{Name: "sessions_end", Action: web.SessionsPath, IsGrave: true}, back)
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "sessions", "session_list_title", web.Paged(c, nil, found.Count, data))
+	return s.web.Sheet(c, back.StatusOf(), "sessions", "session_list_title", web.Paged(c, nil, found.Count, data))
 }
 
-func (s signIns) signInRow(c route.Call, w web.Words, one signIn, back *web.Returned) signInRow {
+func (s *signIns) signInRow(c route.Call, w web.Words, one signIn, back *web.Returned) signInRow {
 	kind, _ := one.Fields().Named("kind")
 	row := signInRow{Name: w["session_"+kind.FormText()], IsCurrent: one.isCurrent, Facts: []web.Aspect{
 		w.Moment(w["session_began"], &one.StartedAt, ""), w.Moment(w["session_seen"], &one.SeenAt, ""),
 	}}
 	if !one.isCurrent {
-		form := s.Web.Fill(c, web.Form{Name: "session_end", Of: one.ID.String(), Action: web.SessionsPath, IsGrave: true}, back)
+		form := s.web.Fill(c, web.Form{Name: "session_end", Of: one.ID.String(), Action: web.SessionsPath, IsGrave: true}, back)
 		row.End = &form
 	}
 	return row
 }
 
 // takeEnd ends one; one that has ended meanwhile is gone all the same.
-func (s signIns) takeEnd(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *signIns) takeEnd(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	id, err := uuid.Parse(sent.Get("of"))
 	if err != nil {
 		return nil, domain.RefuseField("of", field.NoSuchChoice)
@@ -61,12 +61,12 @@ func (s signIns) takeEnd(ctx context.Context, c route.Call, sent url.Values) (*r
 	if err := s.closeSignIn(ctx, c, id); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(web.SessionsPath, "session_end"), nil
+	return s.web.Done(web.SessionsPath, "session_end"), nil
 }
 
-func (s signIns) takeEndOthers(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+func (s *signIns) takeEndOthers(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
 	if _, err := s.endOtherSignIns(ctx, c, &route.Nothing{}); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(web.SessionsPath, "sessions_end"), nil
+	return s.web.Done(web.SessionsPath, "sessions_end"), nil
 }

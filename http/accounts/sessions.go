@@ -18,12 +18,9 @@ const (
 	sessionPath  = sessionsPath + "{id:uuid}/"
 )
 
-// signIns are the handlers of sessions and tokens as their user sees them.
-type signIns struct{ *handlers }
-
 // routes are the calls about where the user has signed in (docs/accounts.md,
 // "Sessions").
-func (s signIns) routes() []route.Route {
+func (s *signIns) routes() []route.Route {
 	return []route.Route{
 		route.Pages[signIn](sessionsPath, "Where the user has signed in, the last used first", s.listSignIns).As("me_session_list").
 			Saying("Browsers with a session, and programs with a refresh token. Where they are and what they call themselves is not stored."),
@@ -51,9 +48,9 @@ func (s *signIn) Fields() field.Set {
 	}
 }
 
-func (s signIns) listSignIns(ctx context.Context, c route.Call, w route.Window) (route.Page[signIn], error) {
+func (s *signIns) listSignIns(ctx context.Context, c route.Call, w route.Window) (route.Page[signIn], error) {
 	who, current := caller.Of(c), caller.SignInOf(c)
-	found, count, err := s.Sessions.SignIns(ctx, who.ID, who.SessionVersion, w.Offset, w.Limit)
+	found, count, err := s.sessions.SignIns(ctx, who.ID, who.SessionVersion, w.Offset, w.Limit)
 	all := make([]signIn, len(found))
 	for i, one := range found {
 		one.StartedAt, one.SeenAt = one.StartedAt.UTC(), one.SeenAt.UTC().Truncate(time.Second)
@@ -62,13 +59,13 @@ func (s signIns) listSignIns(ctx context.Context, c route.Call, w route.Window) 
 	return route.Page[signIn]{Count: count, Results: all}, err
 }
 
-func (s signIns) endSignIn(ctx context.Context, c route.Call) error {
+func (s *signIns) endSignIn(ctx context.Context, c route.Call) error {
 	return s.closeSignIn(ctx, c, c.UUID("id"))
 }
 
-func (s signIns) closeSignIn(ctx context.Context, c route.Call, id uuid.UUID) error {
+func (s *signIns) closeSignIn(ctx context.Context, c route.Call, id uuid.UUID) error {
 	who := caller.Of(c)
-	was, err := s.Sessions.CloseSignIn(ctx, who.ID, who.SessionVersion, id)
+	was, err := s.sessions.CloseSignIn(ctx, who.ID, who.SessionVersion, id)
 	if err == nil && !was {
 		err = route.Missing("Session")
 	}
@@ -81,8 +78,8 @@ type endedSignIns struct{ Count int64 }
 // Fields are the number.
 func (e *endedSignIns) Fields() field.Set { return field.Set{field.Int("ended", &e.Count)} }
 
-func (s signIns) endOtherSignIns(ctx context.Context, c route.Call, _ *route.Nothing) (*endedSignIns, error) {
+func (s *signIns) endOtherSignIns(ctx context.Context, c route.Call, _ *route.Nothing) (*endedSignIns, error) {
 	who := caller.Of(c)
-	n, err := s.Sessions.CloseOtherSignIns(ctx, who.ID, who.SessionVersion, caller.SignInOf(c))
+	n, err := s.sessions.CloseOtherSignIns(ctx, who.ID, who.SessionVersion, caller.SignInOf(c))
 	return &endedSignIns{n}, err
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // SetPasswordRoutes are where the links in mails lead to.
-func SetPasswordRoutes(d Deps) route.Area {
-	s := &handlers{d}
+func (a *Area) SetPasswordRoutes() route.Area {
+	s := &a.passwords
 	return route.Area{
-		Name: "Accounts", Access: s.Callers.Browser(),
+		Name: "Accounts", Access: s.callers.Browser(),
 		About: "What people do for themselves.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, web.SetPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
@@ -33,7 +33,7 @@ func SetPasswordRoutes(d Deps) route.Area {
 
 // showSetPassword never uses the link up: programs that look at mails for
 // their readers follow links too.
-func (s *handlers) showSetPassword(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *passwords) showSetPassword(ctx context.Context, c route.Call) (*route.Document, error) {
 	token := c.Param("token")
 	user, err := s.holder(ctx, token)
 	if record.IsMissing(err) {
@@ -45,7 +45,7 @@ func (s *handlers) showSetPassword(ctx context.Context, c route.Call) (*route.Do
 	return passwordForm(user, &web.Returned{Status: http.StatusOK, Sent: url.Values{"token": {token}}})
 }
 
-func (s *handlers) setPassword(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *passwords) setPassword(ctx context.Context, c route.Call) (*route.Document, error) {
 	sent, err := c.Form()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *handlers) setPassword(ctx context.Context, c route.Call) (*route.Docume
 		}
 		cause := c.Cause()
 		cause.Actor = caller.Identity{Identity: projections.Identity{User: user}}.Principal()
-		err = s.Accounts.Set(ctx, cause, token, password)
+		err = s.accounts.Set(ctx, cause, token, password)
 	}
 	switch {
 	case record.IsMissing(err): // also when another use of the same link was faster
@@ -67,7 +67,7 @@ func (s *handlers) setPassword(ctx context.Context, c route.Call) (*route.Docume
 	case err != nil:
 		return nil, err
 	}
-	d := s.Web.Done(caller.LoginPath, "password_set") // a link alone does not sign in
+	d := s.web.Done(caller.LoginPath, "password_set") // a link alone does not sign in
 	return web.Private(d, nil)
 }
 
@@ -83,24 +83,24 @@ func refusedPassword(field, password, repeat, username string) (wrong field.Erro
 }
 
 // holder is whose link it is.
-func (s *handlers) holder(ctx context.Context, token string) (projections.User, error) {
+func (s *passwords) holder(ctx context.Context, token string) (projections.User, error) {
 	if token == "" {
 		return projections.User{}, domain.Refuse(domain.NotFound, "No token.")
 	}
-	id, err := s.Accounts.TokenUser(ctx, token)
+	id, err := s.accounts.TokenUser(ctx, token)
 	if err != nil {
 		return projections.User{}, err
 	}
-	user, err := s.Callers.System().User(ctx, id)
+	user, err := s.callers.System().User(ctx, id)
 	if err == nil && !user.IsActive {
 		err = domain.Refuse(domain.NotFound, "The account has ended.")
 	}
 	return user, err
 }
 
-func (s *handlers) deadLink(c route.Call) (*route.Document, error) {
+func (s *passwords) deadLink(c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	return web.Private(s.Web.Sheet(c, http.StatusBadRequest, "notice", "link_title", map[string]any{
+	return web.Private(s.web.Sheet(c, http.StatusBadRequest, "notice", "link_title", map[string]any{
 		"Text": "This link is no longer valid.", "About": w["link_about"], "Path": web.ResetPath, "Way": w["link_again"],
 	}))
 }

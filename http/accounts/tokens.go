@@ -18,8 +18,8 @@ import (
 
 const tokensPath = "/api/token/"
 
-// tokenArea is where programs sign in (docs/security.md, "Tokens").
-func (s *handlers) tokenArea() route.Area {
+// area is where programs sign in (docs/security.md, "Tokens").
+func (s *tokens) area() route.Area {
 	access := route.Open
 	access.Challenge = caller.BearerChallenge
 	return route.Area{
@@ -85,8 +85,8 @@ type turned struct{ pair }
 // Fields are both tokens.
 func (t *turned) Fields() field.Set { f := t.pair.Fields(); return field.Set{f[1], f[0]} }
 
-func (s *handlers) signIn(ctx context.Context, c route.Call, l *login) (*pair, error) {
-	user, err := s.Callers.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
+func (s *tokens) signIn(ctx context.Context, c route.Call, l *login) (*pair, error) {
+	user, err := s.callers.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
 	if err != nil {
 		return nil, err
 	}
@@ -94,21 +94,21 @@ func (s *handlers) signIn(ctx context.Context, c route.Call, l *login) (*pair, e
 }
 
 // issue makes the first pair of a family.
-func (s *handlers) issue(ctx context.Context, user int64, version int) (*pair, error) {
+func (s *tokens) issue(ctx context.Context, user int64, version int) (*pair, error) {
 	family := uuid.New()
 	p, id, until, err := s.pair(user, version, family)
 	if err != nil {
 		return nil, err
 	}
-	return p, s.Tokens.IssueRefresh(ctx, id, family, user, version, until)
+	return p, s.tokens.IssueRefresh(ctx, id, family, user, version, until)
 }
 
 // pair signs both tokens; id is that of the refresh token, which is not known
 // yet.
-func (s *handlers) pair(user int64, version int, family uuid.UUID) (p *pair, id string, until time.Time, err error) {
+func (s *tokens) pair(user int64, version int, family uuid.UUID) (p *pair, id string, until time.Time, err error) {
 	p, until = &pair{}, clock.Now().UTC().Add(caller.RefreshTime)
-	if p.Refresh, id, err = s.Callers.Sign(caller.RefreshToken, user, version, family, until); err == nil {
-		p.Access, _, err = s.Callers.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
+	if p.Refresh, id, err = s.callers.Sign(caller.RefreshToken, user, version, family, until); err == nil {
+		p.Access, _, err = s.callers.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
 	}
 	return p, id, until, err
 }
@@ -136,7 +136,7 @@ var noAccountOfToken = &route.Refusal{
 }
 
 // refresh gives the next pair for a refresh token, once.
-func (s *handlers) refresh(ctx context.Context, c route.Call, shown *shownRefresh) (*turned, error) {
+func (s *tokens) refresh(ctx context.Context, c route.Call, shown *shownRefresh) (*turned, error) {
 	token, who, err := s.shown(ctx, shown.Refresh, caller.RefreshToken)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *handlers) refresh(ctx context.Context, c route.Call, shown *shownRefres
 	if err != nil {
 		return nil, err
 	}
-	rotation, err := s.Tokens.RotateRefresh(ctx, token.ID, id, until)
+	rotation, err := s.tokens.RotateRefresh(ctx, token.ID, id, until)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +156,12 @@ func (s *handlers) refresh(ctx context.Context, c route.Call, shown *shownRefres
 }
 
 // shown is the holder of a token that came in a body.
-func (s *handlers) shown(ctx context.Context, text string, as caller.TokenType) (caller.Claims, caller.Identity, error) {
-	token, err := s.Callers.Read(text, as)
+func (s *tokens) shown(ctx context.Context, text string, as caller.TokenType) (caller.Claims, caller.Identity, error) {
+	token, err := s.callers.Read(text, as)
 	if err != nil {
 		return token, caller.Identity{}, caller.RefusedToken(err)
 	}
-	who, err := s.Callers.HolderOf(ctx, token)
+	who, err := s.callers.HolderOf(ctx, token)
 	switch {
 	case errors.Is(err, caller.UserGone), errors.Is(err, caller.UserInactive):
 		err = noAccountOfToken
@@ -173,12 +173,12 @@ func (s *handlers) shown(ctx context.Context, text string, as caller.TokenType) 
 
 // worth tells what a refresh token was worth: nothing, a badToken. One that is
 // shown again long after it was used has been copied.
-func (s *handlers) worth(ctx context.Context, c route.Call, r domain.Rotation) error {
+func (s *tokens) worth(ctx context.Context, c route.Call, r domain.Rotation) error {
 	switch r.State {
 	case domain.TokenFresh:
 		return nil
 	case domain.TokenReused:
-		if err := s.Callers.NoteReuse(ctx, c, r); err != nil {
+		if err := s.callers.NoteReuse(ctx, c, r); err != nil {
 			return err
 		}
 		return caller.TokenBlacklisted
@@ -190,15 +190,15 @@ func (s *handlers) worth(ctx context.Context, c route.Call, r domain.Rotation) e
 }
 
 // verify tells whether a token is good at this moment.
-func (s *handlers) verify(ctx context.Context, _ route.Call, shown *shownToken) (*route.Nothing, error) {
+func (s *tokens) verify(ctx context.Context, _ route.Call, shown *shownToken) (*route.Nothing, error) {
 	token, who, err := s.shown(ctx, shown.Token, caller.AnyToken)
-	if err == nil && token.Type == caller.AccessToken && s.Callers.IsEnded(ctx, token, who) {
+	if err == nil && token.Type == caller.AccessToken && s.callers.IsEnded(ctx, token, who) {
 		err = caller.RefusedToken(caller.TokenInvalid)
 	}
 	if err != nil || token.Type != caller.RefreshToken {
 		return &route.Nothing{}, err
 	}
-	rotation, err := s.Tokens.RefreshState(ctx, token.ID)
+	rotation, err := s.tokens.RefreshState(ctx, token.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -211,12 +211,12 @@ func (s *handlers) verify(ctx context.Context, _ route.Call, shown *shownToken) 
 }
 
 // blacklist ends a refresh token, in any state of its user.
-func (s *handlers) blacklist(ctx context.Context, c route.Call, shown *shownRefresh) (*route.Nothing, error) {
-	token, err := s.Callers.Read(shown.Refresh, caller.RefreshToken)
+func (s *tokens) blacklist(ctx context.Context, c route.Call, shown *shownRefresh) (*route.Nothing, error) {
+	token, err := s.callers.Read(shown.Refresh, caller.RefreshToken)
 	if err != nil {
 		return nil, caller.RefusedToken(err)
 	}
-	rotation, err := s.Tokens.RevokeRefresh(ctx, token.ID)
+	rotation, err := s.tokens.RevokeRefresh(ctx, token.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -179,3 +179,6 @@ func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.
 	}
 	return nil
 }
+
+// Factor is what is asked for beside the password.
+func (s *Callers) Factor() SecondFactor { return SecondFactor{s} }
