@@ -27,8 +27,8 @@ func (s *Server) Areas() []route.Area {
 		s.storefront().Routes(),
 		[]route.Area{s.accounts().SetPasswordRoutes(), s.notifications().UnsubscribeRoutes()},
 		s.accounts().PageRoutes(),
-		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), s.notifications().PageRoutes(), billing.PageRoutes(s.billing())},
-		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), billing.Routes(s.billing())),
+		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), s.notifications().PageRoutes(), s.billing().PageRoutes()},
+		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), s.billing().Routes()),
 		[]route.Area{s.audit().LogRoutes(), s.watch(), pages.Routes(s.callers())},
 		s.demo(),
 	)
@@ -71,7 +71,7 @@ func (s *Server) accounts() *accounts.Area {
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
 		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
-		Snapshots: s.Tables, Exports: []export.Part{billing.Export(s.billing())}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
+		Snapshots: s.Tables, Exports: []export.Part{s.billing().Export()}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
 
@@ -93,12 +93,12 @@ func (s *Server) notifications() *notices.Area {
 	}
 }
 
-func (s *Server) billing() billing.Deps {
-	return billing.Deps{
+func (s *Server) billing() *billing.Area {
+	return billing.New(billing.Deps{
 		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
 		Setups: s.Payments, Changes: s.Changes, Currency: s.Settings.Currency,
-	}
+	})
 }
 
 func (s *Server) operations() *operations.Area {

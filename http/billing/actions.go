@@ -18,10 +18,10 @@ import (
 // What is done about invoices and subscriptions. Administrators pay and cancel; what moves
 // no money through a provider is for superusers (docs/invoices.md, "Paying").
 
-func (s *handlers) invoiceActions() []route.Route {
+func (s *invoices) invoiceActions() []route.Route {
 	return []route.Route{
 		route.Post(invoicesPath+"{id:uuid}/pay/", "Get the page where an open invoice is paid", s.pay).As("invoice_pay").Of("Invoice").With(http.StatusOK).
-			For(s.Callers.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
+			For(s.callers.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
 			Saying("The customer is sent to payment_url. While a payment has begun, a repeat answers with the same order.").
 			Failing(http.StatusConflict, notOpen).
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call."),
@@ -38,21 +38,21 @@ const notOpen = "The invoice is paid, or was withdrawn (invoice_not_open)."
 func invoiceAction[Q any, PQ interface {
 	*Q
 	field.Record
-}](s *handlers, verb, summary string, do func(context.Context, route.Call, *invoice, PQ) error) route.Route {
+}](s *invoices, verb, summary string, do func(context.Context, route.Call, *invoice, PQ) error) route.Route {
 	return route.Post(invoicesPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*invoice, error) {
 		if err := do(ctx, c, c.Subject.(*invoice), q); err != nil { //nolint:forcetypeassert // found by findInvoice
 			return nil, err
 		}
 		return record.Shown(c, func() (*invoice, error) { return s.invoice(ctx, c) })
-	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
+	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
 }
 
-func (s *handlers) subscriptionActions() []route.Route {
+func (s *subscriptions) subscriptionActions() []route.Route {
 	return []route.Route{
 		subscriptionAction(s, "cancel", "End a subscription with the period that is paid for, or now", s.cancel).
 			Saying("An open invoice of the next period is withdrawn. If the period is over, the service ends at once."),
 		subscriptionAction(s, "resume", "Take the cancellation of a subscription back", s.resume),
-		methods{s}.chooseRoute(),
+		s.chooseRoute(),
 	}
 }
 
@@ -60,13 +60,13 @@ func (s *handlers) subscriptionActions() []route.Route {
 func subscriptionAction[Q any, PQ interface {
 	*Q
 	field.Record
-}](s *handlers, verb, summary string, do func(context.Context, route.Call, *subscription, PQ) error) route.Route {
+}](s *subscriptions, verb, summary string, do func(context.Context, route.Call, *subscription, PQ) error) route.Route {
 	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*subscription, error) {
 		if err := do(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
 			return nil, err
 		}
 		return record.Shown(c, func() (*subscription, error) { return s.subscription(ctx, c) })
-	}).As("subscription_"+verb).Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).
+	}).As("subscription_"+verb).Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.findSubscription).
 		Failing(http.StatusConflict, "The subscription has ended (invalid_state).")
 }
 
@@ -84,17 +84,17 @@ func (p *payment) Fields() field.Set {
 	}
 }
 
-// A begun payment is the order that pays an invoice.
-type begun struct{ record.Payable }
+// An invoicePayment is the order that pays an invoice.
+type invoicePayment record.Payable
 
 // Fields are the answer.
-func (b *begun) Fields() field.Set {
-	set := b.Payable.Fields()
+func (p *invoicePayment) Fields() field.Set {
+	set := (*record.Payable)(p).Fields()
 	set[0] = set[0].Doc("Of the order that pays the invoice.")
 	return set
 }
 
-func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*begun, error) {
+func (s *invoices) pay(ctx context.Context, c route.Call, p *payment) (*invoicePayment, error) {
 	pay := order.BillPayment{Invoice: c.UUID("id"), Method: p.Method}
 	if p.Save {
 		if pay.KeepFor = caller.Of(c).Person(); pay.KeepFor == uuid.Nil {
@@ -105,7 +105,7 @@ func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*begun, e
 }
 
 // resumePay goes on with a payment whose first answer was never given, or was a 503.
-func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+func (s *invoices) resumePay(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
 	placed, err := s.toPayment(ctx, c, order.BillPayment{Invoice: c.UUID("id"), Resumed: true})
 	if err != nil {
 		return nil, err
@@ -114,13 +114,13 @@ func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route
 }
 
 // toPayment sends the customer of the invoice in the path to pay.
-func (s *handlers) toPayment(ctx context.Context, c route.Call, pay order.BillPayment) (*begun, error) {
-	placed, err := s.Orders.PayInvoice(ctx, c.Cause, pay)
+func (s *invoices) toPayment(ctx context.Context, c route.Call, pay order.BillPayment) (*invoicePayment, error) {
+	placed, err := s.orders.PayInvoice(ctx, c.Cause, pay)
 	if placed.ID != uuid.Nil {
 		c.Correlate(placed.ID)
 	}
-	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
-	return &begun{*page}, err
+	page, err := record.ToPay(ctx, s.callers.Log(), placed, err, s.unavailable)
+	return (*invoicePayment)(page), err
 }
 
 // A settlement is how an invoice was paid without a provider.
@@ -134,8 +134,8 @@ func (p *settlement) Fields() field.Set {
 	}
 }
 
-func (s *handlers) markPaid(ctx context.Context, c route.Call, i *invoice, p *settlement) error {
-	return s.Subscriptions.MarkPaid(ctx, causeOf(c, i), i.ID, p.Method, p.Reference)
+func (s *invoices) markPaid(ctx context.Context, c route.Call, i *invoice, p *settlement) error {
+	return s.subscriptions.MarkPaid(ctx, causeOf(c, i), i.ID, p.Method, p.Reference)
 }
 
 // A waiver is nothing without a reason.
@@ -146,8 +146,8 @@ func (w *waiver) Fields() field.Set {
 	return field.Set{field.Text("reason", &w.Reason).Required().Max(500).Is(field.Plain).Doc("It stands in the log.")}
 }
 
-func (s *handlers) waive(ctx context.Context, c route.Call, i *invoice, w *waiver) error {
-	return s.Subscriptions.Waive(ctx, causeOf(c, i), i.ID, w.Reason)
+func (s *invoices) waive(ctx context.Context, c route.Call, i *invoice, w *waiver) error {
+	return s.subscriptions.Waive(ctx, causeOf(c, i), i.ID, w.Reason)
 }
 
 // causeOf is who changes an invoice, in the version that they have seen.
@@ -170,15 +170,15 @@ const (
 	atOnce      = "now"
 )
 
-func (s *handlers) cancel(ctx context.Context, c route.Call, sub *subscription, k *cancellation) error {
+func (s *subscriptions) cancel(ctx context.Context, c route.Call, sub *subscription, k *cancellation) error {
 	if k.At == atOnce {
-		return s.Subscriptions.CancelNow(ctx, changeOf(c, sub), sub.OrderID)
+		return s.subscriptions.CancelNow(ctx, changeOf(c, sub), sub.OrderID)
 	}
-	return s.Subscriptions.Cancel(ctx, changeOf(c, sub), sub.OrderID)
+	return s.subscriptions.Cancel(ctx, changeOf(c, sub), sub.OrderID)
 }
 
-func (s *handlers) resume(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
-	return s.Subscriptions.KeepOn(ctx, changeOf(c, sub), sub.OrderID)
+func (s *subscriptions) resume(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+	return s.subscriptions.KeepOn(ctx, changeOf(c, sub), sub.OrderID)
 }
 
 // changeOf is who changes a subscription, in the version that they have seen.

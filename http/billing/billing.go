@@ -97,20 +97,116 @@ const (
 	servicesPath      = prefix + "services/"
 )
 
-type handlers struct{ Deps }
+// An Area is what tenants are billed and what they pay for, by what it is about.
+type Area struct {
+	callers *caller.Callers
+
+	orders         orders
+	services       services
+	subscriptions  subscriptions
+	invoices       invoices
+	documents      documents
+	paymentMethods paymentMethods
+	books          books
+	credit         credit
+}
+
+type (
+	orders struct {
+		web         *web.Renderer
+		callers     *caller.Callers
+		orders      Orders
+		offers      order.Offers
+		publicURL   func() string
+		unavailable func(error) bool
+	}
+	services struct {
+		web          *web.Renderer
+		callers      *caller.Callers
+		machines     Machines
+		keepDisputed bool
+	}
+	subscriptions struct {
+		web           *web.Renderer
+		callers       *caller.Callers
+		subscriptions Subscriptions
+		lookback      web.Lookback
+	}
+	invoices struct {
+		web           *web.Renderer
+		callers       *caller.Callers
+		orders        Orders
+		subscriptions Subscriptions
+		offers        order.Offers
+		publicURL     func() string
+		unavailable   func(error) bool
+		documents     *documents
+	}
+	documents struct {
+		callers   *caller.Callers
+		documents Documents
+	}
+	paymentMethods struct {
+		web           *web.Renderer
+		callers       *caller.Callers
+		subscriptions Subscriptions
+		setups        Setups
+		changes       waiting.Log
+		currency      string
+		offers        order.Offers
+		publicURL     func() string
+	}
+	books  struct{ callers *caller.Callers }
+	credit struct {
+		web           *web.Renderer
+		callers       *caller.Callers
+		subscriptions Subscriptions
+	}
+)
+
+// New returns the area with what it needs of the rest of the program.
+func New(d Deps) *Area {
+	a := &Area{
+		callers:       d.Callers,
+		orders:        orders{d.Web, d.Callers, d.Orders, d.Offers, d.PublicURL, d.Unavailable},
+		services:      services{d.Web, d.Callers, d.Machines, d.KeepDisputed},
+		subscriptions: subscriptions{d.Web, d.Callers, d.Subscriptions, d.Lookback},
+		documents:     documents{d.Callers, d.Documents},
+		paymentMethods: paymentMethods{
+			d.Web, d.Callers, d.Subscriptions, d.Setups, d.Changes, d.Currency, d.Offers, d.PublicURL,
+		},
+		books:  books{d.Callers},
+		credit: credit{d.Web, d.Callers, d.Subscriptions},
+	}
+	a.invoices = invoices{
+		d.Web, d.Callers, d.Orders, d.Subscriptions, d.Offers, d.PublicURL, d.Unavailable, &a.documents,
+	}
+	return a
+}
 
 // Routes are what users read of what their tenant is billed, and what administrators do
 // about it. Superusers without an active tenant have all tenants.
-func Routes(d Deps) route.Area {
-	s := &handlers{d}
+func (a *Area) Routes() route.Area {
 	return route.Area{
-		Name: "Billing", Prefix: prefix, Access: d.Callers.User(),
-		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes(), cashier{s}.routes()),
+		Name: "Billing", Prefix: prefix, Access: a.callers.User(),
+		About: "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
+		Routes: slices.Concat(a.orders.routes(), a.services.routes(), a.subscriptions.routes(), a.invoices.routes(),
+			a.documents.creditNoteRoutes(), a.paymentMethods.routes(), a.books.routes(), a.credit.routes()),
 	}
 }
 
-func (s *handlers) subscriptionRoutes() []route.Route {
+// PageRoutes are the invoices and subscriptions of the tenant for which a user acts, in a
+// browser (docs/panel.md). Superusers without an active tenant see those of all.
+func (a *Area) PageRoutes() route.Area {
+	return route.Area{
+		Name: "Invoices in the browser", Access: a.callers.Session(),
+		About: "What a tenant was billed and pays for, in the browsers of its users.",
+		Routes: slices.Concat(a.services.pages(), a.invoices.pages(), a.subscriptions.pages(), a.orders.pages(),
+			a.paymentMethods.pages(), a.credit.pages()),
+	}
+}
+
+func (s *subscriptions) routes() []route.Route {
 	return slices.Concat([]route.Route{
 		listing.Pages[subscription](subscriptionsPath, "Subscriptions, newest first", listing.Spec{
 			Filters: subscriptionFilters, Ordering: []string{"period_end", "due_at"}, UUIDs: true,
@@ -119,17 +215,17 @@ func (s *handlers) subscriptionRoutes() []route.Route {
 	}, s.subscriptionActions(), s.changeActions())
 }
 
-func (s *handlers) invoiceRoutes() []route.Route {
+func (s *invoices) routes() []route.Route {
 	return slices.Concat([]route.Route{
 		listing.Pages[invoice](invoicesPath, "Invoices, newest first", listing.Spec{
 			Filters: invoiceFilters, Ordering: []string{"number", "total", "due_at"}, UUIDs: true,
 		}, s.listInvoices).As("invoice_list"),
 		route.Get(invoicesPath+"{id:uuid}/", "An invoice", record.Found[invoice]).As("invoice_read").Of("Invoice").Finding(s.findInvoice),
-		s.document(invoicesPath, "An invoice", s.invoiceDocument).As("invoice_document").Of("Invoice"),
+		s.documents.document(invoicesPath, "An invoice", s.documents.invoiceDocument).As("invoice_document").Of("Invoice"),
 	}, s.invoiceActions())
 }
 
-func (s *handlers) creditNoteRoutes() []route.Route {
+func (s *documents) creditNoteRoutes() []route.Route {
 	return []route.Route{
 		listing.Pages[creditNote](creditNotesPath, "Credit notes, newest first", listing.Spec{
 			Filters: documentFilters, Ordering: []string{"number", "total"}, UUIDs: true,
@@ -159,44 +255,44 @@ func documentFilters() field.Set {
 	}
 }
 
-func (s *handlers) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
-	rows, err := s.Callers.Scope(c).Subscriptions(ctx, l)
+func (s *subscriptions) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
+	rows, err := s.callers.Scope(c).Subscriptions(ctx, l)
 	return record.Map(rows, err, newSubscription(c))
 }
 
-func (s *handlers) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
-	rows, err := s.Callers.Scope(c).Invoices(ctx, l)
+func (s *invoices) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
+	rows, err := s.callers.Scope(c).Invoices(ctx, l)
 	return record.Map(rows, err, newInvoice(c))
 }
 
-func (s *handlers) listCreditNotes(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditNote], error) {
-	rows, err := s.Callers.Scope(c).CreditNotes(ctx, l)
+func (s *documents) listCreditNotes(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditNote], error) {
+	rows, err := s.callers.Scope(c).CreditNotes(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditNote) creditNote { return creditNote{row} })
 }
 
-func (s *handlers) findSubscription(ctx context.Context, c route.Call) (any, string, error) {
+func (s *subscriptions) findSubscription(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.subscription(ctx, c))
 }
 
 // subscription is the one that the path names.
-func (s *handlers) subscription(ctx context.Context, c route.Call) (*subscription, error) {
-	row, err := s.Callers.Scope(c).Subscription(ctx, c.UUID("id"))
+func (s *subscriptions) subscription(ctx context.Context, c route.Call) (*subscription, error) {
+	row, err := s.callers.Scope(c).Subscription(ctx, c.UUID("id"))
 	found := newSubscription(c)(row)
 	return &found, err
 }
 
-func (s *handlers) findInvoice(ctx context.Context, c route.Call) (any, string, error) {
+func (s *invoices) findInvoice(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.invoice(ctx, c))
 }
 
 // invoice is the one that the path names.
-func (s *handlers) invoice(ctx context.Context, c route.Call) (*invoice, error) {
-	row, err := s.Callers.Scope(c).Invoice(ctx, c.UUID("id"))
+func (s *invoices) invoice(ctx context.Context, c route.Call) (*invoice, error) {
+	row, err := s.callers.Scope(c).Invoice(ctx, c.UUID("id"))
 	found := newInvoice(c)(row)
 	return &found, err
 }
 
-func (s *handlers) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Callers.Scope(c).CreditNote(ctx, c.UUID("id"))
+func (s *documents) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := s.callers.Scope(c).CreditNote(ctx, c.UUID("id"))
 	return record.Subject(&creditNote{row}, err)
 }

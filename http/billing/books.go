@@ -20,13 +20,10 @@ import (
 
 // What an operator's books need of invoices (docs/invoices.md, "Books").
 
-// A bookkeeper answers operators.
-type bookkeeper struct{ *handlers }
-
-func (s bookkeeper) routes() []route.Route {
+func (s *books) routes() []route.Route {
 	return []route.Route{
-		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Callers.Superuser()),
-		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.Callers.Superuser()).
+		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.callers.Superuser()),
+		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.callers.Superuser()).
 			Sending("text/csv", nil).Caching(documentCache).
 			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
 			Failing(http.StatusBadRequest, "The month is none."),
@@ -55,8 +52,8 @@ func (t *total) Fields() field.Set {
 	}
 }
 
-func (s bookkeeper) totals(ctx context.Context, c route.Call) ([]total, error) {
-	found, err := s.Callers.Scope(c).InvoiceTotals(ctx)
+func (s *books) totals(ctx context.Context, c route.Call) ([]total, error) {
+	found, err := s.callers.Scope(c).InvoiceTotals(ctx)
 	all := make([]total, len(found))
 	for i, t := range found {
 		all[i] = total{t, t.Month.UTC().Format(monthForm)}
@@ -72,8 +69,8 @@ var bookHead = []string{
 	"customer_name", "customer_company", "customer_country", "customer_tax_id", "subtotal", "tax_rate", "tax", "total", "currency",
 }
 
-func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, error) {
-	month := s.Callers.Now().UTC().Format(monthForm)
+func (s *books) books(ctx context.Context, c route.Call) (*route.Document, error) {
+	month := s.callers.Now().UTC().Format(monthForm)
 	if asked := c.Param("month"); asked != "" {
 		month = asked
 	}
@@ -81,7 +78,7 @@ func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, e
 	if err != nil {
 		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
 	}
-	rows, err := s.Callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
+	rows, err := s.callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
 	if err != nil {
 		return nil, err
 	}

@@ -24,19 +24,19 @@ import (
 
 const changeForm = "change_subscription"
 
-func (s *handlers) changePages() []route.Route {
+func (s *subscriptions) changePages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/change/"
 	page := web.FormPage{Show: s.showChange, Forms: map[string]web.FormHandler{changeForm: s.changeByForm}}
-	admins := caller.AdminSession(s.Callers)
+	admins := caller.AdminSession(s.callers)
 	return []route.Route{
 		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins),
-		s.Web.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
+		s.web.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
 	}
 }
 
 // changeByForm carries the change out, and leads to the invoice that has to be paid for it.
-func (s *handlers) changeByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	_, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+func (s *subscriptions) changeByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	_, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
 		sub, err := s.subscription(ctx, c)
 		if err != nil {
 			return err
@@ -55,13 +55,13 @@ func (s *handlers) changeByForm(ctx context.Context, c route.Call, sent url.Valu
 		return nil, err
 	}
 	if sub.change != nil && sub.change.invoice != nil {
-		return s.Web.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
+		return s.web.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
 	}
-	return s.Web.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
+	return s.web.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
 }
 
 // showChange is the page. What forbids the change is said on it.
-func (s *handlers) showChange(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *subscriptions) showChange(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	sub, err := s.subscription(ctx, c)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *handlers) showChange(ctx context.Context, c route.Call, back *web.Retur
 			return nil, err
 		}
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "subscription_change", "change_title", data)
+	return s.web.Sheet(c, back.StatusOf(), "subscription_change", "change_title", data)
 }
 
 // wishOf is the plan that the address or a returned form names, or else the present one.
@@ -97,12 +97,12 @@ func wishOf(c route.Call, back *web.Returned, sub *subscription) (wanted planWis
 }
 
 // planChoices are the plans of the same sort that are on offer, and the billing periods.
-func (s *handlers) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
-	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
+func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
+	bought, err := s.callers.System().Order(ctx, sub.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	offered, err := s.Callers.System().Plans(ctx, bought.ResourceType)
+	offered, err := s.callers.System().Plans(ctx, bought.ResourceType)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,9 @@ func (s *handlers) planChoices(ctx context.Context, w web.Words, sub *subscripti
 }
 
 // addPreview shows what the change would do, or why it cannot be.
-func (s *handlers) addPreview(ctx context.Context, c route.Call, sub *subscription, wanted planWish, back *web.Returned, data map[string]any) error {
+func (s *subscriptions) addPreview(ctx context.Context, c route.Call, sub *subscription, wanted planWish, back *web.Returned, data map[string]any) error {
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
-	found, calls, err := s.Subscriptions.PreviewChange(ctx, sub.OrderID, wanted.Plan, wanted.BillingPeriod)
+	found, calls, err := s.subscriptions.PreviewChange(ctx, sub.OrderID, wanted.Plan, wanted.BillingPeriod)
 	if refusal, is := errors.AsType[*domain.Error](err); is && refusal.Code != domain.NotFound {
 		data["Refusal"] = web.Translated(language, refusal.Message)
 		return nil
@@ -147,7 +147,7 @@ func (s *handlers) addPreview(ctx context.Context, c route.Call, sub *subscripti
 	if len(found.Over) > 0 && p.effect != effectNone {
 		data["Effect"] = w["change_over_about"]
 	} else {
-		form := s.Web.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
+		form := s.web.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
 			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)}, {Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
 		}}, back)
 		data["Form"] = &form

@@ -18,15 +18,15 @@ import (
 
 // Changes of the plan, and their previews (docs/invoices.md, "Changing the plan").
 
-func (s *handlers) changeActions() []route.Route {
+func (s *subscriptions) changeActions() []route.Route {
 	const taken = "The subscription has ended or is cancelled, or its next period is billed (invalid_state)."
 	return []route.Route{
 		route.Post(subscriptionsPath+"{id:uuid}/preview/", "What a change of the plan would cost and do, without doing it", s.preview).
-			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).Caching("no-store").
+			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.findSubscription).Caching("no-store").
 			Saying("Amounts are those of an invoice that is issued now. A change within the same second brings the same ones.").
 			Failing(http.StatusConflict, taken),
 		route.Post(subscriptionsPath+"{id:uuid}/change/", "Change the plan, or the billing period", s.change).
-			As("subscription_change").Of("Subscription").With(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.findSubscription).
+			As("subscription_change").Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.findSubscription).
 			Saying("If there is a difference to pay, an invoice is issued, and the plan changes once it is paid. Otherwise it changes at the end of the period. "+
 				"A later change replaces one that is pending; the present plan and period take it back.").
 			Failing(http.StatusConflict, taken),
@@ -47,20 +47,20 @@ func (p *planWish) Fields() field.Set {
 	}
 }
 
-func (s *handlers) change(ctx context.Context, c route.Call, q *planWish) (*subscription, error) {
+func (s *subscriptions) change(ctx context.Context, c route.Call, q *planWish) (*subscription, error) {
 	if err := s.changeTo(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
 		return nil, err
 	}
 	return record.Shown(c, func() (*subscription, error) { return s.subscription(ctx, c) })
 }
 
-func (s *handlers) changeTo(ctx context.Context, c route.Call, sub *subscription, q *planWish) error {
-	return s.Subscriptions.ChangePlan(ctx, changeOf(c, sub), sub.OrderID, q.Plan, q.BillingPeriod)
+func (s *subscriptions) changeTo(ctx context.Context, c route.Call, sub *subscription, q *planWish) error {
+	return s.subscriptions.ChangePlan(ctx, changeOf(c, sub), sub.OrderID, q.Plan, q.BillingPeriod)
 }
 
-func (s *handlers) preview(ctx context.Context, c route.Call, q *planWish) (*changePreview, error) {
+func (s *subscriptions) preview(ctx context.Context, c route.Call, q *planWish) (*changePreview, error) {
 	sub := c.Subject.(*subscription) //nolint:forcetypeassert // found by findSubscription
-	found, calls, err := s.Subscriptions.PreviewChange(ctx, sub.OrderID, q.Plan, q.BillingPeriod)
+	found, calls, err := s.subscriptions.PreviewChange(ctx, sub.OrderID, q.Plan, q.BillingPeriod)
 	if err != nil {
 		return nil, err
 	}

@@ -85,24 +85,21 @@ func (m *creditMovement) Fields() field.Set {
 	}
 }
 
-// A cashier answers about balances.
-type cashier struct{ *handlers }
-
-func (s cashier) routes() []route.Route {
+func (s *credit) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[creditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
-			With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findBalance).
+			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
 		listing.Pages[creditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
 		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[creditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
-		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.Callers.Superuser()).
+		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
 			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
 			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
 		route.Post(movementsPath+"{id:uuid}/reverse/", "Take back a booking that was wrong", s.reverse).As("credit_movement_reverse").Of("Credit movement").
-			With(http.StatusOK).For(s.Callers.Superuser()).Finding(s.findMovement).
+			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findMovement).
 			Saying("What is not left of it is taken back from open invoices that it has paid in part.").
 			Failing(http.StatusConflict, "It has paid an invoice as a whole, or was paid out (credit_used)."),
 	}
@@ -121,28 +118,28 @@ func movementFilters() field.Set {
 		field.UUID("invoice", new(uuid.UUID)).Doc("Only those of this invoice."))
 }
 
-func (s cashier) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
-	rows, err := s.Callers.Scope(c).CreditBalances(ctx, l)
+func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
+	rows, err := s.callers.Scope(c).CreditBalances(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditBalance) creditBalance { return creditBalance{CreditBalance: row} })
 }
 
-func (s cashier) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
-	rows, err := s.Callers.Scope(c).CreditMovements(ctx, l)
+func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
+	rows, err := s.callers.Scope(c).CreditMovements(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditMovement) creditMovement { return creditMovement{row} })
 }
 
 // balance is the one that the path names.
-func (s cashier) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.Callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
+func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
+	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
-func (s cashier) findBalance(ctx context.Context, c route.Call) (any, string, error) {
+func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.balance(ctx, c))
 }
 
-func (s cashier) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
+func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&creditMovement{row}, err)
 }
 
@@ -194,10 +191,10 @@ func (p *bookingRequest) Fields() field.Set {
 }
 
 // account is whose payment it is.
-func (s cashier) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
+func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.Callers.Scope(c).Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -208,31 +205,21 @@ func (s cashier) account(ctx context.Context, c route.Call, p *bookingRequest) (
 	return billing.CreditAccount{Tenant: *p.Tenant, Currency: p.Currency, Test: p.Test}, nil
 }
 
-func (s cashier) book(ctx context.Context, c route.Call, p *bookingRequest) (*creditMovement, error) {
+func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*creditMovement, error) {
 	a, err := s.account(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.bookFor(ctx, c, a, &p.receipt)
+	payment, err := p.of(a, s.callers.Now())
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.Callers.System().CreditMovement(ctx, id)
-	return &creditMovement{row}, err
-}
-
-func (s cashier) bookFor(ctx context.Context, c route.Call, a billing.CreditAccount, p *receipt) (uuid.UUID, error) {
-	payment, err := p.of(a, s.Callers.Now())
+	id, err := s.subscriptions.Book(ctx, c.Cause(), payment)
 	if err != nil {
-		return uuid.Nil, err
+		return nil, err
 	}
-	return s.Subscriptions.Book(ctx, c.Cause(), payment)
-}
-
-// bookOnInvoice books a payment on the page of an invoice.
-func (s cashier) bookOnInvoice(ctx context.Context, c route.Call, i *invoice, p *receipt) error {
-	_, err := s.bookFor(ctx, c, i.Account(), p)
-	return err
+	row, err := s.callers.System().CreditMovement(ctx, id)
+	return &creditMovement{row}, err
 }
 
 // A payout is credit that went back to the customer.
@@ -250,29 +237,29 @@ func (p *payout) Fields() field.Set {
 	}
 }
 
-func (s cashier) payOut(ctx context.Context, c route.Call, p *payout) (*creditBalance, error) {
+func (s *credit) payOut(ctx context.Context, c route.Call, p *payout) (*creditBalance, error) {
 	if err := s.payOutOf(ctx, c, c.Subject.(*creditBalance), p); err != nil { //nolint:forcetypeassert // found by findBalance
 		return nil, err
 	}
 	return record.Shown(c, func() (*creditBalance, error) { return s.balance(ctx, c) })
 }
 
-func (s cashier) payOutOf(ctx context.Context, c route.Call, b *creditBalance, p *payout) error {
+func (s *credit) payOutOf(ctx context.Context, c route.Call, b *creditBalance, p *payout) error {
 	if !b.isOperator {
 		return route.NoPermission
 	}
-	return s.Subscriptions.PayCreditOut(ctx, c.CauseOf(domain.Versions{b.Account().Stream(): b.Version}), billing.PayOut{
+	return s.subscriptions.PayCreditOut(ctx, c.CauseOf(domain.Versions{b.Account().Stream(): b.Version}), billing.PayOut{
 		CreditAccount: b.Account(), Amount: p.Amount, Reference: p.Reference, Reason: p.Reason,
 	})
 }
 
-func (s cashier) reverse(ctx context.Context, c route.Call, w *waiver) (*creditMovement, error) {
+func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*creditMovement, error) {
 	m := c.Subject.(*creditMovement) //nolint:forcetypeassert // found by findMovement
-	if err := s.Subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, w.Reason); err != nil {
+	if err := s.subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, w.Reason); err != nil {
 		return nil, err
 	}
 	return record.Shown(c, func() (*creditMovement, error) {
-		row, err := s.Callers.System().CreditMovement(ctx, m.ID)
+		row, err := s.callers.System().CreditMovement(ctx, m.ID)
 		return &creditMovement{row}, err
 	})
 }

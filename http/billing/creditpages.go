@@ -15,10 +15,10 @@ import (
 )
 
 // pages are the credit balances of a tenant, with their movements.
-func (s cashier) pages() []route.Route {
+func (s *credit) pages() []route.Route {
 	const path = web.CreditPath + "{id:uuid}/"
 	pages := web.ActPage[*creditBalance]{
-		Web: s.Web, Find: s.balanceWithMovements, Show: s.showBalance,
+		Web: s.web, Find: s.balanceWithMovements, Show: s.showBalance,
 		Acts: []web.Act[*creditBalance]{
 			{
 				Name: "pay_out_credit", IsOpen: func(b *creditBalance) bool { return b.isOperator && b.Balance.IsPositive() },
@@ -30,7 +30,7 @@ func (s cashier) pages() []route.Route {
 			},
 		},
 	}.Routes(path, "credit", "Credit balance", "A credit balance", "Pay credit out, or take a booking back")
-	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return append([]route.Route{
 		web.View(web.CreditPath, "The tenant's credit balances", s.showBalances).As("credits_page"),
 	}, pages...)
@@ -47,20 +47,20 @@ func rowOfBalance(w web.Words, b projections.CreditBalance) balanceRow {
 	return row
 }
 
-func (s cashier) showBalances(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Balances", s.Callers.Scope(c).CreditBalances, rowOfBalance)
-	return s.listSheet(c, "credits", data, err)
+func (s *credit) showBalances(ctx context.Context, c route.Call) (*route.Document, error) {
+	data, err := listed(ctx, c, "Balances", s.callers.Scope(c).CreditBalances, rowOfBalance)
+	return listSheet(s.web, c, "credits", data, err)
 }
 
 // mostMovements is how many movements the page of a balance shows. The API has all.
 const mostMovements = 100
 
-func (s cashier) balanceWithMovements(ctx context.Context, c route.Call) (*creditBalance, error) {
+func (s *credit) balanceWithMovements(ctx context.Context, c route.Call) (*creditBalance, error) {
 	b, err := s.balance(ctx, c)
 	if err != nil {
 		return b, err
 	}
-	found, err := s.Callers.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
+	found, err := s.callers.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency}, {Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows
@@ -86,14 +86,14 @@ func rowOfMovement(w web.Words, m projections.CreditMovement) movementRow {
 }
 
 // showBalance is the page of a credit balance.
-func (s cashier) showBalance(_ context.Context, c route.Call, b *creditBalance, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *credit) showBalance(_ context.Context, c route.Call, b *creditBalance, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	rows := make([]movementRow, len(b.movements))
 	for i, one := range b.movements {
 		rows[i] = rowOfMovement(w, one)
 	}
 	row := rowOfBalance(w, b.CreditBalance)
-	return s.Web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
 		"Title": w["credit_title"] + " " + row.Name, "Balance": row, "Movements": rows, "Acts": acts,
 	})
 }
@@ -127,16 +127,16 @@ func reversalInputs(b *creditBalance) []web.Input {
 	return append([]web.Input{choice}, web.RecordInputs(new(waiver).Fields(), field.Create)...)
 }
 
-func (s cashier) reverseByForm(ctx context.Context, c route.Call, b *creditBalance, r *reversal) error {
+func (s *credit) reverseByForm(ctx context.Context, c route.Call, b *creditBalance, r *reversal) error {
 	if !b.isOperator {
 		return route.NoPermission
 	}
-	m, err := s.Callers.System().CreditMovement(ctx, r.Booking)
+	m, err := s.callers.System().CreditMovement(ctx, r.Booking)
 	if record.IsMissing(err) || err == nil && m.Account() != b.Account() {
 		return domain.RefuseField("booking", "There is no such booking.")
 	}
 	if err != nil {
 		return err
 	}
-	return s.Subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, r.Reason)
+	return s.subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, r.Reason)
 }

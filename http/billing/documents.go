@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"hostpanel/domain/texts"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -30,7 +31,7 @@ type format struct{ name, media string }
 var formats = []format{{"html", "text/html"}, {"pdf", "application/pdf"}, {"xml", "application/xml"}}
 
 // document declares the file of the record in a path.
-func (s *handlers) document(path, what string, find func(context.Context, route.Call) (invoice uuid.UUID, number string, err error)) route.Route {
+func (s *documents) document(path, what string, find func(context.Context, route.Call) (invoice uuid.UUID, number string, err error)) route.Route {
 	r := route.File(path+"{id:uuid}/document/", what+" as a page, as a PDF, or as XML by EN 16931", func(ctx context.Context, c route.Call) (*route.Document, error) {
 		as, err := formatOf(c)
 		if err != nil {
@@ -40,7 +41,7 @@ func (s *handlers) document(path, what string, find func(context.Context, route.
 		if err != nil {
 			return nil, err
 		}
-		body, err := s.Documents.Document(ctx, invoice, number, as.name)
+		body, err := s.documents.Document(ctx, invoice, number, as.name)
 		if errors.Is(err, billing.ErrDocumentErased) {
 			return nil, &route.Refusal{Status: http.StatusGone, Detail: billing.ErrDocumentErased.Message, Code: billing.ErrDocumentErased.Reason}
 		}
@@ -91,13 +92,13 @@ func fileOf(number string, as format, body []byte) *route.Document {
 	return file
 }
 
-func (s *handlers) invoiceDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	i, err := s.Callers.Scope(c).Invoice(ctx, c.UUID("id"))
+func (s *documents) invoiceDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
+	i, err := s.callers.Scope(c).Invoice(ctx, c.UUID("id"))
 	return i.ID, i.Number, err
 }
 
-func (s *handlers) creditNoteDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	n, err := s.Callers.Scope(c).CreditNote(ctx, c.UUID("id"))
+func (s *documents) creditNoteDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
+	n, err := s.callers.Scope(c).CreditNote(ctx, c.UUID("id"))
 	return n.InvoiceID, n.Number, err
 }
 
@@ -116,9 +117,9 @@ func saidBy(i projections.Invoice) document.Document {
 }
 
 // methodName is a payment method as customers read it.
-func (s *handlers) methodName(language, name string) string {
+func methodName(offers order.Offers, language, name string) string {
 	if slices.Contains(billing.ManualMethods, name) {
 		return texts.Say(language, "documents.method_"+name)
 	}
-	return s.Offers.Called(language, name)
+	return offers.Called(language, name)
 }

@@ -15,7 +15,7 @@ import (
 
 // Export is what a tenant was billed, for its data export: the records as the API shows
 // them to its administrators, and the stored documents.
-func Export(d Deps) export.Part {
+func (a *Area) Export() export.Part {
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
 		err := export.Records(ctx, to, "subscriptions.json", scope.Subscriptions, func(row *projections.Subscription) field.Set {
 			return (&subscription{Subscription: *row, change: pendingOf(row.PlanChange)}).Fields()
@@ -24,7 +24,7 @@ func Export(d Deps) export.Part {
 			return err
 		}
 		err = export.Records(ctx, to, "invoices.json", scope.Invoices, func(row *projections.Invoice) field.Set {
-			to.Later(storing(d.Documents, to, row.ID, row.Number))
+			to.Later(storing(a.documents.documents, to, row.ID, row.Number))
 			i := invoiceFor(caller.Identity{}, *row) // not as an operator reads it
 			return i.Fields()
 		})
@@ -32,7 +32,7 @@ func Export(d Deps) export.Part {
 			return err
 		}
 		return export.Records(ctx, to, "credit-notes.json", scope.CreditNotes, func(row *projections.CreditNote) field.Set {
-			to.Later(storing(d.Documents, to, row.InvoiceID, row.Number))
+			to.Later(storing(a.documents.documents, to, row.InvoiceID, row.Number))
 			return (&creditNote{*row}).Fields()
 		})
 	}

@@ -40,11 +40,11 @@ func (a *addition) Fields() field.Set {
 	}
 }
 
-// An added page is where a payment method is added.
-type added struct{ projections.MethodSetup }
+// A methodSetupPage is where a payment method is added.
+type methodSetupPage projections.MethodSetup
 
 // Fields are the answer.
-func (a *added) Fields() field.Set {
+func (a *methodSetupPage) Fields() field.Set {
 	return field.Set{
 		field.UUID("setup", &a.ID).ReadOnly().Doc("By which the payment method is found once it is saved."),
 		field.Text("payment_method", &a.Provider).ReadOnly(),
@@ -53,18 +53,18 @@ func (a *added) Fields() field.Set {
 	}
 }
 
-func (s methods) addRoute() route.Route {
+func (s *paymentMethods) addRoute() route.Route {
 	return route.Post(paymentMethodsPath, "Get the page where a payment method is added without a payment", s.add).
-		As("payment_method_create").Of("Payment method").For(s.Callers.TenantAdmin()).Caching("no-store").Keeping("").
+		As("payment_method_create").Of("Payment method").For(s.callers.TenantAdmin()).Caching("no-store").Keeping("").
 		Saying("The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same one. Nothing is paid, and no renewal is charged by the method until it is chosen.").
 		Failing(http.StatusBadRequest, "The consent is missing, or the provider keeps no methods without a payment.").
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer: repeat the call.")
 }
 
 // add sends a member of the tenant to the provider's page. An operator agrees for no customer.
-func (s methods) add(ctx context.Context, c route.Call, a *addition) (*added, error) {
+func (s *paymentMethods) add(ctx context.Context, c route.Call, a *addition) (*methodSetupPage, error) {
 	who := caller.Of(c)
-	offer, usable := s.Offers.Configured(a.Method)
+	offer, usable := s.offers.Configured(a.Method)
 	switch {
 	case !a.Consent:
 		return nil, domain.RefuseField("consent", "The provider keeps a payment method only if you agree.")
@@ -75,20 +75,20 @@ func (s methods) add(ctx context.Context, c route.Call, a *addition) (*added, er
 	case !offer.Keeps:
 		return nil, order.ErrKeepsNone
 	}
-	id, err := s.Setups.SetUpMethod(ctx, c.Cause, billing.AskedSetup{
-		Tenant: who.Tenant(), User: who.ID, Subject: who.Subject, Provider: offer.Name, Email: who.Email, Language: who.Language, Currency: s.Currency,
+	id, err := s.setups.SetUpMethod(ctx, c.Cause, billing.AskedSetup{
+		Tenant: who.Tenant(), User: who.ID, Subject: who.Subject, Provider: offer.Name, Email: who.Email, Language: who.Language, Currency: s.currency,
 	})
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.Callers.System().MethodSetup(ctx, id)
-	return &added{row}, err
+	row, err := s.callers.System().MethodSetup(ctx, id)
+	return (*methodSetupPage)(&row), err
 }
 
 // waysToKeep are the providers that keep a method without a payment. Test money is offered
 // where there is no other.
-func (s methods) waysToKeep() (ways order.Offers) {
-	for _, o := range s.Offers.For(s.testMoneyAlone()) {
+func (s *paymentMethods) waysToKeep() (ways order.Offers) {
+	for _, o := range s.offers.For(testMoneyAlone(s.offers)) {
 		if o.Keeps {
 			ways = append(ways, o)
 		}
@@ -98,7 +98,7 @@ func (s methods) waysToKeep() (ways order.Offers) {
 
 // addFormOf is the form of the members who administer the tenant; nil: the reader is none,
 // or no provider can do it.
-func (s methods) addFormOf(c route.Call, ways order.Offers, back *web.Returned) *web.Form {
+func (s *paymentMethods) addFormOf(c route.Call, ways order.Offers, back *web.Returned) *web.Form {
 	if who := caller.Of(c); !who.Administers() || who.Person() == uuid.Nil || len(ways) == 0 {
 		return nil
 	}
@@ -106,15 +106,15 @@ func (s methods) addFormOf(c route.Call, ways order.Offers, back *web.Returned) 
 	if len(ways) > 1 {
 		method = web.Input{Name: "payment_method", Type: "select", Required: true}
 		for _, o := range ways {
-			method.Options = append(method.Options, web.Option{Value: o.Name, Text: s.methodName(web.Readers(c), o.Name)})
+			method.Options = append(method.Options, web.Option{Value: o.Name, Text: methodName(s.offers, web.Readers(c), o.Name)})
 		}
 	}
-	f := s.Web.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
+	f := s.web.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
 	return &f
 }
 
 // addByForm sends the reader to the page of the provider.
-func (s methods) addByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+func (s *paymentMethods) addByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	var asked addition
 	if err := web.DecodeForm(&asked, sent); err != nil {
 		return nil, err
@@ -130,21 +130,21 @@ const setupWait = 3 * time.Second // for what the provider tells
 
 // cameBack is what a person reads who comes back from the provider's page, as the name of a
 // text; "": no visitor does. The visit proves nothing: the provider is asked.
-func (s methods) cameBack(ctx context.Context, c route.Call) (string, error) {
+func (s *paymentMethods) cameBack(ctx context.Context, c route.Call) (string, error) {
 	id, err := uuid.Parse(c.Param("setup"))
 	if err != nil {
 		return "", nil //nolint:nilerr // it is another visit
 	}
-	m, err := s.Callers.Scope(c).MethodSetup(ctx, id)
+	m, err := s.callers.Scope(c).MethodSetup(ctx, id)
 	if record.IsMissing(err) {
 		return "", nil
 	}
 	if err == nil && m.Status == billing.SetupOpen {
-		err = s.Setups.Hint(ctx, id, "return")
+		err = s.setups.Hint(ctx, id, "return")
 	}
 	if err == nil && m.Status == billing.SetupOpen {
-		err = waiting.For(ctx, s.Changes, setupWait, func(ctx context.Context) (bool, error) {
-			m, err = s.Callers.System().MethodSetup(ctx, id)
+		err = waiting.For(ctx, s.changes, setupWait, func(ctx context.Context) (bool, error) {
+			m, err = s.callers.System().MethodSetup(ctx, id)
 			return m.Status != billing.SetupOpen, err
 		})
 	}

@@ -19,13 +19,13 @@ import (
 // orderService is the form by which an administrator orders a service into the tenant.
 const orderService = "order_service"
 
-// orderPages are what was ordered for a tenant, and the plans on offer with the form that
+// pages are what was ordered for a tenant, and the plans on offer with the form that
 // orders one.
-func (s *handlers) orderPages() []route.Route {
+func (s *orders) pages() []route.Route {
 	page := web.FormPage{Forms: map[string]web.FormHandler{orderService: s.orderByForm}, Show: s.showOrders}
 	return []route.Route{
 		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page"),
-		s.Web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)),
+		s.web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.callers)),
 	}
 }
 
@@ -50,13 +50,13 @@ func rowOfOrder(w web.Words, row projections.Order) orderRow {
 	return shown
 }
 
-func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := listed(ctx, c, "Orders", s.Callers.Scope(c).TenantOrders, rowOfOrder)
+func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	data, err := listed(ctx, c, "Orders", s.callers.Scope(c).TenantOrders, rowOfOrder)
 	if err != nil {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	plans, err := s.Callers.System().Plans(ctx, "")
+	plans, err := s.callers.System().Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -67,18 +67,18 @@ func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Retur
 			offers[i].Setup = w.Money(p.SetupFee, p.Currency)
 		}
 	}
-	ways := s.Offers.For(s.testMoneyAlone())
+	ways := s.offers.For(testMoneyAlone(s.offers))
 	data["Offers"], data["Order"] = offers, s.orderFormOf(c, plans, ways, back)
-	d, err := s.Web.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
+	d, err := s.web.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
 	if err == nil {
-		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+		d.FormAction = web.PaymentOrigins(ways, s.publicURL())
 	}
 	return d, err
 }
 
 // orderFormOf is the form of the administrators of a tenant; nil: the reader is none, or
 // there is nothing to order.
-func (s *handlers) orderFormOf(c route.Call, plans []projections.Plan, ways order.Offers, back *web.Returned) *web.Form {
+func (s *orders) orderFormOf(c route.Call, plans []projections.Plan, ways order.Offers, back *web.Returned) *web.Form {
 	who := caller.Of(c)
 	if !who.Administers() || who.Tenant() == 0 || len(plans) == 0 || len(ways) == 0 {
 		return nil
@@ -89,12 +89,12 @@ func (s *handlers) orderFormOf(c route.Call, plans []projections.Plan, ways orde
 		plan.Options = append(plan.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency)})
 	}
 	for _, o := range ways {
-		method.Options = append(method.Options, web.Option{Value: o.Name, Text: s.methodName(web.Readers(c), o.Name)})
+		method.Options = append(method.Options, web.Option{Value: o.Name, Text: methodName(s.offers, web.Readers(c), o.Name)})
 	}
 	period := web.Input{Name: "billing_period", Type: "select", Required: true, Options: []web.Option{
 		{Value: string(order.Monthly), Text: w["period_monthly"]}, {Value: string(order.Yearly), Text: w["period_yearly"]},
 	}}
-	f := s.Web.Fill(c, web.Form{Name: orderService, Action: c.Path, Inputs: []web.Input{
+	f := s.web.Fill(c, web.Form{Name: orderService, Action: c.Path, Inputs: []web.Input{
 		plan, period, {Name: "domain", Plain: true}, {Name: "os_choice", Plain: true}, method, web.NumberInput(),
 	}}, back)
 	return &f
@@ -102,8 +102,8 @@ func (s *handlers) orderFormOf(c route.Call, plans []projections.Plan, ways orde
 
 // orderByForm places the order and sends the reader to pay. Sent again, it leads to the
 // same page.
-func (s *handlers) orderByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	f := &orderForm{methods: s.Offers.Names()}
+func (s *orders) orderByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	f := &orderForm{methods: s.offers.Names()}
 	if err := web.DecodeForm(f, sent); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *handlers) orderByForm(ctx context.Context, c route.Call, sent url.Value
 		return nil, err
 	}
 	var id uuid.UUID
-	isRepeat, location, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
 		var wrong field.Errors
 		if err := s.checkOrder(ctx, c, f, &wrong); err != nil {
 			return err
@@ -131,8 +131,8 @@ func (s *handlers) orderByForm(ctx context.Context, c route.Call, sent url.Value
 			return web.SeeOther(web.TenantOrdersPath), nil //nolint:nilerr // the list shows it
 		}
 	}
-	placed, err := s.Orders.ToPayment(ctx, id)
-	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
+	placed, err := s.orders.ToPayment(ctx, id)
+	page, err := record.ToPay(ctx, s.callers.Log(), placed, err, s.unavailable)
 	if err != nil {
 		return nil, err
 	}

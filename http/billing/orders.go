@@ -27,13 +27,13 @@ import (
 
 const ordersPath = prefix + "orders/"
 
-func (s *handlers) orderRoutes() []route.Route {
+func (s *orders) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[tenantOrder](ordersPath, "Orders of the tenant, newest first", listing.Spec{
 			Filters: orderFilters, Ordering: []string{"total"}, UUIDs: true,
 		}, s.listOrders).As("tenant_order_list"),
 		route.Post(ordersPath, "Order a service into the tenant, and get the page where it is paid", s.placeOrder).As("tenant_order_create").
-			For(s.Callers.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).
+			For(s.callers.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record { return &orderForm{methods: s.offers.Names()} }).
 			Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
 			Saying("The caller is the customer. The service joins the active tenant: neither an account nor a tenant is made.").
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key."),
@@ -71,7 +71,7 @@ func (f *orderForm) Fields() field.Set {
 }
 
 // barClosed refuses orders for no tenant, and for one that is out of service.
-func (s *handlers) barClosed(ctx context.Context, c route.Call) error {
+func (s *orders) barClosed(ctx context.Context, c route.Call) error {
 	id := caller.Of(c).Tenant()
 	switch {
 	case id == 0 && caller.Of(c).IsSuperuser:
@@ -79,7 +79,7 @@ func (s *handlers) barClosed(ctx context.Context, c route.Call) error {
 	case id == 0:
 		return &route.Refusal{Status: http.StatusForbidden, Detail: "No active tenant.", Code: "no_active_tenant"}
 	}
-	row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := s.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *handlers) barClosed(ctx context.Context, c route.Call) error {
 
 // checkOrder completes the form with the caller, and says what else is wrong with it. Test
 // money pays where there is no other.
-func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
+func (s *orders) checkOrder(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
 	who := caller.Of(c)
 	if who.Tenant() == 0 {
 		wrong.Add("tenant", field.Missing)
@@ -109,7 +109,7 @@ func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, w
 		f.Language = who.Language
 	}
 	f.Joins = order.Joining{Tenant: who.Tenant(), User: who.ID}
-	f.TestMoney = s.testMoneyAlone()
+	f.TestMoney = testMoneyAlone(s.offers)
 	if f.KeepMethod && who.Person() == uuid.Nil {
 		wrong.Add("save_payment_method", "Only members of the tenant can save a payment method.")
 	}
@@ -117,7 +117,7 @@ func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, w
 	if err != nil {
 		return err
 	}
-	err = s.Orders.Prepare(ctx, &f.Draft, wrong)
+	err = s.orders.Prepare(ctx, &f.Draft, wrong)
 	if isSubTenant && f.Agreed.Plan.SaaS != nil {
 		wrong.Add("plan_id", "A sub-tenant cannot have sub-tenants.")
 	}
@@ -126,8 +126,8 @@ func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, w
 
 // billTo bills the tenant's company at its address, unless the form names another one, and
 // tells whether it is a sub-tenant.
-func (s *handlers) billTo(ctx context.Context, c route.Call, f *orderForm) (isSubTenant bool, err error) {
-	row, err := s.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
+func (s *orders) billTo(ctx context.Context, c route.Call, f *orderForm) (isSubTenant bool, err error) {
+	row, err := s.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
 	if err != nil {
 		return false, err
 	}
@@ -148,41 +148,41 @@ func (s *handlers) billTo(ctx context.Context, c route.Call, f *orderForm) (isSu
 }
 
 // testMoneyAlone tells whether no payment method takes real money.
-func (s *handlers) testMoneyAlone() bool {
-	return !slices.ContainsFunc(s.Offers, func(o order.Offer) bool { return o.Configured && o.Live })
+func testMoneyAlone(offers order.Offers) bool {
+	return !slices.ContainsFunc(offers, func(o order.Offer) bool { return o.Configured && o.Live })
 }
 
 // place puts the order into the log.
-func (s *handlers) place(ctx context.Context, c route.Call, f *orderForm) (uuid.UUID, error) {
+func (s *orders) place(ctx context.Context, c route.Call, f *orderForm) (uuid.UUID, error) {
 	const perCustomer = 10 // in an hour
 	if !f.TestMoney {
-		if err := s.Callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
+		if err := s.callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
 			return uuid.Nil, err
 		}
 	}
-	return s.Orders.Place(ctx, c.Cause, &f.Draft, func(id uuid.UUID) {
+	return s.orders.Place(ctx, c.Cause, &f.Draft, func(id uuid.UUID) {
 		c.Location(ordersPath + id.String() + "/")
 		c.Correlate(id)
 	})
 }
 
-func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {
+func (s *orders) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {
 	id, err := s.place(ctx, c, f)
 	if err != nil {
 		return nil, err
 	}
-	placed, err := s.Orders.ToPayment(ctx, id)
-	return record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
+	placed, err := s.orders.ToPayment(ctx, id)
+	return record.ToPay(ctx, s.callers.Log(), placed, err, s.unavailable)
 }
 
 // resumeOrder goes on with an order whose first answer was never given, or was a 503.
-func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location string) (route.Answer, error) {
+func (s *orders) resumeOrder(ctx context.Context, _ route.Call, location string) (route.Answer, error) {
 	id, err := orderAt(location)
 	if err != nil {
 		return nil, err
 	}
-	placed, err := s.Orders.ToPayment(ctx, id)
-	page, err := record.ToPay(ctx, s.Callers.Log(), placed, err, s.Unavailable)
+	placed, err := s.orders.ToPayment(ctx, id)
+	page, err := record.ToPay(ctx, s.callers.Log(), placed, err, s.unavailable)
 	if err != nil {
 		return nil, err
 	}
@@ -192,13 +192,13 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 // orderAt is the order that a path names.
 func orderAt(location string) (uuid.UUID, error) { return uuid.Parse(path.Base(location)) }
 
-func (s *handlers) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[tenantOrder], error) {
-	rows, err := s.Callers.Scope(c).TenantOrders(ctx, l)
+func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[tenantOrder], error) {
+	rows, err := s.callers.Scope(c).TenantOrders(ctx, l)
 	return record.Map(rows, err, newTenantOrder)
 }
 
-func (s *handlers) findOrder(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.Callers.Scope(c).TenantOrder(ctx, c.UUID("id"))
+func (s *orders) findOrder(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := s.callers.Scope(c).TenantOrder(ctx, c.UUID("id"))
 	found := newTenantOrder(row)
 	return record.Subject(&found, err)
 }

@@ -3,7 +3,6 @@ package billing
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,25 +16,15 @@ import (
 	"hostpanel/projections"
 )
 
-// PageRoutes are the invoices and subscriptions of the tenant for which a user acts, in a
-// browser (docs/panel.md). Superusers without an active tenant see those of all.
-func PageRoutes(d Deps) route.Area {
-	s := &handlers{d}
-	return route.Area{
-		Name: "Invoices in the browser", Access: d.Callers.Session(),
-		About:  "What a tenant was billed and pays for, in the browsers of its users.",
-		Routes: slices.Concat(served{s}.pages(), s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages(), cashier{s}.pages()),
-	}
-}
-
-func (s *handlers) invoicePages() []route.Route {
+// pages are the invoices of the tenant for which a user acts.
+func (s *invoices) pages() []route.Route {
 	const path = web.InvoicesPath + "{id:uuid}/"
 	page := s.invoiceDesk().Page()
 	page.Forms[payForm] = s.payByForm
 	return []route.Route{
 		web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page"),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
-		s.Web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)),
+		s.web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.callers)),
 	}
 }
 
@@ -56,9 +45,9 @@ func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 	return row
 }
 
-func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Invoices", s.Callers.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
-	return s.listSheet(c, "invoices", data, err)
+func (s *invoices) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
+	data, err := listed(ctx, c, "Invoices", s.callers.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
+	return listSheet(s.web, c, "invoices", data, err)
 }
 
 // listed is what the page of a list shows: its rows under a name, its filters, and the pages
@@ -84,11 +73,11 @@ func listed[D, R any](
 }
 
 // listSheet is the page of a list whose title has the name of its template.
-func (s *handlers) listSheet(c route.Call, template string, data map[string]any, err error) (*route.Document, error) {
+func listSheet(to *web.Renderer, c route.Call, template string, data map[string]any, err error) (*route.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Web.Sheet(c, http.StatusOK, template, template+"_title", data)
+	return to.Sheet(c, http.StatusOK, template, template+"_title", data)
 }
 
 // seesNone tells whether a user has to choose a tenant first.
@@ -98,9 +87,9 @@ func seesNone(c route.Call) bool {
 }
 
 // showInvoice is the page of an invoice.
-func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.Callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
+	notes, err := s.callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +99,13 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	}
 	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
-	d, err := s.Web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
+	d, err := s.web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
 		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
 	if err == nil {
-		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+		d.FormAction = web.PaymentOrigins(ways, s.publicURL())
 	}
 	return d, err
 }
@@ -136,7 +125,7 @@ func documentPath(path string, id uuid.UUID) string { return path + id.String() 
 func pdfOf(path string, id uuid.UUID) string { return documentPath(path, id) + "?format=pdf" }
 
 // paymentOf tells by when an open invoice has to be paid, and how a paid one was.
-func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
+func (s *invoices) paymentOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
 	var due, paid web.Aspect
 	if i.DueAt != nil && i.Status != billing.Withdrawn {
 		due = w.Moment("", i.DueAt, "")
@@ -150,7 +139,7 @@ func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice
 		part = web.Aspect{Name: w["invoice_amount_paid"], Text: w.Money(i.AmountPaid(), i.Currency)}
 		rest = web.Aspect{Name: w["invoice_amount_due"], Text: w.Money(i.AmountDue, i.Currency)}
 	}
-	return web.Told(part, rest, due, paid, web.Aspect{Name: w["invoice_method"], Text: s.methodName(language, i.PaymentMethod)})
+	return web.Told(part, rest, due, paid, web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})
 }
 
 // A lineRow is a line of an invoice.

@@ -15,10 +15,10 @@ import (
 )
 
 // paymentMethodPages are what is kept at payment providers for a tenant.
-func (s methods) pages() []route.Route {
+func (s *paymentMethods) pages() []route.Route {
 	const path = web.PaymentMethodsPath + "{id:uuid}/"
 	pages := web.ActPage[*paymentMethod]{
-		Web: s.Web, Find: s.paymentMethod, Show: s.showPaymentMethod,
+		Web: s.web, Find: s.paymentMethod, Show: s.showPaymentMethod,
 		Acts: []web.Act[*paymentMethod]{{
 			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true, Leaves: web.PaymentMethodsPath,
 			Do: web.Pressed(func(ctx context.Context, c route.Call, _ *paymentMethod, _ *route.Nothing) error {
@@ -26,17 +26,17 @@ func (s methods) pages() []route.Route {
 			}),
 		}},
 	}.Routes(path, "payment_method", "Payment method", "A saved payment method", "Remove a saved payment method")
-	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	adding := web.FormPage{Forms: map[string]web.FormHandler{addMethod: s.addByForm}, Show: s.showPaymentMethods}
 	return append([]route.Route{
 		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page"),
-		s.Web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.Callers)),
+		s.web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.callers)),
 	}, pages...)
 }
 
 // paymentMethod is the one that the path names.
-func (s methods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
-	row, err := s.Callers.Scope(c).PaymentMethod(ctx, c.UUID("id"))
+func (s *paymentMethods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
+	row, err := s.callers.Scope(c).PaymentMethod(ctx, c.UUID("id"))
 	return &paymentMethod{row, caller.Of(c).Administers()}, err
 }
 
@@ -51,28 +51,28 @@ func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
 	return row
 }
 
-func (s methods) showPaymentMethods(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	said, err := s.cameBack(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	data, err := listed(ctx, c, "Methods", s.Callers.Scope(c).PaymentMethods, rowOfMethod)
+	data, err := listed(ctx, c, "Methods", s.callers.Scope(c).PaymentMethods, rowOfMethod)
 	if err != nil {
 		return nil, err
 	}
 	ways := s.waysToKeep()
 	data["Said"], data["Add"] = said, s.addFormOf(c, ways, back)
-	d, err := s.Web.Sheet(c, back.StatusOf(), "payment_methods", "payment_methods_title", data)
+	d, err := s.web.Sheet(c, back.StatusOf(), "payment_methods", "payment_methods_title", data)
 	if err == nil {
-		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+		d.FormAction = web.PaymentOrigins(ways, s.publicURL())
 	}
 	return d, err
 }
 
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
-func (s methods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *paymentMethods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	charged, err := s.Callers.System().ChargedBy(ctx, m.ID)
+	charged, err := s.callers.System().ChargedBy(ctx, m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,31 +83,31 @@ func (s methods) showPaymentMethod(ctx context.Context, c route.Call, m *payment
 	since := w.Moment("", &m.CreatedAt, "")
 	since.Name = w["payment_method_since"]
 	row := rowOfMethod(w, m.PaymentMethod)
-	return s.Web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
 		"Title": row.Name, "Charged": rows, "Acts": acts,
 		"Facts": web.Told(
 			since, web.Aspect{Name: w["payment_method_expires"], Text: m.Expires},
-			web.Aspect{Name: w["payment_method_provider"], Text: s.methodName(web.Readers(c), m.Provider)},
+			web.Aspect{Name: w["payment_method_provider"], Text: methodName(s.offers, web.Readers(c), m.Provider)},
 		),
 	})
 }
 
 // subscriptionWithMethods is the one that the path names, with the saved payment methods
 // that the reader may choose for it.
-func (s methods) subscriptionWithMethods(ctx context.Context, c route.Call) (*subscription, error) {
+func (s *subscriptions) subscriptionWithMethods(ctx context.Context, c route.Call) (*subscription, error) {
 	sub, err := s.subscription(ctx, c)
 	if err != nil {
 		return sub, err
 	}
-	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Order(ctx, sub.OrderID)
 	if err != nil && !record.IsMissing(err) {
 		return sub, err
 	}
 	people := []uuid.UUID{bought.Subject, caller.Of(c).Person()}
-	sub.methods, err = s.Callers.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
+	sub.methods, err = s.callers.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
 	if err == nil && sub.SavedMethod != nil {
 		var charged projections.PaymentMethod
-		if charged, err = s.Callers.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
+		if charged, err = s.callers.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
 			return sub, nil
 		}
 		sub.charged = billing.MethodLabel(charged.Kind, charged.Brand, charged.Last4)
@@ -128,7 +128,7 @@ func (m *pressedChoice) Fields() field.Set {
 	return field.Set{field.NullUUID("payment_method", &m.Method)}
 }
 
-func (s methods) chooseByForm(ctx context.Context, c route.Call, sub *subscription, q *pressedChoice) error {
+func (s *subscriptions) chooseByForm(ctx context.Context, c route.Call, sub *subscription, q *pressedChoice) error {
 	return s.chooseMethod(ctx, c, sub, &q.methodChoice)
 }
 

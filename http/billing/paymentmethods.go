@@ -48,10 +48,7 @@ func (m *paymentMethod) Fields() field.Set {
 	}
 }
 
-// methods are the handlers of saved payment methods.
-type methods struct{ *handlers }
-
-func (s methods) routes() []route.Route {
+func (s *paymentMethods) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[paymentMethod](paymentMethodsPath, "Saved payment methods, newest first", listing.Spec{
 			Filters: paymentMethodFilters, UUIDs: true,
@@ -60,7 +57,7 @@ func (s methods) routes() []route.Route {
 		route.Get(paymentMethodsPath+"{id:uuid}/", "A saved payment method", record.Found[paymentMethod]).
 			As("payment_method_read").Of("Payment method").Finding(s.findPaymentMethod),
 		route.Delete(paymentMethodsPath+"{id:uuid}/", "Remove a saved payment method", s.removePaymentMethod).
-			As("payment_method_delete").Of("Payment method").For(s.Callers.TenantAdmin()).Finding(s.findPaymentMethod).
+			As("payment_method_delete").Of("Payment method").For(s.callers.TenantAdmin()).Finding(s.findPaymentMethod).
 			Saying("Renewals that it was charged for are paid on a page. Its provider is told to keep it no longer."),
 	}
 }
@@ -73,18 +70,18 @@ func paymentMethodFilters() field.Set {
 	}
 }
 
-func (s methods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
-	rows, err := s.Callers.Scope(c).PaymentMethods(ctx, l)
+func (s *paymentMethods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
+	rows, err := s.callers.Scope(c).PaymentMethods(ctx, l)
 	return record.Map(rows, err, func(row projections.PaymentMethod) paymentMethod { return paymentMethod{PaymentMethod: row} })
 }
 
-func (s methods) findPaymentMethod(ctx context.Context, c route.Call) (any, string, error) {
+func (s *paymentMethods) findPaymentMethod(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.paymentMethod(ctx, c))
 }
 
-func (s methods) removePaymentMethod(ctx context.Context, c route.Call) error {
+func (s *paymentMethods) removePaymentMethod(ctx context.Context, c route.Call) error {
 	m := c.Subject.(*paymentMethod) //nolint:forcetypeassert // found by findPaymentMethod
-	return s.Subscriptions.RemoveMethod(ctx, c.CauseOf(domain.Versions{billing.PaymentMethodStream(m.ID): m.Version}), m.ID)
+	return s.subscriptions.RemoveMethod(ctx, c.CauseOf(domain.Versions{billing.PaymentMethodStream(m.ID): m.Version}), m.ID)
 }
 
 // A methodChoice says by which saved payment method renewals are charged.
@@ -97,31 +94,31 @@ func (m *methodChoice) Fields() field.Set {
 	}
 }
 
-func (s methods) chooseRoute() route.Route {
-	return subscriptionAction(s.handlers, "payment_method", "Choose the saved payment method that renewals are charged by", s.chooseMethod).
+func (s *subscriptions) chooseRoute() route.Route {
+	return subscriptionAction(s, "payment_method", "Choose the saved payment method that renewals are charged by", s.chooseMethod).
 		Saying("An invoice that is due is charged at once.")
 }
 
-func (s methods) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {
+func (s *subscriptions) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {
 	if q.Method != nil {
 		if err := s.mayCharge(ctx, c, sub, *q.Method); err != nil {
 			return err
 		}
 	}
-	return s.Subscriptions.ChooseMethod(ctx, changeOf(c, sub), sub.OrderID, domain.OrZero(q.Method))
+	return s.subscriptions.ChooseMethod(ctx, changeOf(c, sub), sub.OrderID, domain.OrZero(q.Method))
 }
 
 // mayCharge refuses methods of other tenants, and those of people who have neither bought
 // the service nor make the call.
-func (s methods) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
-	m, err := s.Callers.Scope(c).PaymentMethod(ctx, method)
+func (s *subscriptions) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
+	m, err := s.callers.Scope(c).PaymentMethod(ctx, method)
 	if record.IsMissing(err) || err == nil && m.Tenant != sub.Tenant {
 		return domain.RefuseField("payment_method", "There is no such saved payment method.")
 	}
 	if err != nil || m.Subject == caller.Of(c).Person() {
 		return err
 	}
-	bought, err := s.Callers.System().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Order(ctx, sub.OrderID)
 	if err == nil && m.Subject != bought.Subject {
 		err = domain.RefuseField("payment_method", "The payment method belongs to a person who has not bought this service.")
 	}

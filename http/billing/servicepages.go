@@ -13,7 +13,7 @@ import (
 )
 
 // pages are what a tenant has bought.
-func (s served) pages() []route.Route {
+func (s *services) pages() []route.Route {
 	return []route.Route{
 		web.View(web.ServicesPath, "What the tenant has bought", s.showList).As("services_page"),
 		web.View(web.ServicesPath+"{id:uuid}/", "A service", s.show).As("service_page").Of("Service"),
@@ -34,22 +34,22 @@ func rowOfService(w web.Words, of projections.Service) serviceRow {
 	return row
 }
 
-func (s served) showList(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *services) showList(ctx context.Context, c route.Call) (*route.Document, error) {
 	read := func(ctx context.Context, l projections.Listing) (projections.Listed[projections.Service], error) {
-		return s.Callers.Scope(c).Services(ctx, l, s.KeepDisputed)
+		return s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
 	}
 	data, err := listed(ctx, c, "Services", read, rowOfService, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
-	return s.listSheet(c, "services", data, err)
+	return listSheet(s.web, c, "services", data, err)
 }
 
 // show is the page of a service: what it costs, what it has made and what it grants.
-func (s served) show(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *services) show(ctx context.Context, c route.Call) (*route.Document, error) {
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	d, err := s.service(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
+	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s served) show(ctx context.Context, c route.Call) (*route.Document, error)
 		}
 		vm = m.aspects(w, language)
 	}
-	return s.Web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
+	return s.web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
 		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }

@@ -33,10 +33,7 @@ type Machines interface {
 // hostingAPI is where resources of the hosting API begin.
 const hostingAPI = "/hosting/api/rest/"
 
-// A served answers about services.
-type served struct{ *handlers }
-
-func (s served) routes() []route.Route {
+func (s *services) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[service](servicesPath, "What the tenant has bought, newest first", listing.Spec{Filters: serviceFilters, UUIDs: true}, s.list).
 			As("service_list").Saying("A service is there once its order is paid. It is found by the id of that order."),
@@ -54,8 +51,8 @@ func serviceFilters() field.Set {
 	}
 }
 
-func (s served) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
-	rows, err := s.Callers.Scope(c).Services(ctx, l, s.KeepDisputed)
+func (s *services) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
+	rows, err := s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
 	if err != nil {
 		return projections.Listed[service]{}, err
 	}
@@ -63,26 +60,26 @@ func (s served) list(ctx context.Context, c route.Call, l projections.Listing) (
 	for i, row := range rows.Rows {
 		ids[i] = row.OrderID
 	}
-	made, err := s.Callers.Scope(c).MadeBy(ctx, ids...)
+	made, err := s.callers.Scope(c).MadeBy(ctx, ids...)
 	return record.Map(rows, err, func(row projections.Service) service { return newService(row, made) })
 }
 
-func (s served) find(ctx context.Context, c route.Call) (any, string, error) {
+func (s *services) find(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.service(ctx, c))
 }
 
 // service is the one that the path names.
-func (s served) service(ctx context.Context, c route.Call) (*serviceDetail, error) {
-	row, err := s.Callers.Scope(c).Service(ctx, c.UUID("id"), s.KeepDisputed)
+func (s *services) service(ctx context.Context, c route.Call) (*serviceDetail, error) {
+	row, err := s.callers.Scope(c).Service(ctx, c.UUID("id"), s.keepDisputed)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Callers.Scope(c).MadeBy(ctx, row.OrderID)
+	made, err := s.callers.Scope(c).MadeBy(ctx, row.OrderID)
 	if err != nil {
 		return nil, err
 	}
 	d := &serviceDetail{service: newService(row, made)}
-	limits, saas, err := s.Callers.System().Grants(ctx, row)
+	limits, saas, err := s.callers.System().Grants(ctx, row)
 	d.grant(limits, saas)
 	return d, err
 }
@@ -257,13 +254,13 @@ type machine struct {
 	recorded time.Time  // when the panel's record changed last
 }
 
-func (s served) vm(ctx context.Context, c route.Call) (*machine, error) {
+func (s *services) vm(ctx context.Context, c route.Call) (*machine, error) {
 	return s.see(ctx, c.Subject.(*serviceDetail).machine) //nolint:forcetypeassert // found by find
 }
 
 // see asks the hypervisor about a machine. What the hypervisor does not tell is as the
 // record has it.
-func (s served) see(ctx context.Context, row *projections.Resource) (*machine, error) {
+func (s *services) see(ctx context.Context, row *projections.Resource) (*machine, error) {
 	if row == nil {
 		return nil, domain.Refuse(domain.NotFound, "No VM matches the given query.")
 	}
@@ -271,14 +268,14 @@ func (s served) see(ctx context.Context, row *projections.Resource) (*machine, e
 	if err := row.Load(&m.Machine); err != nil {
 		return nil, err
 	}
-	if !s.Web.AsOf.IsZero() { // the hypervisor tells of the present alone
+	if !s.web.AsOf.IsZero() { // the hypervisor tells of the present alone
 		return m, nil
 	}
-	seen, is, err := s.Machines.SeeMachine(ctx, row.Ref())
+	seen, is, err := s.machines.SeeMachine(ctx, row.Ref())
 	if err != nil || !is {
 		return m, err
 	}
-	now := s.Callers.Now()
+	now := s.callers.Now()
 	m.seenAt, m.Address = &now, cmp.Or(seen.Address, m.Address)
 	switch seen.State {
 	case machineRuns, machineStopped:

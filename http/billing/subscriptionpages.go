@@ -13,20 +13,20 @@ import (
 	"hostpanel/projections"
 )
 
-// subscriptionPages are what a tenant pays for.
-func (s *handlers) subscriptionPages() []route.Route {
+// pages are what a tenant pays for.
+func (s *subscriptions) pages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/"
 	pages := web.ActPage[*subscription]{
-		Web: s.Web, Find: methods{s}.subscriptionWithMethods, Show: s.showSubscription,
+		Web: s.web, Find: s.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "cancel_now", IsOpen: isEndable, Grave: true, Do: web.Pressed(s.cancelNow)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
-			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(methods{s}.chooseByForm)},
+			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
 		},
 	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
-	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return slices.Concat([]route.Route{
 		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page"),
 	}, pages, s.changePages())
@@ -38,7 +38,7 @@ func isCancellable(sub *subscription) bool {
 
 func isEndable(sub *subscription) bool { return sub.mayChange && sub.Status != billing.Over }
 
-func (s *handlers) cancelNow(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+func (s *subscriptions) cancelNow(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
 	return s.cancel(ctx, c, sub, &cancellation{At: atOnce})
 }
 
@@ -74,21 +74,21 @@ func nextOf(w web.Words, language string, sub projections.Subscription) string {
 	return texts.Say(language, "page.subscription_next_"+what, "day", w.Date(at))
 }
 
-func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *subscriptions) showSubscriptions(ctx context.Context, c route.Call) (*route.Document, error) {
 	row := func(w web.Words, one projections.Subscription) subscriptionRow {
 		return rowOfSubscription(w, web.Readers(c), one)
 	}
-	data, err := listed(ctx, c, "Subscriptions", s.Callers.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
-	return s.listSheet(c, "subscriptions", data, err)
+	data, err := listed(ctx, c, "Subscriptions", s.callers.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
+	return listSheet(s.web, c, "subscriptions", data, err)
 }
 
 // newestInvoices is how many invoices the page of what they bill shows.
 const newestInvoices = 12
 
 // showSubscription is the page of a subscription with its invoices.
-func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *subscriptions) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
 	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
-	past, err := s.Web.HistoryOf(ctx, c, s.Lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
+	past, err := s.web.HistoryOf(ctx, c, s.lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	if isCancellable(sub) {
 		change = row.Path + "change/"
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
+	return s.web.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
 		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
 		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
