@@ -181,4 +181,3 @@ func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.
 }
 
 // Factor is what is asked for beside the password.
-func (s *Callers) Factor() SecondFactor { return SecondFactor{s} }
