@@ -180,4 +180,3 @@ func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.
 	return nil
 }
 
-// Factor is what is asked for beside the password.
