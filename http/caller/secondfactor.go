@@ -179,4 +179,3 @@ func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.
 	}
 	return nil
 }
-
