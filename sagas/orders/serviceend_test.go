@@ -17,14 +17,14 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 	t.Parallel()
 	for _, kind := range []string{"hosting", "vps"} {
 		b := sagastest.NewPurchase(t, kind)
-		b.Pay.GiveAll(b.Id)
-		b.Must(b.Payments.Hint(t.Context(), b.Id, "refund"))
-		b.Becomes(b.Id, order.StatusRefunded)
+		b.Pay.GiveAll(b.ID)
+		b.Must(b.Payments.Hint(t.Context(), b.ID, "refund"))
+		b.Becomes(b.ID, order.StatusRefunded)
 		b.Off()
 		b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'refunded'`), 1)
 		b.Clock.Pass(7*sagastest.Day - time.Minute)
 		b.Quiet()
-		run := b.RunOf("deprovision:" + b.Id.String())
+		run := b.RunOf("deprovision:" + b.ID.String())
 		b.Equal("before the grace is over", fmt.Sprint(run.At().Name, run.Status), "grace"+string(sagas.StatusReady))
 		b.Clock.Pass(2 * time.Minute)
 		b.Removed()
@@ -35,15 +35,15 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 	t.Parallel()
 	b := sagastest.NewPurchase(t, "hosting")
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.Id, "does not pay any more"))
-	b.Equal("why", fmt.Sprint(b.Order(b.Id).Status, b.Order(b.Id).Cause), "cancelledended")
+	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
+	b.Equal("why", fmt.Sprint(b.Order(b.ID).Status, b.Order(b.ID).Cause), "cancelledended")
 	b.Off()
 	b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'ended'`), 1)
-	b.Equal("money asked for", len(b.Order(b.Id).Asked), 0)
-	b.Equal("without a reason", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.Id, "")), domain.Invalid)
-	b.Must(b.EndGrace(t.Context(), sagastest.Operator, b.Id, "the customer wants it gone"))
+	b.Equal("money asked for", len(b.Order(b.ID).Asked), 0)
+	b.Equal("without a reason", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "")), domain.Invalid)
+	b.Must(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "the customer wants it gone"))
 	b.Removed()
-	b.Equal("again", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.Id, "again")), domain.Conflict)
+	b.Equal("again", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "again")), domain.Conflict)
 }
 
 func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
@@ -54,15 +54,15 @@ func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
 	b.Stands(before.Ref, hosting.Running)
 	b.Carry(sagastest.Set(before.Ref, `{"is_active":false}`))
 	b.Stands(before.Ref, hosting.Running)
-	b.Pay.Dispute(b.Id, order.DisputeOpen)
-	b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
+	b.Pay.Dispute(b.ID, order.DisputeOpen)
+	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
 	b.Off()
-	b.Equal("holds", b.Order(b.Id).Holds, []order.Hold{order.DisputeHold})
-	b.Pay.Dispute(b.Id, order.DisputeWon)
-	b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
+	b.Equal("holds", b.Order(b.ID).Holds, []order.Hold{order.DisputeHold})
+	b.Pay.Dispute(b.ID, order.DisputeWon)
+	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
 	b.On()
 	b.Equal("what was off before", sagastest.Value(b.Has("site", "off.example.com"), "is_active"), "false")
-	b.Equal("status", b.Order(b.Id).Status, order.StatusActive)
+	b.Equal("status", b.Order(b.ID).Status, order.StatusActive)
 }
 
 func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
@@ -72,7 +72,7 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 	b.Carry(sagastest.Set(tenant, `{"status":"suspended"}`))
 	b.Off()
 	for _, outcome := range []order.DisputeState{order.DisputeOpen, order.DisputeWon} {
-		b.Must(b.Payments.Dispute(t.Context(), sagastest.Operator, b.Id, outcome, "by letter")) // P-9
+		b.Must(b.Payments.Dispute(t.Context(), sagastest.Operator, b.ID, outcome, "by letter")) // P-9
 		b.Eventually("the tenant follows", func() bool { return (len(b.Resource(tenant).DisabledBy) == 1) == (outcome == order.DisputeOpen) })
 		b.Quiet()
 		b.Off()
@@ -84,13 +84,13 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
 	t.Parallel()
 	b := sagastest.NewPurchase(t, "vps")
-	b.Pay.Dispute(b.Id, order.DisputeOpen)
-	b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
+	b.Pay.Dispute(b.ID, order.DisputeOpen)
+	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
 	b.Off()
-	b.Pay.Dispute(b.Id, order.DisputeLost)
-	b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
-	b.Becomes(b.Id, order.StatusRefunded)
-	b.Equal("money asked for", len(b.Order(b.Id).Asked), 0)
+	b.Pay.Dispute(b.ID, order.DisputeLost)
+	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
+	b.Becomes(b.ID, order.StatusRefunded)
+	b.Equal("money asked for", len(b.Order(b.ID).Asked), 0)
 	b.Eventually("its subscription ends", func() bool {
 		return b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'chargeback'`) == 1
 	})
@@ -123,11 +123,11 @@ func TestWhatCannotBeRemovedIsNotForgotten(t *testing.T) { // V3
 		}
 		return nil
 	}, nil)
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.Id, "does not pay any more"))
+	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
 	b.Clock.Pass(8 * sagastest.Day)
 	b.Eventually("it is refused", func() bool { return b.Resource(b.Own).SyncError == "broken" })
-	b.Equal("step", b.RunOf("deprovision:"+b.Id.String()).At().Name, "verify")
+	b.Equal("step", b.RunOf("deprovision:"+b.ID.String()).At().Name, "verify")
 	b.Equal("the client", len(b.Has("tenant", hosting.CustomerNumber(b.Tenant)).Name) > 0, true)
 	b.Engine.Tell(nil, nil)
 	runs, err := b.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})

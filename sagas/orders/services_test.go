@@ -18,7 +18,7 @@ import (
 // joins buys a further service for the tenant.
 func joins(b sagastest.Purchase, kind string, change ...func(*sagastest.OrderForm)) uuid.UUID {
 	b.T.Helper()
-	o := sagastest.OrderForm{Kind: kind, Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}}
+	o := sagastest.OrderForm{Kind: kind, Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User}}
 	for _, c := range change {
 		c(&o)
 	}
@@ -112,7 +112,7 @@ func TestADisputeTouchesTheResourcesOfItsOwnServiceAlone(t *testing.T) {
 	b.Powered(machine, "stopped")
 	reasons(b)
 	b.On()
-	disputes(b, b.Id, order.DisputeOpen) // now nothing runs
+	disputes(b, b.ID, order.DisputeOpen) // now nothing runs
 	reasons(b, "order")
 	b.Off()
 	disputes(b, vps, order.DisputeWon) // the machine alone goes on
@@ -120,7 +120,7 @@ func TestADisputeTouchesTheResourcesOfItsOwnServiceAlone(t *testing.T) {
 	b.Powered(machine, "running")
 	b.Off()
 	may(b, 0)
-	disputes(b, b.Id, order.DisputeWon)
+	disputes(b, b.ID, order.DisputeWon)
 	b.On()
 	may(b, 5)
 	b.Quiet()
@@ -132,14 +132,14 @@ func TestTheEndOfAServiceLeavesTheOthersOfItsTenant(t *testing.T) {
 	b := sagastest.NewPurchase(t, "hosting")
 	vps := joins(b, "vps")
 	machine := machineOf(b, vps)
-	b.Pay.GiveAll(b.Id)
-	b.Must(b.Payments.Hint(t.Context(), b.Id, "refund"))
-	b.Becomes(b.Id, order.StatusRefunded)
+	b.Pay.GiveAll(b.ID)
+	b.Must(b.Payments.Hint(t.Context(), b.ID, "refund"))
+	b.Becomes(b.ID, order.StatusRefunded)
 	b.Off()
 	reasons(b)
 	b.Powered(machine, "running")
 	b.Clock.Pass(8 * sagastest.Day)
-	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.Id.String()).Status == sagas.StatusDone })
+	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.ID.String()).Status == sagas.StatusDone })
 	b.Eventually("its sites are gone", func() bool {
 		return b.Count(`select count(*) from resources where tenant = $1 and kind <> 'vm' and kind <> 'tenant' and status <> 'gone'`, b.Tenant) == 0
 	})
@@ -163,12 +163,12 @@ func TestTheSecondOfTwoHostingServicesKeepsTheSites(t *testing.T) {
 	b := sagastest.NewPurchase(t, "hosting")
 	second := joins(b, "hosting")
 	may(b, 10)
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.Id, "one is enough"))
+	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "one is enough"))
 	may(b, 5)
 	reasons(b)
 	b.On()
 	b.Clock.Pass(8 * sagastest.Day)
-	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.Id.String()).Status == sagas.StatusDone })
+	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.ID.String()).Status == sagas.StatusDone })
 	may(b, 5)
 	b.On()
 	disputes(b, second, order.DisputeOpen)
@@ -208,7 +208,7 @@ func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testin
 	kept.Tenant = stays.ID
 	b.Carry(kept)
 	b.Stands(kept.Ref, hosting.Running)
-	vps := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "stays@example.com", Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.Id).Job.User}})
+	vps := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "stays@example.com", Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.ID).Job.User}})
 	b.Becomes(vps, order.StatusActive)
 	machine := hosting.Ref{Kind: "vm", ID: b.Provision(vps).Job.VM}
 	siteRests := func(want bool) {
@@ -247,11 +247,11 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b.Quiet()
 	before := snapshot(b)
 	b.Pauses(b.Reconciler.ComputeQueue())
-	id := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.Id).Job.User}})
-	sagastest.StandsAt(b.Household.World, id, "vm")
+	id := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User}})
+	sagastest.StandsAt(b.World, id, "vm")
 	b.Must(b.Cancel(t.Context(), sagastest.Operator, id, "a mistake"))
-	sagastest.GoesOn(b.Household.World)
-	sagastest.GivesBack(b.Household.World, id)
+	sagastest.GoesOn(b.World)
+	sagastest.GivesBack(b.World, id)
 	b.Becomes(id, order.StatusRefunded)
 	b.On()
 	b.Eventually("the tenant is as it was", func() bool {
@@ -286,7 +286,7 @@ func TestAnUnpaidServiceRestsAlone(t *testing.T) {
 	first := w.Serves(sagastest.OrderForm{Kind: "hosting", Period: order.Yearly, Price: "1.26"})
 	tenant := w.Subscription(first).Tenant
 	joined := w.Serves(sagastest.OrderForm{Kind: "hosting", Email: "joins@example.com", Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User}})
-	b := sagastest.Purchase{Household: &sagastest.Household{World: w.World, Tenant: tenant}, Id: first}
+	b := sagastest.Purchase{Household: &sagastest.Household{World: w.World, Tenant: tenant}, ID: first}
 	may(b, 10)
 	w.Equal("another plan", fmt.Sprint(w.Changes(joined, sagastest.LargePlan, "monthly")), "plan: A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
 	w.Until(joined, "billing.subscription_suspended", 1)

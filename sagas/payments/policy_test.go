@@ -26,9 +26,9 @@ func TestADisputeSuspendsOnlyIfThePolicySaysSo(t *testing.T) { // T23
 		c := b.Someone(901, "operator901@example.com", "en")
 		c.Superuser = true
 		b.Must(b.Accounts.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, c, sagastest.GoodPassword))
-		b.Pay.Dispute(b.Id, order.DisputeOpen)
-		b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
-		b.Eventually("operators are told", func() bool { return operatorTold(b.Household.World, "A payment is disputed") == 1 })
+		b.Pay.Dispute(b.ID, order.DisputeOpen)
+		b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
+		b.Eventually("operators are told", func() bool { return operatorTold(b.World, "A payment is disputed") == 1 })
 		b.Heard()
 		b.Equal("suspended by the order", len(b.Resource(hosting.Ref{Kind: "tenant", ID: b.Tenant}).DisabledBy) == 1, !keep)
 		if keep {
@@ -36,10 +36,10 @@ func TestADisputeSuspendsOnlyIfThePolicySaysSo(t *testing.T) { // T23
 		} else {
 			b.Off()
 		}
-		b.Equal("holds", b.Order(b.Id).Holds, []order.Hold{order.DisputeHold})
-		b.Pay.Dispute(b.Id, order.DisputeLost)
-		b.Must(b.Payments.Hint(t.Context(), b.Id, "dispute"))
-		b.Becomes(b.Id, order.StatusRefunded)
+		b.Equal("holds", b.Order(b.ID).Holds, []order.Hold{order.DisputeHold})
+		b.Pay.Dispute(b.ID, order.DisputeLost)
+		b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
+		b.Becomes(b.ID, order.StatusRefunded)
 		b.Off() // a lost dispute ends the service whatever the policy is
 		b.End()
 	}
@@ -67,10 +67,10 @@ func TestTheGraceIsThePolicys(t *testing.T) { // T27
 	t.Parallel()
 	grace := 2 * sagastest.Day
 	b := sagastest.NewPurchase(t, "vps", func(o *assembly.Options) { o.Policy.RefundGrace = &grace })
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.Id, "does not pay any more"))
+	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
 	b.Clock.Pass(grace - time.Hour)
-	b.Equal("removed before that", b.RunOf("deprovision:"+b.Id.String()).At().Name, "grace")
+	b.Equal("removed before that", b.RunOf("deprovision:"+b.ID.String()).At().Name, "grace")
 	b.Clock.Pass(2 * time.Hour)
 	b.Removed()
 }

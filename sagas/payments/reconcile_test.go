@@ -16,7 +16,7 @@ func stillLive(b sagastest.Purchase) (actions []string) {
 	found, err := b.Payments.Reconcile(b.T.Context())
 	b.Must(err)
 	for _, f := range found.RefundedStillLive {
-		b.Equal("whose service is live", f.Order, b.Id)
+		b.Equal("whose service is live", f.Order, b.ID)
 		actions = append(actions, f.Action)
 	}
 	return actions
@@ -32,13 +32,13 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 		return nil
 	}
 	b.Engine.Tell(refuses, nil)
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.Id, "does not pay any more"))
+	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
-	b.Eventually("its grace begins", func() bool { return b.RunOf("deprovision:"+b.Id.String()).At().Name == "grace" })
+	b.Eventually("its grace begins", func() bool { return b.RunOf("deprovision:"+b.ID.String()).At().Name == "grace" })
 	b.Clock.Pass(6 * sagastest.Day)
 	b.Equal("in its grace", stillLive(b), []string{})
 	b.Clock.Pass(2 * sagastest.Day)
-	b.Eventually("it is not gone", func() bool { return b.RunOf("deprovision:"+b.Id.String()).At().Name == "verify" })
+	b.Eventually("it is not gone", func() bool { return b.RunOf("deprovision:"+b.ID.String()).At().Name == "verify" })
 	b.Equal("after its grace", stillLive(b), []string{"release"})
 	var runs []sagas.RunView
 	b.Eventually("the removal of the site waits for a person", func() (stopped bool) {

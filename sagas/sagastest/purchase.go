@@ -47,7 +47,7 @@ func StandsAt(w *World, id uuid.UUID, step string) {
 // A Purchase is a service that was bought, with a record of the customer's own in its tenant.
 type Purchase struct {
 	*Household
-	Id    uuid.UUID
+	ID    uuid.UUID
 	Clock *TestClock
 	Own   hosting.Ref
 }
@@ -61,9 +61,9 @@ func NewPurchase(t *testing.T, kind string, change ...func(*assembly.Options)) P
 	if kind == "hosting" {
 		o.Domain = "bought.example.com"
 	}
-	b := Purchase{Household: h, Id: h.Buy(o), Clock: clock}
-	h.Becomes(b.Id, order.StatusActive)
-	h.Tenant = h.Provision(b.Id).Job.Tenant
+	b := Purchase{Household: h, ID: h.Buy(o), Clock: clock}
+	h.Becomes(b.ID, order.StatusActive)
+	h.Tenant = h.Provision(b.ID).Job.Tenant
 	if kind == "hosting" {
 		own := h.Ask(h.Draw("site"), Site("own.example.com"))
 		h.Carry(own)
@@ -81,7 +81,7 @@ func (b Purchase) On() { b.runs(true) }
 
 func (b Purchase) runs(want bool) {
 	b.T.Helper()
-	job := b.Provision(b.Id).Job
+	job := b.Provision(b.ID).Job
 	if job.VM != 0 {
 		b.Powered(hosting.Ref{Kind: "vm", ID: job.VM}, map[bool]string{true: "running", false: "stopped"}[want])
 		return
@@ -100,9 +100,9 @@ func (b Purchase) runs(want bool) {
 // Removed waits until nothing of the service is left.
 func (b Purchase) Removed() {
 	b.T.Helper()
-	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.Id.String()).Status == sagas.StatusDone })
+	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.ID.String()).Status == sagas.StatusDone })
 	b.Quiet()
-	Untouched(b.Household.World)
+	Untouched(b.World)
 }
 
 // Untouched checks that nothing of an order is left anywhere (V3).
