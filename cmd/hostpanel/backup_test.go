@@ -58,14 +58,16 @@ func TestABackupComesBackAsItWas(t *testing.T) {
 		}
 		tells(t, "is not empty", console.Failed, "restore", "--without-erasures", "--from", from)
 	}
-	if code, out, _ := told(t, "recovery", "status", "--json"); code != console.Done || !strings.Contains(out, `"on": true`) {
+	if code, out, _ := told(t, "recovery", "status", "--json"); code != console.Done ||
+		!strings.Contains(out, `"on": true`) {
 		t.Errorf("%d: %s", code, out)
 	}
 }
 
 // moves are the tables that a restore changes.
 var moves = []string{
-	"events", "incidents", "readers", "log_origins", "log_verification", "log_index", "recovery", "saga_run", "payment_watch", "secret_keys", "projections", "schema_migrations",
+	"events", "incidents", "readers", "log_origins", "log_verification", "log_index", "recovery", "saga_run",
+	"payment_watch", "secret_keys", "projections", "schema_migrations",
 	"notifications", "saga_queue", "rate_windows", "snapshots",
 }
 
@@ -73,7 +75,10 @@ var moves = []string{
 func inEveryPlace(t *testing.T, url string, m backup.Manifest) {
 	t.Helper()
 	var missing []string
-	saved := []string{"public.log_index", "public.rate_windows", "public.snapshots", "public.projections", "public.schema_migrations"}
+	saved := []string{
+		"public.log_index", "public.rate_windows", "public.snapshots", "public.projections",
+		"public.schema_migrations",
+	}
 	for _, f := range m.Files {
 		saved = append(saved, f.Schema+"."+f.Table)
 	}
@@ -90,7 +95,8 @@ func inEveryPlace(t *testing.T, url string, m backup.Manifest) {
 func rowsOf(t *testing.T, url string) map[string]string {
 	t.Helper()
 	owner, all := eventstoretest.Owner(t, url), map[string]string{}
-	rows, err := owner.Query(t.Context(), `select n.nspname || '.' || quote_ident(c.relname), c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+	rows, err := owner.Query(t.Context(), `select n.nspname || '.' || quote_ident(c.relname), c.relname from pg_class
+		c join pg_namespace n on n.oid = c.relnamespace
 		where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema)'`)
 	must(t, err)
 	names := map[string]string{}
@@ -102,7 +108,8 @@ func rowsOf(t *testing.T, url string) map[string]string {
 	must(t, rows.Err())
 	for name, full := range names {
 		var sum string
-		must(t, owner.QueryRow(t.Context(), `select count(*) || ' ' || coalesce(md5(string_agg(r, '|' order by r)), '') from (select t::text as r from `+full+` t) x`).Scan(&sum))
+		must(t, owner.QueryRow(t.Context(),
+			`select count(*) || ' ' || coalesce(md5(string_agg(r, '|' order by r)), '') from (select t::text as r from `+full+` t) x`).Scan(&sum))
 		all[name] = sum
 	}
 	return all
@@ -161,7 +168,8 @@ func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
 		change(dir)
 		tells(t, want, code, "restore", append([]string{"--without-erasures", "--from", dir}, flags...)...)
 		var left int
-		must(t, eventstoretest.Owner(t, empty).QueryRow(t.Context(), `select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&left))
+		must(t, eventstoretest.Owner(t, empty).QueryRow(t.Context(),
+			`select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&left))
 		if left != 0 {
 			t.Errorf("%s: %d tables and indexes are left", want, left)
 		}
@@ -185,7 +193,8 @@ func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
 			damage(dir)
 			b, err := backup.Open(dir)
 			must(t, err)
-			if err := b.Check(t.Context(), p.Keys, func(int64, int64) {}); err == nil || !strings.Contains(err.Error(), "damaged: "+f.Name) {
+			if err := b.Check(t.Context(), p.Keys, func(int64, int64) {}); err == nil ||
+				!strings.Contains(err.Error(), "damaged: "+f.Name) {
 				t.Errorf("%s is damaged, and the backup is answered with %v", f.Name, err)
 			}
 			must(t, b.Close())
@@ -199,7 +208,8 @@ func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
 	refused("newer than this program", console.Failed, changed("manifest.json", func(text []byte) []byte {
 		return bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
 	}))
-	refused("not signed by the log in the backup", console.Usage, func(string) {}, "--checkpoint", filepath.Join(whole, "manifest.json"))
+	refused("not signed by the log in the backup", console.Usage, func(string) {}, "--checkpoint",
+		filepath.Join(whole, "manifest.json"))
 	t.Setenv("HOSTPANEL_SECRET_KEY", "b3RoZXIta2V5LW90aGVyLWtleS1vdGhlci1rZXktMDE=")
 	refused("wrong secret key", console.Usage, func(string) {})
 }

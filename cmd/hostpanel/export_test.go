@@ -53,16 +53,19 @@ func TestTheLogIsExportedAndACutExportGoesOn(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "cut."+format), whole[:cut], 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if again := export(console.Done, "more events", "cut."+format, append(flags, "--resume")...); !bytes.Equal(again, whole) {
+			if again := export(console.Done, "more events", "cut."+format, append(flags, "--resume")...); !bytes.Equal(again,
+				whole) {
 				t.Errorf("%s cut at %d of %d goes on to %d bytes", format, cut, len(whole), len(again))
 			}
 		}
 	}
-	table, err := csv.NewReader(bytes.NewReader(export(console.Done, "more events", "tenant.csv", "--format", "csv", "--tenant", "1"))).ReadAll()
+	table, err := csv.NewReader(bytes.NewReader(export(console.Done, "more events", "tenant.csv", "--format", "csv",
+		"--tenant", "1"))).ReadAll()
 	if err != nil || len(table) < 2 || table[1][5] != "1" {
 		t.Errorf("%v, %v", table, err)
 	}
-	if one := export(console.Done, "1 more events", "plan.jsonl", "--stream", "plan-1"); !bytes.Contains(one, []byte(`"stream":"plan-1"`)) {
+	if one := export(console.Done, "1 more events", "plan.jsonl", "--stream", "plan-1"); !bytes.Contains(one,
+		[]byte(`"stream":"plan-1"`)) {
 		t.Errorf("%s", one)
 	}
 	export(console.Done, " 0 more events", "none.jsonl", "--to", "2020-01-01")
@@ -82,14 +85,16 @@ func TestTheTransparencyLogIsExportedAsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tells(t, fmt.Sprintf("%s has the transparency log of %d events; its public key is %s", dir, o.Size, o.VKey), console.Done, "export", "--tiles", dir)
+		tells(t, fmt.Sprintf("%s has the transparency log of %d events; its public key is %s", dir, o.Size, o.VKey),
+			console.Done, "export", "--tiles", dir)
 		if text, err := os.ReadFile(filepath.Join(dir, "checkpoint")); err != nil || string(text) != o.Checkpoint {
 			t.Errorf("the checkpoint: %s %v", text, err)
 		}
 		return o
 	}
 	o := exported()
-	_, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "test"}, account.Deactivate{User: 2, At: p.Store.Clock().Now()})
+	_, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "test"},
+		account.Deactivate{User: 2, At: p.Store.Clock().Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,10 @@ func TestTheTransparencyLogIsExportedAsFiles(t *testing.T) {
 	all := tlog.TilesOf(o.Size)
 	for _, path := range all {
 		if path.Level == 0 {
-			all = append(all, tlog.TilePath{TileID: tlog.TileID{Level: tlog.EntriesLevel, Number: path.Number}, Width: path.Width})
+			all = append(all, tlog.TilePath{
+				TileID: tlog.TileID{Level: tlog.EntriesLevel, Number: path.Number},
+				Width:  path.Width,
+			})
 		}
 	}
 	for _, path := range all {

@@ -37,14 +37,16 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 	}
 	sql(`alter table events disable trigger all`) // an unreadable event stops the rebuilds that need it
 	sql(`update events set schema = 99 where name like 'storefront.%'`)
-	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
+	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--data-dir",
+		t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
 		t.Errorf("it ends with %d: %s%s", code, out, complaint)
 	}
 	if open := openIncidents(t, p); open[operations.ProjectionFailed] != 1 {
 		t.Errorf("operators hear of %v", open)
 	}
 	sql(`update projections set hash = 'old' where name = 'widgets'`) // as in a new version
-	if code, _, complaint := told(t, "migrate", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild widgets") {
+	if code, _, complaint := told(t, "migrate", "--data-dir", t.TempDir()); code != console.Failed ||
+		!strings.Contains(complaint, "rebuild widgets") {
 		t.Errorf("it ends with %d: %s", code, complaint)
 	}
 	if open := openIncidents(t, p); open[operations.ProjectionFailed] != 2 {
@@ -52,7 +54,8 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 	}
 	found := programtest.Figures(t, p)
 	names := slices.Collect(maps.Keys(found))
-	if found["hostpanel_incidents_open{projection_failed}"] == 0 || !slices.Contains(names, "hostpanel_log_verified_position") || !slices.Contains(names, "hostpanel_log_broken_events") {
+	if found["hostpanel_incidents_open{projection_failed}"] == 0 ||
+		!slices.Contains(names, "hostpanel_log_verified_position") || !slices.Contains(names, "hostpanel_log_broken_events") {
 		t.Errorf("%v", found)
 	}
 }

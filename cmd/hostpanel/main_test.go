@@ -115,7 +115,10 @@ func TestHelpIsShownForEachWayToAskForIt(t *testing.T) {
 
 func TestHelpNamesEveryCommandBeforeTheFlagsAndNoSetting(t *testing.T) {
 	for args, commands := range map[string][]string{
-		"--help":        {"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "completion", "version"},
+		"--help": {
+			"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "completion",
+			"version",
+		},
 		"orders --help": {"list", "show", "retry", "refund", "accept", "cancel", "dispute", "end-grace"},
 	} {
 		_, out, _ := told(t, strings.Fields(args)...)
@@ -147,7 +150,8 @@ func TestTheHelpOfSettingsNamesEachVariableAndFlag(t *testing.T) {
 
 func TestTheVersionIsToldInBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}} {
-		if code, out, complaint := told(t, args...); code != console.Done || complaint != "" || !strings.Contains(out, runtime.Version()) || !strings.Contains(out, "dev") {
+		if code, out, complaint := told(t, args...); code != console.Done || complaint != "" ||
+			!strings.Contains(out, runtime.Version()) || !strings.Contains(out, "dev") {
 			t.Errorf("%v ends with %d: %s%s", args, code, out, complaint)
 		}
 	}
@@ -156,7 +160,8 @@ func TestTheVersionIsToldInBothWays(t *testing.T) {
 func TestHelpShowsNoSecretOfTheEnvironment(t *testing.T) {
 	t.Setenv("HOSTPANEL_SECRET_KEY", "c2VjcmV0LWluLXRoZS1lbnZpcm9ubWVudA==")
 	t.Setenv("DATABASE_URL", "postgres://me:hidden-password@db/x")
-	if _, out, complaint := told(t, "serve", "--help"); strings.Contains(out+complaint, "c2VjcmV0") || strings.Contains(out+complaint, "hidden-password") {
+	if _, out, complaint := told(t, "serve", "--help"); strings.Contains(out+complaint, "c2VjcmV0") ||
+		strings.Contains(out+complaint, "hidden-password") {
 		t.Error(out + complaint)
 	}
 }
@@ -180,7 +185,8 @@ func TestACommandMakesNoPanel(t *testing.T) {
 			{"worker"},
 		} {
 			code, out, complaint := told(t, append(args, "--data-dir", dir)...)
-			if code != console.Usage || out != "" || !strings.Contains(complaint, dir) || !strings.Contains(complaint, "--data-dir") {
+			if code != console.Usage || out != "" || !strings.Contains(complaint, dir) ||
+				!strings.Contains(complaint, "--data-dir") {
 				t.Errorf("%v in %s ends with %d: %s%s", args, dir, code, out, complaint)
 			}
 		}

@@ -40,7 +40,8 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 		if err == nil {
 			t.Cleanup(p.Close)
 		}
-		if (err == nil) != (refusal == "") || err != nil && (!strings.Contains(err.Error(), refusal) || !strings.Contains(err.Error(), "nothing is written until you decide")) {
+		if (err == nil) != (refusal == "") || err != nil && (!strings.Contains(err.Error(), refusal) ||
+			!strings.Contains(err.Error(), "nothing is written until you decide")) {
 			t.Fatalf("the start ends with %v, want %q", err, refusal)
 		}
 		return p
@@ -76,7 +77,8 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 	}
 	w.seal()
 	starts("--checkpoint: the log is shorter than its checkpoint")
-	tells(t, "nothing is written until you decide", console.Failed, "worker", "--checkpoint", kept, "--public-url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0")
+	tells(t, "nothing is written until you decide", console.Failed, "worker", "--checkpoint", kept, "--public-url",
+		"http://127.0.0.1:1", "--listen", "127.0.0.1:0")
 	w.Config.Checkpoint = ""
 	starts("the witness one: the log is shorter than its checkpoint")
 	var head int64

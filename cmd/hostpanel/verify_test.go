@@ -18,28 +18,33 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	p, url := demoForCommands(t)
 	for _, sql := range []string{
 		`alter table events disable trigger all`,
-		`update events set data = (replace(data::text, 'Web S', 'Web X'))::json where name = 'storefront.plan_offered' and data::text like '%Web S%'`,
+		`update events set data = (replace(data::text, 'Web S', 'Web X'))::json where name = 'storefront.plan_offered' ` +
+			`and data::text like '%Web S%'`,
 	} {
 		if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var position int64
-	if err := p.Pool.QueryRow(t.Context(), `select position from events where data::text like '%Web X%'`).Scan(&position); err != nil {
+	if err := p.Pool.QueryRow(t.Context(),
+		`select position from events where data::text like '%Web X%'`).Scan(&position); err != nil {
 		t.Fatal(err)
 	}
 	code, out, complaint := told(t, "verify", "--data-dir", t.TempDir())
-	if want := "broken at position " + wording.Grouped(position); code != console.Failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
+	if want := "broken at position " + wording.Grouped(position); code != console.Failed ||
+		!strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
 	}
-	if code, out, _ := told(t, "verify", "--stream", "tenant-1", "--data-dir", t.TempDir()); code != console.Done || !strings.Contains(out, "not covered: other streams") {
+	if code, out, _ := told(t, "verify", "--stream", "tenant-1", "--data-dir", t.TempDir()); code != console.Done ||
+		!strings.Contains(out, "not covered: other streams") {
 		t.Errorf("verify of another stream ends with %d: %s", code, out)
 	}
 	if again, _, _ := told(t, "verify", "--data-dir", t.TempDir()); again != console.Failed {
 		t.Errorf("verify ends with %d the second time", again)
 	}
 	open, err := p.Tables.For(projections.System).Incidents(t.Context(), projections.Listing{})
-	if err != nil || open.Count != 1 || open.Rows[0].Kind != operations.LogBroken || open.Rows[0].About["position"] != fmt.Sprint(position) {
+	if err != nil || open.Count != 1 || open.Rows[0].Kind != operations.LogBroken ||
+		open.Rows[0].About["position"] != fmt.Sprint(position) {
 		t.Errorf("operators hear of %+v, %v", open, err)
 	}
 }
@@ -68,7 +73,8 @@ func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
 	verify("were verified before and not read again", console.Done, "--checkpoint", kept, "--new")
 	verify("no such file", console.Usage, "--checkpoint", kept+"s")
 	verify("has no --new", console.Usage, "--stream", "site-1", "--new")
-	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10;
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from
+		events where position > 10;
 		update log_origins set size = 0, checkpoint = ''; truncate log_tiles`); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +93,8 @@ func TestALogThatLostItsEndIsNotWrittenToUntilAnOperatorDecides(t *testing.T) {
 	if _, err := p.Sealer.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10`); err != nil {
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(),
+		`alter table events disable trigger all; delete from events where position > 10`); err != nil {
 		t.Fatal(err)
 	}
 	try := func(want string, code int, args ...string) {
@@ -103,7 +110,8 @@ func TestALogThatLostItsEndIsNotWrittenToUntilAnOperatorDecides(t *testing.T) {
 		}
 		return n
 	}
-	try("the log is shorter than its checkpoint: nothing is written", console.Failed, "worker", "--public-url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0")
+	try("the log is shorter than its checkpoint: nothing is written", console.Failed, "worker", "--public-url",
+		"http://127.0.0.1:1", "--listen", "127.0.0.1:0")
 	if head() != 10 {
 		t.Errorf("the log has %d events", head())
 	}

@@ -37,7 +37,10 @@ func startWitness(t *testing.T, vkey string) (key, url string) {
 	ended := make(chan int, 1)
 	var complaint bytes.Buffer
 	go func() {
-		ended <- run(ctx, []string{"witness", "--state", filepath.Join(t.TempDir(), "w1.json"), "--name", "w1.example", "--log", vkey, "--address", "127.0.0.1:0"}, console.Console{Out: write, Err: &complaint})
+		ended <- run(ctx, []string{
+			"witness", "--state", filepath.Join(t.TempDir(), "w1.json"), "--name", "w1.example",
+			"--log", vkey, "--address", "127.0.0.1:0",
+		}, console.Console{Out: write, Err: &complaint})
 		_ = write.Close()
 	}()
 	t.Cleanup(func() {
@@ -72,7 +75,8 @@ func newWitnessed(t *testing.T) (w *witnessed, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.second, err = witness.Open(filepath.Join(t.TempDir(), "w2.json"), "w2.example", []string{o.VKey}, time.Now); err != nil {
+	if w.second, err = witness.Open(filepath.Join(t.TempDir(), "w2.json"), "w2.example", []string{o.VKey},
+		time.Now); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.second.Close() })
@@ -85,7 +89,8 @@ func newWitnessed(t *testing.T) (w *witnessed, url string) {
 	}))
 	t.Cleanup(server.Close)
 	key, at := startWitness(t, o.VKey)
-	text := "witness one " + key + " " + at + "\nwitness two " + w.second.VKey() + " " + server.URL + "\ngroup both all one two\nquorum both\n"
+	text := "witness one " + key + " " + at + "\nwitness two " + w.second.VKey() + " " + server.URL +
+		"\ngroup both all one two\nquorum both\n"
 	if w.policy, err = tlog.ParsePolicy("log " + o.VKey + "\n" + text); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +98,10 @@ func newWitnessed(t *testing.T) (w *witnessed, url string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.New(config.Settings{DatabaseURL: url, DataDir: t.TempDir(), PublicURL: "https://panel.example.com", SecretKey: programtest.SecretKey, LogPolicy: file}, true)
+	cfg, err := config.New(config.Settings{
+		DatabaseURL: url, DataDir: t.TempDir(), PublicURL: "https://panel.example.com",
+		SecretKey: programtest.SecretKey, LogPolicy: file,
+	}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +139,8 @@ func (w *witnessed) shown(published bool, complaint string) (text string) {
 		w.t.Errorf("log checkpoint ends with %d: %s%s", code, out, told)
 	}
 	figures := programtest.Figures(w.t, w.Program)
-	if trouble := figures["hostpanel_log_witness_trouble{one}"] + figures["hostpanel_log_witness_trouble{two}"]; (trouble > 0) != (complaint != "") {
+	if trouble := figures["hostpanel_log_witness_trouble{one}"] +
+		figures["hostpanel_log_witness_trouble{two}"]; (trouble > 0) != (complaint != "") {
 		w.t.Errorf("%v witnesses have trouble", trouble)
 	}
 	if _, there := figures["hostpanel_log_witnessed_age_seconds"]; !there {
@@ -163,7 +172,8 @@ func TestALogIsPublishedWhenItsWitnessesHaveCosigned(t *testing.T) {
 	<-running
 	w.round()
 	w.shown(false, "witness two: ask the witness")
-	if _, err := w.Sagas.Audit.Pack(t.Context(), projections.System, of); err == nil || !strings.Contains(err.Error(), "have not cosigned") {
+	if _, err := w.Sagas.Audit.Pack(t.Context(), projections.System, of); err == nil ||
+		!strings.Contains(err.Error(), "have not cosigned") {
 		t.Errorf("a pack without witnesses: %v", err)
 	}
 
@@ -181,7 +191,8 @@ func TestALogIsPublishedWhenItsWitnessesHaveCosigned(t *testing.T) {
 	if after := w.shown(true, "its end was cut off"); after != text {
 		t.Errorf("another tree is published: %s", after)
 	}
-	if c := w.second.Checkpoint("panel.example.com/audit/log"); !strings.HasPrefix(text, c[:strings.LastIndex(c, "— w2")]) {
+	if c := w.second.Checkpoint("panel.example.com/audit/log"); !strings.HasPrefix(text,
+		c[:strings.LastIndex(c, "— w2")]) {
 		t.Errorf("the witness has cosigned a shorter tree: %s", c)
 	}
 }
@@ -215,7 +226,8 @@ func (w *witnessed) proves(pack evidence.Pack) {
 // cutBack removes the end of the log, and has the rest signed with the key of the log.
 func (w *witnessed) cutBack(url string) {
 	w.t.Helper()
-	if _, err := eventstoretest.Owner(w.t, url).Exec(w.t.Context(), `alter table events disable trigger all; delete from events where position > 10;
+	if _, err := eventstoretest.Owner(w.t, url).Exec(w.t.Context(), `alter table events disable trigger all; delete
+		from events where position > 10;
 		update log_origins set size = 0, checkpoint = ''; truncate log_tiles`); err != nil {
 		w.t.Fatal(err)
 	}

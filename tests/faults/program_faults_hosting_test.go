@@ -15,7 +15,8 @@ import (
 )
 
 // everythingAtOnce asks for a site with all that may go with it.
-const everythingAtOnce = `{"domain":"own%d.example","ip_address":"192.0.2.7","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,"create_proxy":true}`
+const everythingAtOnce = `{"domain":"own%d.example","ip_address":"192.0.2.7","create_dns":true,"create_mail":true,` +
+	`"create_ftp":true,"create_db":true,"create_proxy":true}`
 
 // administrator asks for sites with everything in the demo's tenant, each with
 // one request that is repeated until it is answered.
@@ -66,8 +67,10 @@ func (c *campaign) awaitSynced(path string) {
 // has, and counts how often it has made each.
 func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
 	engine := enginesandbox.New(p.Pool)
-	processtest.Within(c.t, "all runs at the engine are over", recovery, func() (over bool) { // what it loses is missed after it was accepted
-		must(c.t, p.Pool.QueryRow(ctx, `select not exists (select from saga_run where definition = 'engine/1' and status not in ('done', 'undone'))`).Scan(&over))
+	// what it loses is missed after it was accepted
+	processtest.Within(c.t, "all runs at the engine are over", recovery, func() (over bool) {
+		must(c.t, p.Pool.QueryRow(ctx, `select not exists (select from saga_run where definition = 'engine/1' and status `+
+			`not in ('done', 'undone'))`).Scan(&over))
 		return over
 	})
 	for _, kind := range hosting.Kinds {
@@ -75,7 +78,8 @@ func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
 			continue
 		}
 		var listed projections.Listed[projections.Resource]
-		processtest.Within(c.t, "no "+kind.Name+" is pending", recovery, func() (none bool) { // also those that no list of the API shows
+		// also those that no list of the API shows
+		processtest.Within(c.t, "no "+kind.Name+" is pending", recovery, func() (none bool) {
 			all, err := p.Tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
 			if err != nil {
 				c.t.Fatal(err)

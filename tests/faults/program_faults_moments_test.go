@@ -134,7 +134,10 @@ func (c *campaign) everyBlowWasDealt() {
 var cuts = []faults.What{faults.ResetAfter, faults.TimeoutAfter, faults.ErrorAfter}
 
 // ofACampaign are the kinds that orders and administrators make in a campaign.
-var ofACampaign = []string{"tenant", "site", "dns_zone", "dns_record", "mail_domain", "ftp_account", "database", "proxy"}
+var ofACampaign = []string{
+	"tenant", "site", "dns_zone", "dns_record", "mail_domain", "ftp_account", "database",
+	"proxy",
+}
 
 // engineMisbehaves lets the engine lose the answer of the first creation of each
 // kind, and the object of the second. One whose password only its user knows has to
@@ -168,14 +171,16 @@ func (c *campaign) engineHasMisbehaved(ctx context.Context, p *program.Program) 
 
 // forgotten is how many objects of a name the engine has lost.
 func (c *campaign) forgotten(ctx context.Context, p *program.Program, kind, name string) (n int) {
-	must(c.t, p.Pool.QueryRow(ctx, `select count(*) from sandbox_engine.objects where kind = $1 and name = $2 and gone_at <= real_now()`, kind, name).Scan(&n))
+	must(c.t, p.Pool.QueryRow(ctx, `select count(*) from sandbox_engine.objects where kind = $1 and name = $2 and `+
+		`gone_at <= real_now()`, kind, name).Scan(&n))
 	return n
 }
 
 // looking opens the panel's data beside the program.
 func (c *campaign) looking(look func(context.Context, *program.Program)) {
 	ctx := c.t.Context()
-	cfg, err := config.New(config.Settings{DataDir: c.home.Dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
+	cfg, err := config.New(config.Settings{DataDir: c.home.Dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}},
+		false)
 	must(c.t, err)
 	p, err := program.Open(ctx, cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
 	must(c.t, err)
@@ -188,7 +193,8 @@ func (c *campaign) looking(look func(context.Context, *program.Program)) {
 func (c *campaign) asAdministrator(base, method, path, body string, headers ...string) (processtest.Answer, error) {
 	c.signing.Lock()
 	defer c.signing.Unlock()
-	a, err := processtest.Call(c.t.Context(), method, base+path, body, append(headers, "Authorization", "Bearer "+c.token)...)
+	a, err := processtest.Call(c.t.Context(), method, base+path, body,
+		append(headers, "Authorization", "Bearer "+c.token)...)
 	if err != nil || a.Status != 401 {
 		return a, err
 	}

@@ -43,7 +43,8 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
 	t.Logf("HOSTPANEL_FAULT_ORDERS=%d HOSTPANEL_FAULT_SEED=%d", orders, seed)
 	c := &campaign{
-		t: t, home: processtest.OwnHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed), 1)), paid: map[string]string{}, dealt: map[string]int{},
+		t: t, home: processtest.OwnHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed),
+			1)), paid: map[string]string{}, dealt: map[string]int{},
 	}
 	c.run = c.home.Start()
 	c.demo = c.home.Demo()
@@ -61,7 +62,8 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	customers.Wait()
 	t.Logf("killed %d times; %d orders are paid", c.kills, len(c.paid))
 	if c.kills < int(orders)/2 || len(c.paid) != int(orders) {
-		t.Fatalf("%d kills and %d orders of %d are no trial; the program says:\n%s", c.kills, len(c.paid), orders, c.run.Stderr())
+		t.Fatalf("%d kills and %d orders of %d are no trial; the program says:\n%s", c.kills, len(c.paid), orders,
+			c.run.Stderr())
 	}
 	for id := range c.paid {
 		c.run.AwaitActive(id, c.demo.APIKey, recovery)
@@ -97,7 +99,8 @@ type campaign struct {
 // customer orders, and repeats the same request until it is answered; then
 // pays, and repeats that.
 func (c *campaign) customer(n int) {
-	body := fmt.Sprintf(processtest.Ordered, c.demo.Plans.Hosting, fmt.Sprintf("customer%d@customer.example", n), fmt.Sprintf("site%d.example", n))
+	body := fmt.Sprintf(processtest.Ordered, c.demo.Plans.Hosting, fmt.Sprintf("customer%d@customer.example", n),
+		fmt.Sprintf("site%d.example", n))
 	var placed processtest.Answer
 	c.insist(func(base string) (processtest.Answer, error) {
 		a, err := processtest.Call(c.t.Context(), "POST", base+"/storefront/api/orders/", body,
@@ -172,7 +175,8 @@ func (c *campaign) looksAtEverything(ctx context.Context, p *program.Program) {
 	c.nothingIsStuck(ctx, p)
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
-	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
+	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil ||
+		len(found) != len(c.paid) {
 		c.t.Errorf("%d orders instead of %d, %v", len(found), len(c.paid), err)
 	}
 }

@@ -42,7 +42,10 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	var runs [2]*processtest.Process
 	for i := range homes {
 		homes[i] = processtest.OwnHome(t)
-		homes[i].Env = []string{"DATABASE_URL=" + database, "HOSTPANEL_SECRET_KEY=" + secret, "HOSTPANEL_ADMIN_PASSWORD=" + secret}
+		homes[i].Env = []string{
+			"DATABASE_URL=" + database, "HOSTPANEL_SECRET_KEY=" + secret,
+			"HOSTPANEL_ADMIN_PASSWORD=" + secret,
+		}
 		runs[i] = homes[i].Serving("--listen", "127.0.0.1:0")
 	}
 	p := processtest.Teller(t, database, secret)
@@ -50,7 +53,10 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &listener{token: runs[0].SignIn(serve.Login{Username: admin.Email, Password: secret}).Field(t, "access"), at: runs[0].Base, changed: make(chan struct{}, 1)}
+	l := &listener{
+		token: runs[0].SignIn(serve.Login{Username: admin.Email, Password: secret}).Field(t, "access"),
+		at:    runs[0].Base, changed: make(chan struct{}, 1),
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -62,7 +68,10 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	for n := range news {
 		title := fmt.Sprint("news ", n)
 		want = append(want, title)
-		told := notice.Raise{ID: uuid.New(), InApp: true, User: admin.ID, Text: notice.Text{Type: notice.Info, Title: title, Message: "It has happened.", URL: "/"}, At: time.Now()}
+		told := notice.Raise{
+			ID: uuid.New(), InApp: true, User: admin.ID,
+			Text: notice.Text{Type: notice.Info, Title: title, Message: "It has happened.", URL: "/"}, At: time.Now(),
+		}
 		if _, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, told); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +141,8 @@ func (l *listener) connect(ctx context.Context, last string) string {
 	l.mu.Lock()
 	base := l.at
 	l.mu.Unlock()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/notifications/api/v1/notifications/stream/", http.NoBody)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/notifications/api/v1/notifications/stream/",
+		http.NoBody)
 	if err != nil {
 		return last
 	}

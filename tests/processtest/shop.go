@@ -96,7 +96,8 @@ func Teller(t *testing.T, database, secret string) *program.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program.Program{Store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys, eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())}
+	p := &program.Program{Store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys,
+		eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())}
 	assembly.Serve(p.Store)
 	p.Tables = projections.Open(eventstoretest.Readers(t, database))
 	return p

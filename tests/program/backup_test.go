@@ -39,7 +39,8 @@ func TestABackupIsOneMomentWhileWritersGoOn(t *testing.T) {
 				default:
 				}
 				trouble := operations.TableTrouble(fmt.Sprintf("table %d of writer %d", n, w))
-				if _, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, trouble.Report(p.Store.Clock().Now())); err != nil {
+				if _, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "system:test"},
+					trouble.Report(p.Store.Clock().Now())); err != nil {
 					t.Error(err)
 					return
 				}

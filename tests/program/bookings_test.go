@@ -31,7 +31,8 @@ func TestATransferIsBookedFromTheCommandLine(t *testing.T) {
 		return append([]string{"invoices", "book", invoices[0].Number, "--reference", reference}, more...)
 	}
 	for range 2 {
-		if said := h.Must(book("statement 8", "--amount", "5.00", "--received", "2026-01-31")...); !strings.Contains(said, "5.00 is booked") {
+		if said := h.Must(book("statement 8", "--amount", "5.00", "--received", "2026-01-31")...); !strings.Contains(said,
+			"5.00 is booked") {
 			t.Errorf("it says %s", said)
 		}
 	}

@@ -40,7 +40,8 @@ func (b *browser) send(want int, page processtest.Answer, path, form string, val
 	for n := 0; n < len(values); n += 2 {
 		filled.Set(values[n], values[n+1])
 	}
-	return b.kept(b.call(want, "POST", path, filled.Encode(), "Content-Type", processtest.AsForm, "Cookie", b.cookie(), "Origin", b.Base, "Sec-Fetch-Site", "same-origin"))
+	return b.kept(b.call(want, "POST", path, filled.Encode(), "Content-Type", processtest.AsForm, "Cookie", b.cookie(),
+		"Origin", b.Base, "Sec-Fetch-Site", "same-origin"))
 }
 
 // givesThePasswordAgain does what a script of a page does, first with a wrong

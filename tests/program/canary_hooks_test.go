@@ -29,7 +29,8 @@ func (m *mine) tellsOthers() {
 	made := m.call(201, "POST", hooksAPI, body, once...)
 	m.endpointSecret(made)
 	m.call(201, "POST", hooksAPI, body, once...)
-	m.call(400, "POST", hooksAPI, fmt.Sprintf(`{"url":"https://192.168.1.1/%s"}`, m.personal("token in an address that is refused", "%s")), as...)
+	m.call(400, "POST", hooksAPI, fmt.Sprintf(`{"url":"https://192.168.1.1/%s"}`,
+		m.personal("token in an address that is refused", "%s")), as...)
 
 	one := fmt.Sprintf("%s%d/", hooksAPI, int64(made.Number(t, "id")))
 	m.call(202, "POST", one+"test/", "", as...)
@@ -47,7 +48,8 @@ func (m *mine) tellsOthers() {
 // tenantAdmin is the administrator of the demo's tenant, as headers.
 func (m *mine) tenantAdmin() []string {
 	admin := customer{}
-	m.tokens(&admin, m.call(200, "POST", "/api/token/", processtest.PasswordLogin(m.demo.TenantAdmin.Username, m.demo.TenantAdmin.Password)))
+	m.tokens(&admin, m.call(200, "POST", "/api/token/", processtest.PasswordLogin(m.demo.TenantAdmin.Username,
+		m.demo.TenantAdmin.Password)))
 	return []string{"Authorization", "Bearer " + admin.access}
 }
 
@@ -66,7 +68,8 @@ func (m *mine) endpointSecret(a processtest.Answer) {
 func (m *mine) tellsNothingOfAddresses(stream string) {
 	for _, how := range [][]string{{"history", stream}, {"history", stream, "--json"}} {
 		out, complaint, code := m.Answering("", how...)
-		if code != console.Done || !strings.Contains(out, "endpoint_created") && !strings.Contains(out, "endpoint at 127.0.0.1") {
+		if code != console.Done || !strings.Contains(out, "endpoint_created") &&
+			!strings.Contains(out, "endpoint at 127.0.0.1") {
 			m.Home.T.Errorf("%v ended with %d: %s%s", how, code, out, complaint)
 		}
 		for _, s := range m.people.seen(strings.Join(how, " "), []byte(out+complaint)) {

@@ -39,12 +39,16 @@ func (m *mine) hosts() {
 	ask(200, "PATCH", one, fmt.Sprintf(`{"password":%q}`, m.secret("later password of an FTP account")))
 	ask(400, "PATCH", one, fmt.Sprintf(`{"password":%q}`, strings.Repeat(m.secret("password that is too long"), 8)))
 	ask(400, "POST", "ftp-accounts/", fmt.Sprintf(account, m.secret("password of an FTP account whose name is taken")))
-	ask(201, "POST", "mailboxes/", fmt.Sprintf(`{"mail_domain":1,"local_part":"info","password":%q}`, m.secret("password of a mailbox")), "Prefer", "respond-async")
-	ask(201, "POST", "shell-users/", fmt.Sprintf(`{"site":%d,"username":"canarysh","password":%q}`, site, m.secret("password of a shell user")))
+	ask(201, "POST", "mailboxes/", fmt.Sprintf(`{"mail_domain":1,"local_part":"info","password":%q}`,
+		m.secret("password of a mailbox")), "Prefer", "respond-async")
+	ask(201, "POST", "shell-users/", fmt.Sprintf(`{"site":%d,"username":"canarysh","password":%q}`, site,
+		m.secret("password of a shell user")))
 	ask(201, "POST", "databases/", fmt.Sprintf(`{"name":"chosen","db_password":%q}`, m.secret("password of a database")))
 	certificate, key := m.certificate("keeps.example")
-	ask(201, "POST", "ssl-certificates/", fmt.Sprintf(`{"site":%d,"cert_type":"custom","certificate":%q,"private_key":%q}`, site, certificate, key))
-	ask(202, "POST", fmt.Sprintf("sites/%d/install_cms/", site), fmt.Sprintf(`{"cms":"joomla","admin_password":%q}`, m.secret("password of a CMS")))
+	ask(201, "POST", "ssl-certificates/", fmt.Sprintf(`{"site":%d,"cert_type":"custom","certificate":%q,"private_key":%q}`,
+		site, certificate, key))
+	ask(202, "POST", fmt.Sprintf("sites/%d/install_cms/", site),
+		fmt.Sprintf(`{"cms":"joomla","admin_password":%q}`, m.secret("password of a CMS")))
 	for _, list := range []string{"ftp-accounts/", "mailboxes/", "shell-users/", "databases/", "ssl-certificates/"} {
 		processtest.Eventually(t, "the engine has all of "+list, func() bool {
 			return !strings.Contains(ask(200, "GET", list, "").Body, `"pending"`)
@@ -64,7 +68,8 @@ func (m *mine) credentialsOf(made processtest.Answer) int64 {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(made.Body), &shown); err != nil || shown.Credentials.FTP.Password == "" || shown.Credentials.Database.Password == "" {
+	if err := json.Unmarshal([]byte(made.Body), &shown); err != nil || shown.Credentials.FTP.Password == "" ||
+		shown.Credentials.Database.Password == "" {
 		m.Home.T.Fatalf("no credentials were shown: %v", err)
 	}
 	m.known("FTP password that was made up", shown.Credentials.FTP.Password)
@@ -79,7 +84,10 @@ func (m *mine) certificate(name string) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	plan := x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 3, 0)}
+	plan := x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(0, 3, 0),
+	}
 	signed, err := x509.CreateCertificate(rand.Reader, &plan, &plan, &private.PublicKey, private)
 	must(t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(private)

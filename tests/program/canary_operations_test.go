@@ -24,7 +24,10 @@ func (m *mine) operates() {
 	t := m.Home.T
 	su := m.superuser()
 	users := "/operations/api/v1/users/"
-	bo := customer{email: m.personal("address of a second user", "%s@staff.example"), name: m.personal("name of a second user", "Bo %s"), password: m.secret("password set by an operator")}
+	bo := customer{
+		email: m.personal("address of a second user", "%s@staff.example"),
+		name:  m.personal("name of a second user", "Bo %s"), password: m.secret("password set by an operator"),
+	}
 	body := fmt.Sprintf(`{"email":%q,"name":%q,"password":%q,"language":"en"}`, bo.email, bo.name, bo.password)
 	made := m.call(201, "POST", users, body, append(su, "Idempotency-Key", m.secret("Idempotency-Key of an operator"))...)
 	m.call(400, "POST", users, body, su...) // the address is taken
@@ -37,22 +40,26 @@ func (m *mine) operates() {
 	m.known("one-time link for an operator's eyes", processtest.TokenOf(t, link.Field(t, "url")))
 
 	cy := m.personal("address of a third user", "%s@staff.example")
-	m.call(201, "POST", users, fmt.Sprintf(`{"email":%q,"name":%q}`, cy, m.personal("name of a third user", "Cy %s")), su...)
+	m.call(201, "POST", users, fmt.Sprintf(`{"email":%q,"name":%q}`, cy, m.personal("name of a third user", "Cy %s")),
+		su...)
 	m.known("one-time link of "+cy, processtest.TokenOf(t, processtest.LinkIn(t, textOf(t, m.post.await(t, cy, 1)))))
 
 	keys := append(su, "Idempotency-Key", m.secret("Idempotency-Key of a key"))
 	created := m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"By program"}`, keys...)
 	m.keyIn(created.Body)
-	m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"By program"}`, keys...) // the answer is told again, without the key
+	// the answer is told again, without the key
+	m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"By program"}`, keys...)
 	m.call(200, "GET", users+"?search="+bo.name[3:], "", su...)
 	m.call(200, "GET", "/operations/api/v1/api-keys/", "", su...)
-	m.call(412, "PATCH", one, fmt.Sprintf(`{"password":%q}`, m.secret("password for an old version")), append(su, "If-Match", `"user-1-999"`)...)
+	m.call(412, "PATCH", one, fmt.Sprintf(`{"password":%q}`, m.secret("password for an old version")),
+		append(su, "If-Match", `"user-1-999"`)...)
 }
 
 // superuser is who may do everything, as headers.
 func (m *mine) superuser() []string {
 	su := customer{}
-	m.tokens(&su, m.call(200, "POST", "/api/token/", processtest.PasswordLogin(m.demo.Superuser.Username, m.demo.Superuser.Password)))
+	m.tokens(&su, m.call(200, "POST", "/api/token/", processtest.PasswordLogin(m.demo.Superuser.Username,
+		m.demo.Superuser.Password)))
 	return []string{"Authorization", "Bearer " + su.access}
 }
 
@@ -70,7 +77,8 @@ func (m *mine) keyIn(text string) string {
 
 // ageSessions makes as if people had signed in a while ago.
 func (m *mine) ageSessions() {
-	_, err := m.root.Exec(m.Home.T.Context(), `update browser_sessions set started_at = started_at - interval '20 minutes', confirmed_at = confirmed_at - interval '20 minutes'`)
+	_, err := m.root.Exec(m.Home.T.Context(),
+		`update browser_sessions set started_at = started_at - interval '20 minutes', confirmed_at = confirmed_at - interval '20 minutes'`)
 	if err != nil {
 		m.Home.T.Fatal(err)
 	}
@@ -79,12 +87,16 @@ func (m *mine) ageSessions() {
 // actsAtTheConsole opens, changes and looks at accounts from the command line.
 func (m *mine) actsAtTheConsole() {
 	t := m.Home.T
-	email, name := m.personal("address of a console user", "%s@console.example"), m.personal("name of a console user", "Di %s")
+	email, name := m.personal("address of a console user", "%s@console.example"), m.personal("name of a console user",
+		"Di %s")
 	for _, does := range []struct {
 		input string
 		args  []string
 	}{
-		{m.secret("password from standard input") + "\n", []string{"user", "create", email, "--name", name, "--tenant", "1", "--role", "admin", "--password-stdin"}},
+		{m.secret("password from standard input") + "\n", []string{
+			"user", "create", email, "--name", name, "--tenant", "1",
+			"--role", "admin", "--password-stdin",
+		}},
 		{m.secret("next password from standard input") + "\n", []string{"user", "passwd", email, "--password-stdin"}},
 		{"", []string{"user", "show", email}},
 		{"", []string{"user", "erase", email, "--yes"}},
@@ -111,8 +123,11 @@ func (m *mine) isAskedForNonsense() {
 	m.call(401, "GET", "/api/me/", "", "Authorization", "Bearer eyJhbGciOiJub25lIn0."+m.secret("forged token")+".")
 	m.call(404, "GET", "/hosting/api/rest/nothing/?token="+m.secret("token in a query"), "", su...)
 	m.call(405, "DELETE", "/api/me/", "", su...)
-	m.call(400, "POST", "/operations/api/v1/api-keys/", `{"name":"x","mode":"none","key":"`+m.secret("key that an operator would like")+`"}`, append(su, "Idempotency-Key", m.secret("Idempotency-Key of nonsense"))...)
-	m.call(400, "POST", "/storefront/webhooks/test/", `{"secret":"`+m.secret("forged webhook")+`"}`, "X-Test-Signature", m.secret("forged signature"))
+	m.call(400, "POST", "/operations/api/v1/api-keys/",
+		`{"name":"x","mode":"none","key":"`+m.secret("key that an operator would like")+`"}`, append(su, "Idempotency-Key",
+			m.secret("Idempotency-Key of nonsense"))...)
+	m.call(400, "POST", "/storefront/webhooks/test/", `{"secret":"`+m.secret("forged webhook")+`"}`, "X-Test-Signature",
+		m.secret("forged signature"))
 	m.browser().look(400, "/set-password/?token="+m.secret("unknown link"))
 }
 
@@ -125,7 +140,8 @@ func (m *mine) breaks() {
 		}
 	}
 	rename("credentials", "credentials_away")
-	m.call(500, "POST", "/api/token/", processtest.PasswordLogin(m.demo.Superuser.Username, m.secret("password in a crash")))
+	m.call(500, "POST", "/api/token/", processtest.PasswordLogin(m.demo.Superuser.Username,
+		m.secret("password in a crash")))
 	rename("credentials_away", "credentials")
 	m.call(200, "POST", "/api/token/", processtest.PasswordLogin(m.demo.Superuser.Username, m.demo.Superuser.Password))
 }
@@ -176,7 +192,8 @@ func (m *mine) onDisk(f flock) []sighting {
 
 // The places in which the panel keeps what is known about people, to show it.
 var showsPeople = []string{
-	"public.users.", "public.orders.", "public.resources.", "public.names.", "public.notifications.", "public.invoices.", "public.webhook_endpoints.", "sandbox_engine.",
+	"public.users.", "public.orders.", "public.resources.", "public.names.", "public.notifications.", "public.invoices.",
+	"public.webhook_endpoints.", "sandbox_engine.",
 }
 
 // After the erasure only what the law wants kept is left, and what stands
@@ -185,7 +202,16 @@ var outlivesPeople = []string{"public.invoices.", "sandbox_engine."}
 
 func (m *mine) peopleAreInReadTablesAlone() {
 	found := m.peopleAreOnlyIn(showsPeople)
-	for _, certain := range []sighting{{"address", "public.users.email"}, {"phone", "public.orders.customer_phone"}, {"tax id", "public.orders.customer_tax_id"}, {"tax id", "public.invoices.customer_tax_id"}, {"later token in an address", "public.webhook_endpoints.url"}} {
+	for _, certain := range []sighting{
+		{"address", "public.users.email"},
+		{"phone", "public.orders.customer_phone"},
+		{"tax id", "public.orders.customer_tax_id"},
+		{
+			"tax id",
+			"public.invoices.customer_tax_id",
+		},
+		{"later token in an address", "public.webhook_endpoints.url"},
+	} {
 		if !slices.Contains(found, certain) {
 			m.Home.T.Errorf("%s is not found in %s, where it certainly stands", certain.canary, certain.place)
 		}
@@ -242,7 +268,8 @@ func (m *mine) wouldBeFound() {
 	var known flock
 	planted := "planted-" + rand.Text()
 	known.add("id of a request", planted)
-	m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"Planted"}`, append(m.superuser(), "X-Request-ID", planted)...)
+	m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"Planted"}`,
+		append(m.superuser(), "X-Request-ID", planted)...)
 	processtest.Eventually(t, "the call is logged", func() bool { return strings.Contains(m.Stderr(), planted) })
 	sum := sha256.Sum256([]byte(m.demo.APIKey))
 	known.add("hash of a key", string(sum[:]))
@@ -267,7 +294,10 @@ func (m *mine) wouldBeFound() {
 		{"id of a request", "file /planted"},
 		{"id of a request", "file /postgres/"},
 	} {
-		if !slices.ContainsFunc(found, func(s sighting) bool { return s.canary == want.canary && strings.HasPrefix(s.place, want.place) }) {
+		if !slices.ContainsFunc(found, func(s sighting) bool {
+			return s.canary == want.canary &&
+				strings.HasPrefix(s.place, want.place)
+		}) {
 			t.Errorf("%s is not found in %s, where it certainly stands", want.canary, want.place)
 		}
 	}

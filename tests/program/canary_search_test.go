@@ -151,7 +151,10 @@ func ignoreGone(err error) error {
 }
 
 func distinct(all []sighting) []sighting {
-	slices.SortFunc(all, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.canary, b.canary)) })
+	slices.SortFunc(all, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.place, b.place),
+			cmp.Compare(a.canary, b.canary))
+	})
 	return slices.Compact(all)
 }
 
@@ -171,7 +174,8 @@ func TestACanaryIsFoundInWhateverFormItIsWritten(t *testing.T) {
 	for _, text := range []string{
 		"x" + value + "y", hex.EncodeToString([]byte("a" + value)),
 		base64.StdEncoding.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte("a" + value + "bc")),
-		base64.RawURLEncoding.EncodeToString([]byte("ab" + value + "c")), base64.URLEncoding.EncodeToString([]byte("abc" + value)),
+		base64.RawURLEncoding.EncodeToString([]byte("ab" + value + "c")), base64.URLEncoding.EncodeToString([]byte("abc" +
+			value)),
 	} {
 		if len(f.seen("here", []byte(text))) != 1 {
 			t.Errorf("not found in %q", text)

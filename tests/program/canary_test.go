@@ -63,7 +63,9 @@ func (m *mine) somebodyOrders() *customer {
 	postal, taxID := digits(12), "ESB"+digits(12)
 	m.people.add("postal code", postal)
 	m.people.add("tax id", taxID)
-	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":%q,"customer_company":%q,"customer_phone":%q,"customer_address":%q,"customer_city":%q,"customer_postal_code":%q,"customer_country":"ES","customer_tax_id":%q,"payment_method":"test","domain":"canary.example","language":"en"}`,
+	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":%q,"customer_company":%q,`+
+		`"customer_phone":%q,"customer_address":%q,"customer_city":%q,"customer_postal_code":%q,"customer_country":"ES",`+
+		`"customer_tax_id":%q,"payment_method":"test","domain":"canary.example","language":"en"}`,
 		m.demo.Plans.Hosting, c.email, c.name, m.personal("company", "%s Ltd"), phone,
 		m.personal("street", "Calle %s 1"), m.personal("city", "%s"), postal, taxID)
 	key := m.secret("Idempotency-Key")
@@ -73,8 +75,10 @@ func (m *mine) somebodyOrders() *customer {
 	placed := place(201, m.demo.APIKey, body, key)
 	place(201, m.demo.APIKey, body, key)
 	place(422, m.demo.APIKey, strings.Replace(body, `"en"`, `"es"`, 1), key)
-	place(401, m.known("unknown storefront key", storefront.DrawKey(storefront.Test, rand.Read)), body, m.secret("Idempotency-Key of a refused call"))
-	m.call(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	place(401, m.known("unknown storefront key", storefront.DrawKey(storefront.Test, rand.Read)), body,
+		m.secret("Idempotency-Key of a refused call"))
+	m.call(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	m.AwaitActive(placed.Field(t, "order_id"), m.demo.APIKey, processtest.Patience)
 	return c
 }
@@ -102,7 +106,8 @@ func (m *mine) followsTheLink(letter string, c *customer) {
 // signsIn does everything that a program does with tokens.
 func (m *mine) signsIn(c *customer) {
 	m.call(401, "POST", "/api/token/", processtest.PasswordLogin(c.email, m.secret("wrong password")))
-	m.call(401, "POST", "/api/token/", processtest.PasswordLogin(m.personal("unknown name", "%s@unknown.example"), m.secret("password of an unknown name")))
+	m.call(401, "POST", "/api/token/", processtest.PasswordLogin(m.personal("unknown name", "%s@unknown.example"),
+		m.secret("password of an unknown name")))
 	m.call(401, "POST", "/api/token/", processtest.PasswordLogin(m.secret("password typed as a name"), "whatever"))
 	m.tokens(c, m.call(200, "POST", "/api/token/", processtest.PasswordLogin(c.email, c.password)))
 	first := c.refresh
@@ -118,9 +123,11 @@ func (m *mine) signsIn(c *customer) {
 	m.call(200, "PATCH", "/api/me/", fmt.Sprintf(`{"name":%q}`, m.personal("new name", "Ana %s")), me...)
 	m.call(200, "GET", "/hosting/api/rest/tenants/", "", me...)
 	m.call(403, "GET", "/operations/api/v1/users/", "", me...)
-	m.call(400, "POST", "/api/me/password/", fmt.Sprintf(`{"current_password":%q,"new_password":%q}`, m.secret("wrong current password"), m.secret("password never taken")), me...)
+	m.call(400, "POST", "/api/me/password/", fmt.Sprintf(`{"current_password":%q,"new_password":%q}`,
+		m.secret("wrong current password"), m.secret("password never taken")), me...)
 	next := m.secret("changed password")
-	m.tokens(c, m.call(200, "POST", "/api/me/password/", fmt.Sprintf(`{"current_password":%q,"new_password":%q}`, c.password, next), me...))
+	m.tokens(c, m.call(200, "POST", "/api/me/password/", fmt.Sprintf(`{"current_password":%q,"new_password":%q}`,
+		c.password, next), me...))
 	c.password = next
 	m.call(401, "GET", "/api/me/", "", me...) // older tokens have ended
 	m.call(401, "GET", "/api/me/", "", "Authorization", "Bearer "+c.access+"x")
@@ -145,7 +152,8 @@ func (m *mine) tokens(c *customer, a processtest.Answer) {
 
 // agesTokens makes as if tokens had been used a while ago.
 func (m *mine) agesTokens() {
-	if _, err := m.root.Exec(m.Home.T.Context(), `update refresh_tokens set used_at = used_at - interval '1 minute'`); err != nil {
+	if _, err := m.root.Exec(m.Home.T.Context(),
+		`update refresh_tokens set used_at = used_at - interval '1 minute'`); err != nil {
 		m.Home.T.Fatal(err)
 	}
 }
@@ -153,7 +161,8 @@ func (m *mine) agesTokens() {
 func (m *mine) forgetsThePassword(c *customer) {
 	before := len(m.post.to(c.email))
 	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, c.email))
-	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, m.personal("address without an account", "%s@unknown.example")))
+	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`,
+		m.personal("address without an account", "%s@unknown.example")))
 	m.followsTheLink(m.post.await(m.Home.T, c.email, before+1), c)
 }
 
@@ -165,19 +174,24 @@ func (m *mine) usesTheBrowser(c *customer) {
 	b.send(303, page, "/login/", "sign_in", "username", c.email, "password", c.password)
 	mine := b.look(200, "/account/")
 	next := m.secret("password changed on the page")
-	b.send(400, mine, "/account/", "password", "current_password", m.secret("wrong current password on the page"), "new_password", next, "password_repeat", next)
-	b.send(303, mine, "/account/", "password", "current_password", c.password, "new_password", next, "password_repeat", next)
+	b.send(400, mine, "/account/", "password", "current_password", m.secret("wrong current password on the page"),
+		"new_password", next, "password_repeat", next)
+	b.send(303, mine, "/account/", "password", "current_password", c.password, "new_password", next, "password_repeat",
+		next)
 	c.password = next
 	b.look(403, "/storefront/")
-	b.send(403, processtest.Answer{Body: `<form ><input type="hidden" name="form" value="profile"><input type="hidden" name="form_token" value="` + m.secret("forged token of a form") + `"></form>`},
+	b.send(403, processtest.Answer{Body: `<form ><input type="hidden" name="form" value="profile"><input ` +
+		`type="hidden" name="form_token" value="` + m.secret("forged token of a form") + `"></form>`},
 		"/account/", "profile", "name", "x")
 	b.send(303, b.look(200, "/account/"), "/account/", "sessions")
 
 	su := m.browser()
-	su.send(303, su.look(200, "/login/?next=/storefront/"), "/login/", "sign_in", "username", m.demo.Superuser.Username, "password", m.demo.Superuser.Password)
+	su.send(303, su.look(200, "/login/?next=/storefront/"), "/login/", "sign_in", "username", m.demo.Superuser.Username,
+		"password", m.demo.Superuser.Password)
 	m.ageSessions()
 	keys := su.look(200, "/storefront/keys/")
-	created := su.send(200, keys, "/storefront/keys/", "create", "name", "By page", "mode", "test", "rate_limit_per_minute", "60", "password", m.demo.Superuser.Password)
+	created := su.send(200, keys, "/storefront/keys/", "create", "name", "By page", "mode", "test",
+		"rate_limit_per_minute", "60", "password", m.demo.Superuser.Password)
 	m.keyIn(created.Body)
 	su.givesThePasswordAgain(m.secret("wrong password in a script"), m.demo.Superuser.Password)
 	su.send(303, su.look(200, "/storefront/"), "/logout/", "sign_out")

@@ -51,7 +51,8 @@ func newMine(t *testing.T) *mine {
 		"HOSTPANEL_SECRET_KEY="+m.known("secret key", sealing.NewSecretKey()),
 		"HOSTPANEL_ADMIN_PASSWORD="+m.secret("password of the first superuser"),
 		"HOSTPANEL_TEST_WEBHOOK_SECRET=whsec_"+m.secret("webhook secret"),
-		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on", "HOSTPANEL_WEBHOOK_NETWORKS=127.0.0.0/8",
+		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on",
+		"HOSTPANEL_WEBHOOK_NETWORKS=127.0.0.0/8",
 	)
 	m.Process = m.Start()
 	m.demo = m.Demo()
@@ -89,7 +90,8 @@ func (m *mine) openDatabase() {
 	password := m.secret("database password")
 	m.root = connected(t, cluster.URL())
 	for _, sql := range []string{
-		fmt.Sprintf("create role canary_owner login createrole password '%s'", password), "create database canary owner canary_owner",
+		fmt.Sprintf("create role canary_owner login createrole password '%s'",
+			password), "create database canary owner canary_owner",
 	} {
 		if _, err := m.root.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
@@ -160,7 +162,10 @@ type letter struct{ to, text string }
 func newPostOffice(t *testing.T, password string) *postOffice {
 	t.Helper()
 	p := &postOffice{password: password}
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &conversation{postOffice: p}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
+		return &conversation{postOffice: p},
+			nil
+	}))
 	server.Domain, server.AllowInsecureAuth = "mail.test", true
 	server.ReadTimeout, server.WriteTimeout = processtest.Patience, processtest.Patience
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

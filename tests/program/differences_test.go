@@ -38,9 +38,13 @@ type engineBehind struct {
 // beside opens a program on the same database and engine as the one that serves.
 func beside(l *livingKinds, h processtest.Home, fake *ispconfigtest.Engine) *engineBehind {
 	l.T.Helper()
-	s := config.Settings{DataDir: h.Dir, DatabaseURL: strings.TrimPrefix(h.At[0], "DATABASE_URL="), SecretKey: programtest.SecretKey}
+	s := config.Settings{
+		DataDir: h.Dir, DatabaseURL: strings.TrimPrefix(h.At[0], "DATABASE_URL="),
+		SecretKey: programtest.SecretKey,
+	}
 	if fake != nil {
-		s.Engine, s.ISPConfigURL, s.ISPConfigUsername, s.ISPConfigPassword, s.ISPConfigServerID = "ispconfig", fake.URL, ispconfigtest.User, ispconfigtest.Password, "1"
+		s.Engine, s.ISPConfigURL, s.ISPConfigServerID = "ispconfig", fake.URL, "1"
+		s.ISPConfigUsername, s.ISPConfigPassword = ispconfigtest.User, ispconfigtest.Password
 	}
 	cfg, err := config.New(s, false)
 	must(l.T, err)
@@ -108,7 +112,10 @@ func TestDifferencesToEveryEngineAreAnswered(t *testing.T) { // E-8
 			t.Parallel()
 			h, r, fake := start(t)
 			l := &livingKinds{Process: r, ids: map[string]string{}}
-			l.headers = []string{"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON}
+			l.headers = []string{
+				"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t, "access"), "Content-Type",
+				processtest.AsJSON,
+			}
 			l.areMade()
 			b := beside(l, h, fake)
 			if fake == nil {
@@ -148,7 +155,10 @@ func (b *engineBehind) meddles() {
 	added := lost
 	added.ID = 0
 	added.Values["name"], added.Values["data"] = json.RawMessage(`"ftp"`), json.RawMessage(`"192.0.2.9"`)
-	added.Name = hosting.RecordName(hosting.RecordKey{Origin: "life.example.", Name: "ftp.life.example.", Type: "A", Data: "192.0.2.9"})
+	added.Name = hosting.RecordName(hosting.RecordKey{
+		Origin: "life.example.", Name: "ftp.life.example.", Type: "A",
+		Data: "192.0.2.9",
+	})
 	_, err := b.engine.Create(b.T.Context(), added)
 	must(b.T, err)
 	processtest.Eventually(b.T, "three differences", func() bool { return len(b.differ()) == 3 })
@@ -159,7 +169,10 @@ func (b *engineBehind) answers() {
 	b.T.Helper()
 	var listed []struct{ ID, Kind string }
 	must(b.T, json.Unmarshal([]byte(b.home.Must("incidents", "list", "--json")), &listed))
-	answers := map[string]string{operations.EngineChanged: "adopt", operations.EngineMissing: "remake", operations.EngineOrphan: "adopt"}
+	answers := map[string]string{
+		operations.EngineChanged: "adopt", operations.EngineMissing: "remake",
+		operations.EngineOrphan: "adopt",
+	}
 	if len(listed) != len(answers) {
 		b.T.Fatal(listed)
 	}

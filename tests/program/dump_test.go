@@ -29,9 +29,11 @@ func TestAPanelGoesOnFromADump(t *testing.T) {
 	d := h.Demo()
 	buy := func(name string) (id, number string) {
 		t.Helper()
-		placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, name+"@customer.example", name+".example"),
+		placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting,
+			name+"@customer.example", name+".example"),
 			"X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
-		r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+		r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type",
+			processtest.AsForm)
 		return placed.Field(t, "order_id"), placed.Field(t, "order_number")
 	}
 	done, first := buy("first")
@@ -39,7 +41,8 @@ func TestAPanelGoesOnFromADump(t *testing.T) {
 	halfway, second := buy("second")
 	r.Stop()
 
-	tool(t, nil, "psql", "--quiet", "--dbname", after, "--command", "create role hostpanel_app nologin") // roles are in no dump
+	// roles are in no dump
+	tool(t, nil, "psql", "--quiet", "--dbname", after, "--command", "create role hostpanel_app nologin")
 	dump := tool(t, nil, "pg_dump", "--format=custom", "--dbname", before)
 	tool(t, dump, "pg_restore", "--exit-on-error", "--dbname", after)
 
@@ -56,7 +59,8 @@ func TestAPanelGoesOnFromADump(t *testing.T) {
 	}
 	for _, kind := range []string{"tenant", "site"} {
 		made := tool(t, nil, "psql", "--no-align", "--tuples-only", "--dbname", after, "--command",
-			"select count(*), count(distinct name) from sandbox_engine.objects where kind = '"+kind+"' and (name like '%.example' or kind = 'tenant')")
+			"select count(*), count(distinct name) from sandbox_engine.objects where kind = '"+kind+"' and (name like "+
+				"'%.example' or kind = 'tenant')")
 		if n := strings.Split(strings.TrimSpace(string(made)), "|"); len(n) != 2 || n[0] != n[1] {
 			t.Errorf("the engine has these and as many names of kind %s: %s", kind, made)
 		}

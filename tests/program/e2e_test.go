@@ -35,7 +35,8 @@ func TestAnOrderFromThePlanToTheMail(t *testing.T) {
 	}
 
 	body := fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
-	body = strings.Replace(body, "{", `{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_postal_code":"48001","customer_country":"ES","customer_tax_id":"B87654321",`, 1)
+	body = strings.Replace(body, "{", `{"customer_address":"Gran Vía 2","customer_city":"Bilbao",`+
+		`"customer_postal_code":"48001","customer_country":"ES","customer_tax_id":"B87654321",`, 1)
 	headers := []string{"X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "the-same-request"}
 	first := r.Ask(201, "POST", "/storefront/api/orders/", body, headers...)
 	again := r.Ask(201, "POST", "/storefront/api/orders/", body, headers...)
@@ -52,8 +53,12 @@ func TestAnOrderFromThePlanToTheMail(t *testing.T) {
 	link := processtest.LinkIn(t, processtest.OnlyMail(t, h.Dir, number))
 	r.Ask(200, "GET", link, "")
 	r.Ask(200, "GET", link, "") // looking does not use it up
-	set := url.Values{"token": {processtest.TokenOf(t, link)}, "password": {"correct horse battery"}, "password_repeat": {"correct horse battery"}}
-	if a, err := processtest.Call(t.Context(), "POST", r.Base+"/set-password/", set.Encode(), "Content-Type", processtest.AsForm); err != nil || a.Status >= 400 {
+	set := url.Values{
+		"token": {processtest.TokenOf(t, link)}, "password": {"correct horse battery"},
+		"password_repeat": {"correct horse battery"},
+	}
+	if a, err := processtest.Call(t.Context(), "POST", r.Base+"/set-password/", set.Encode(), "Content-Type",
+		processtest.AsForm); err != nil || a.Status >= 400 {
 		t.Errorf("the password was not set: %d %v %s", a.Status, err, a.Body)
 	}
 	r.Ask(400, "GET", link, "")
@@ -61,11 +66,13 @@ func TestAnOrderFromThePlanToTheMail(t *testing.T) {
 	tellsTheStory(h, id, number)
 	r.Ask(200, "GET", "/api/schema/", "")
 	r.Ask(200, "GET", "/healthz", "")
-	if figures := r.Ask(200, "GET", "/metrics", ""); !strings.Contains(figures.Body, `hostpanel_orders{status="active"} 1`) {
+	if figures := r.Ask(200, "GET", "/metrics", ""); !strings.Contains(figures.Body,
+		`hostpanel_orders{status="active"} 1`) {
 		t.Errorf("the figures do not tell of the order: %s", figures.Body)
 	}
 	r.Stop()
-	processtest.KeepsSecrets(t, r.Stderr(), d.APIKey, d.Superuser.Password, d.TestWebhookSecret, processtest.TokenOf(t, link), "correct horse battery", "ana@customer.example")
+	processtest.KeepsSecrets(t, r.Stderr(), d.APIKey, d.Superuser.Password, d.TestWebhookSecret,
+		processtest.TokenOf(t, link), "correct horse battery", "ana@customer.example")
 	isKeptForTheNextStart(h, d, id)
 }
 
@@ -76,18 +83,39 @@ func tellsTheStory(h processtest.Home, id, number string) {
 		args []string
 		says []string
 	}{
-		{[]string{"history", "order-" + id}, []string{"order-" + id, "Ana Example orders Web S", "2.99 EUR arrived", "setup starts", "active"}},
-		{[]string{"history", number, "--why"}, []string{"why order-" + id + "/", "run provision/1 begins", "2.99 EUR arrived", "root: the webhook test/"}},
-		{[]string{"history", "order-" + id + "/1", "--why"}, []string{"why order-" + id + "/1 happened", "Ana Example orders Web S", "root: the request "}},
-		{[]string{"history", number, "--why", "--json"}, []string{`"type": "saga.started"`, `"cause": "event:saga-`, `"cause": "webhook:test/`}},
+		{[]string{"history", "order-" + id}, []string{
+			"order-" + id, "Ana Example orders Web S", "2.99 EUR arrived",
+			"setup starts", "active",
+		}},
+		{[]string{"history", number, "--why"}, []string{
+			"why order-" + id + "/", "run provision/1 begins", "2.99 EUR arrived",
+			"root: the webhook test/",
+		}},
+		{[]string{"history", "order-" + id + "/1", "--why"}, []string{
+			"why order-" + id + "/1 happened",
+			"Ana Example orders Web S", "root: the request ",
+		}},
+		{[]string{"history", number, "--why", "--json"}, []string{
+			`"type": "saga.started"`, `"cause": "event:saga-`,
+			`"cause": "webhook:test/`,
+		}},
 		{[]string{"history", number, "--state"}, []string{"as of ", "customer_name", "Ana Example", `"active"`}},
 		{[]string{"history", number, "--state", "--version", "1", "--json"}, []string{`"version": 1`, `"status": "pending"`}},
 		{[]string{"history", number, "--diff", "1", "3"}, []string{"session", "payments."}},
-		{[]string{"history", number, "--graph", filepath.Join(os.TempDir(), "hostpanel-why-"+id+".svg")}, []string{".svg: ", " events and "}},
+		{
+			[]string{"history", number, "--graph", filepath.Join(os.TempDir(), "hostpanel-why-"+id+".svg")},
+			[]string{".svg: ", " events and "},
+		},
 		{[]string{"history", number, "--version", "1"}, []string{"1 event", "Ana Example orders Web S"}},
-		{[]string{"history", number, "--as-of", time.Now().Add(time.Minute).UTC().Format(time.RFC3339), "--json"}, []string{`"type": "order.activated"`, `"actor"`}},
+		{
+			[]string{"history", number, "--as-of", time.Now().Add(time.Minute).UTC().Format(time.RFC3339), "--json"},
+			[]string{`"type": "order.activated"`, `"actor"`},
+		},
 		{[]string{"orders", "list", "--status", "active"}, []string{number, "ana@customer.example"}},
-		{[]string{"orders", "show", number}, []string{id, "Gran Vía 2, 48001 Bilbao, ES", "B87654321", "tenant.engine", "activate", "done"}},
+		{[]string{"orders", "show", number}, []string{
+			id, "Gran Vía 2, 48001 Bilbao, ES", "B87654321", "tenant.engine",
+			"activate", "done",
+		}},
 		{[]string{"webhooks", "list"}, []string{"checkout.session.completed", "done", id}},
 		{[]string{"webhooks", "replay", "--state", "done", "--dry-run"}, []string{"1 webhook would be replayed"}},
 		{[]string{"webhooks", "replay", "1"}, []string{"1 webhook replayed"}},
@@ -103,7 +131,12 @@ func tellsTheStory(h processtest.Home, id, number string) {
 			h.T.Errorf("hostpanel %s colours a pipe", strings.Join(look.args, " "))
 		}
 	}
-	for _, args := range [][]string{{"orders", "list", "--json"}, {"orders", "show", id, "--json"}, {"webhooks", "list", "--json"}, {"verify", "--json"}} {
+	for _, args := range [][]string{
+		{"orders", "list", "--json"},
+		{"orders", "show", id, "--json"},
+		{"webhooks", "list", "--json"},
+		{"verify", "--json"},
+	} {
 		if out := h.Must(args...); !json.Valid([]byte(out)) {
 			h.T.Errorf("hostpanel %s prints no JSON: %s", strings.Join(args, " "), out)
 		}
@@ -137,10 +170,13 @@ func TestAMachineIsSoldToo(t *testing.T) {
 	r := h.Start()
 	d := h.Demo()
 	for plan, body := range map[string]string{
-		"vps":  fmt.Sprintf(`{"plan_id":%d,"customer_email":"bo@customer.example","customer_name":"Bo","payment_method":"test","os_choice":"ubuntu-24.04"}`, d.Plans.VPS),
-		"saas": fmt.Sprintf(`{"plan_id":%d,"customer_email":"cy@customer.example","customer_name":"Cy","payment_method":"test","billing_period":"yearly"}`, d.Plans.SaaS),
+		"vps": fmt.Sprintf(`{"plan_id":%d,"customer_email":"bo@customer.example","customer_name":"Bo",`+
+			`"payment_method":"test","os_choice":"ubuntu-24.04"}`, d.Plans.VPS),
+		"saas": fmt.Sprintf(`{"plan_id":%d,"customer_email":"cy@customer.example","customer_name":"Cy",`+
+			`"payment_method":"test","billing_period":"yearly"}`, d.Plans.SaaS),
 	} {
-		a := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKeyDefault, "Content-Type", processtest.AsJSON, "Idempotency-Key", plan)
+		a := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKeyDefault, "Content-Type",
+			processtest.AsJSON, "Idempotency-Key", plan)
 		r.Ask(303, "POST", processtest.PathOf(t, a.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
 		r.AwaitActive(a.Field(t, "order_id"), d.APIKeyDefault, processtest.Patience)
 	}
@@ -152,7 +188,8 @@ func TestASecondServeOnADataDirectoryIsRefused(t *testing.T) {
 	h := processtest.OwnHome(t)
 	r := h.Start()
 	out, complaint, code := h.Command("serve", "--demo", "--listen", "127.0.0.1:0")
-	if code != console.Failed || out != "" || !strings.Contains(complaint, "another process serves this data directory") || !strings.Contains(complaint, h.Dir) {
+	if code != console.Failed || out != "" || !strings.Contains(complaint, "another process serves this data directory") ||
+		!strings.Contains(complaint, h.Dir) {
 		t.Errorf("the second serve ended with %d: %s%s", code, out, complaint)
 	}
 	r.Ask(200, "GET", "/readyz", "")
@@ -164,7 +201,10 @@ func TestAWorkerWorksBesideServe(t *testing.T) {
 	h := processtest.NewHome(t)
 	r := h.Start()
 	w := h.Launch("worker", "--public-url", r.Base, "--test-payments", "on")
-	processtest.Eventually(t, "the worker is ready", func() bool { return strings.Contains(w.Stderr(), "the worker is ready") })
+	processtest.Eventually(t, "the worker is ready", func() bool {
+		return strings.Contains(w.Stderr(),
+			"the worker is ready")
+	})
 	w.Stop()
 	r.Stop()
 }
@@ -176,7 +216,8 @@ func TestACommandOnAnEmptyDatabaseSaysWhatToDo(t *testing.T) {
 		t.Errorf("verify without a panel ended with %d: %s", code, complaint)
 	}
 	h.At = processtest.DatabaseAt(eventstoretest.Database(t, "empty", func(context.Context, string) error { return nil }))
-	if _, complaint, code := h.Command("verify"); code != console.Failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
+	if _, complaint, code := h.Command("verify"); code != console.Failed ||
+		!strings.Contains(complaint, `run "hostpanel migrate"`) {
 		t.Errorf("verify ended with %d: %s", code, complaint)
 	}
 	if out := h.Must("migrate"); !strings.Contains(out, "up to date") {

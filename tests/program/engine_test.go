@@ -27,11 +27,13 @@ func onISPConfig(t *testing.T) (processtest.Home, serve.Demo, *ispconfigtest.Eng
 	h := processtest.NewHome(t)
 	d := h.Demo()
 	// As if the sandbox had never had the demo's tenant:
-	_, err := eventstoretest.Owner(t, strings.TrimPrefix(h.At[0], "DATABASE_URL=")).Exec(t.Context(), `delete from external_claim`)
+	_, err := eventstoretest.Owner(t, strings.TrimPrefix(h.At[0], "DATABASE_URL=")).Exec(t.Context(),
+		`delete from external_claim`)
 	must(t, err)
 	h.Env = []string{
 		"HOSTPANEL_ENGINE=ispconfig", "ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User,
-		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off",
+		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "HOSTPANEL_TEST_PAYMENTS=on",
+		"HOSTPANEL_ABUSE_LIMITS=off",
 	}
 	return h, d, fake
 }
@@ -58,15 +60,18 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 	ticking(t, fake)
 	r := h.Serving("--listen", "127.0.0.1:0")
 	body := fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
-	a := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "one")
+	a := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON,
+		"Idempotency-Key", "one")
 	r.Ask(303, "POST", processtest.PathOf(t, a.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
 	r.AwaitActive(a.Field(t, "order_id"), d.APIKey, processtest.Patience)
 	sites, clients := fake.Rows("web_domain", "domain", "ana.example"), fake.Rows("client", "locked", "n")
-	if len(sites) != 1 || len(clients) != 1 || sites[0]["active"] != "y" || sites[0]["system_group"] != "client"+clients[0]["client_id"] {
+	if len(sites) != 1 || len(clients) != 1 || sites[0]["active"] != "y" ||
+		sites[0]["system_group"] != "client"+clients[0]["client_id"] {
 		t.Errorf("the engine has %d sites and %d clients: %v", len(sites), len(clients), sites)
 	}
 	admin := "Bearer " + r.SignIn(d.TenantAdmin).Field(t, "access")
-	if a := r.Ask(200, "GET", "/hosting/api/rest/sites/available_cms/", "", "Authorization", admin); strings.TrimSpace(a.Body) != "[]" {
+	if a := r.Ask(200, "GET", "/hosting/api/rest/sites/available_cms/", "", "Authorization",
+		admin); strings.TrimSpace(a.Body) != "[]" {
 		t.Errorf("offered is what this engine cannot install: %s", a.Body)
 	}
 	r.Stop()
@@ -84,17 +89,24 @@ func TestAnEngineIsNotReplacedWhileItHasResources(t *testing.T) {
 	sandbox := h
 	sandbox.Env = nil
 	r := sandbox.Start()
-	headers := []string{"Authorization", "Bearer " + r.SignIn(d.Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON, "Prefer", "wait=20"}
-	tenant := r.Ask(201, "POST", "/hosting/api/rest/tenants/", `{"name":"Moves","email":"moves@example.com"}`, headers...).Number(t, "id")
-	r.Ask(201, "POST", "/hosting/api/rest/sites/", fmt.Sprintf(`{"tenant":%.0f,"domain":"moves.example"}`, tenant), headers...)
+	headers := []string{
+		"Authorization", "Bearer " + r.SignIn(d.Superuser).Field(t, "access"), "Content-Type",
+		processtest.AsJSON, "Prefer", "wait=20",
+	}
+	tenant := r.Ask(201, "POST", "/hosting/api/rest/tenants/", `{"name":"Moves","email":"moves@example.com"}`,
+		headers...).Number(t, "id")
+	r.Ask(201, "POST", "/hosting/api/rest/sites/", fmt.Sprintf(`{"tenant":%.0f,"domain":"moves.example"}`, tenant),
+		headers...)
 	r.Stop()
 	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}} {
 		out, complaint, code := h.Command(command...)
-		if code != console.Usage || !strings.Contains(complaint, `another engine than "sandbox"`) || !strings.Contains(complaint, "set HOSTPANEL_ENGINE=sandbox again") || strings.Contains(out, "ready") {
+		if code != console.Usage || !strings.Contains(complaint, `another engine than "sandbox"`) ||
+			!strings.Contains(complaint, "set HOSTPANEL_ENGINE=sandbox again") || strings.Contains(out, "ready") {
 			t.Errorf("%v ended with %d:\n%s%s", command, code, out, complaint)
 		}
 	}
-	if out, _, code := h.Command("doctor"); code != console.Failed || !strings.Contains(out, `another engine than "sandbox"`) {
+	if out, _, code := h.Command("doctor"); code != console.Failed ||
+		!strings.Contains(out, `another engine than "sandbox"`) {
 		t.Errorf("doctor ended with %d:\n%s", code, out)
 	}
 	sandbox.Start().Stop()
@@ -111,7 +123,8 @@ func TestAnErasureReachesTheEngine(t *testing.T) {
 		must(t, err)
 		t.Cleanup(pool.Close)
 		forgetsItsClient(h, h.Start(), h.Demo(), func() (all string) {
-			must(t, pool.QueryRow(t.Context(), `select string_agg(sent::text, ' ') from sandbox_engine.objects where kind = 'tenant'`).Scan(&all))
+			must(t, pool.QueryRow(t.Context(),
+				`select string_agg(sent::text, ' ') from sandbox_engine.objects where kind = 'tenant'`).Scan(&all))
 			return all
 		})
 	})
@@ -119,9 +132,11 @@ func TestAnErasureReachesTheEngine(t *testing.T) {
 		t.Parallel()
 		h, d, fake := onISPConfig(t)
 		ticking(t, fake)
-		forgetsItsClient(h, h.Serving("--listen", "127.0.0.1:0"), d, func() string { return fmt.Sprint(fake.Rows("client", "locked", "n")) })
+		forgetsItsClient(h, h.Serving("--listen", "127.0.0.1:0"), d,
+			func() string { return fmt.Sprint(fake.Rows("client", "locked", "n")) })
 		clients := fake.Rows("client", "locked", "n")
-		if len(clients) != 1 || clients[0]["contact_name"] != clients[0]["customer_no"] || clients[0]["email"] != clients[0]["customer_no"]+"@erased.invalid" {
+		if len(clients) != 1 || clients[0]["contact_name"] != clients[0]["customer_no"] ||
+			clients[0]["email"] != clients[0]["customer_no"]+"@erased.invalid" {
 			t.Errorf("the client has no neutral contact: %v", clients)
 		}
 	})
@@ -130,8 +145,10 @@ func TestAnErasureReachesTheEngine(t *testing.T) {
 func forgetsItsClient(h processtest.Home, r *processtest.Process, d serve.Demo, clients func() string) {
 	h.T.Helper()
 	body := fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "una@customer.example", "una.example")
-	a := r.Ask(201, "POST", "/storefront/api/orders/", strings.Replace(body, "Ana Example", "Una Person", 1), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "one")
-	r.Ask(303, "POST", processtest.PathOf(h.T, a.Field(h.T, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	a := r.Ask(201, "POST", "/storefront/api/orders/", strings.Replace(body, "Ana Example", "Una Person", 1), "X-API-Key",
+		d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "one")
+	r.Ask(303, "POST", processtest.PathOf(h.T, a.Field(h.T, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	r.AwaitActive(a.Field(h.T, "order_id"), d.APIKey, processtest.Patience)
 	if all := clients(); !strings.Contains(all, "Una Person") || !strings.Contains(all, "una@customer.example") {
 		h.T.Fatalf("the engine does not know the customer: %s", all)
@@ -149,11 +166,13 @@ func TestThePanelLooksAtItsEngineWhenItStarts(t *testing.T) {
 	h, _, fake := onISPConfig(t)
 	r := h
 	r.Env = append(slices.Clone(h.Env), "ISPCONFIG_PASSWORD=wrong")
-	if _, complaint, code := r.Command("serve", "--listen", "127.0.0.1:0"); code != console.Usage || !strings.Contains(complaint, "ISPCONFIG_") {
+	if _, complaint, code := r.Command("serve", "--listen", "127.0.0.1:0"); code != console.Usage ||
+		!strings.Contains(complaint, "ISPCONFIG_") {
 		t.Errorf("a wrong password: %d %s", code, complaint)
 	}
 	r.Env = append(slices.Clone(h.Env), "ISPCONFIG_SERVER_ID=9")
-	if _, complaint, code := r.Command("serve", "--listen", "127.0.0.1:0"); code != console.Usage || !strings.Contains(complaint, "no server 9") {
+	if _, complaint, code := r.Command("serve", "--listen", "127.0.0.1:0"); code != console.Usage ||
+		!strings.Contains(complaint, "no server 9") {
 		t.Errorf("a server that is not there: %d %s", code, complaint)
 	}
 	r.Env = append(slices.Clone(h.Env), "ISPCONFIG_URL=http://127.0.0.1:1")

@@ -19,14 +19,18 @@ func besides(t *testing.T) (processtest.Home, *ispconfigtest.Engine) {
 	ticking(t, fake)
 	h := processtest.NewHome(t)
 	h.Env = []string{
-		"ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User, "ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1",
+		"ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User, "ISPCONFIG_PASSWORD=" +
+			ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1",
 	}
 	return h, fake
 }
 
 // leftOn are the tables that a check has left rows in.
 func leftOn(fake *ispconfigtest.Engine) (tables []string) {
-	for _, table := range []string{"client", "web_domain", "web_database", "web_database_user", "dns_soa", "dns_rr", "mail_domain", "mail_user", "ftp_user", "cron"} {
+	for _, table := range []string{
+		"client", "web_domain", "web_database", "web_database_user", "dns_soa", "dns_rr",
+		"mail_domain", "mail_user", "ftp_user", "cron",
+	} {
 		if len(fake.Rows(table, "sys_perm_user", "riud")) > 0 {
 			tables = append(tables, table)
 		}
@@ -38,7 +42,10 @@ func TestAnEngineIsTriedWithoutLeavingATrace(t *testing.T) {
 	t.Parallel()
 	h, fake := besides(t)
 	told := h.Must("engine", "check", "--yes", "--throw-away", "--only", "made")
-	for _, line := range []string{"held      every kind is made, found, listed and removed", "held      what was made without an answer is found and made once", "0 failed"} {
+	for _, line := range []string{
+		"held      every kind is made, found, listed and removed",
+		"held      what was made without an answer is found and made once", "0 failed",
+	} {
 		if !strings.Contains(told, line) {
 			t.Errorf("no %q in\n%s", line, told)
 		}
@@ -59,7 +66,8 @@ func TestAnEngineThatFailsIsToldInWords(t *testing.T) {
 	h, fake := besides(t)
 	fake.Order(ispconfigtest.Fault{Function: "mail_user_add", What: ispconfigtest.Permission})
 	told, _, code := h.Command("engine", "check", "--yes", "--only", "read back")
-	if code != console.Failed || !strings.Contains(told, "failed    what is true of an object is read back") || !strings.Contains(told, "engine_permission") {
+	if code != console.Failed || !strings.Contains(told, "failed    what is true of an object is read back") ||
+		!strings.Contains(told, "engine_permission") {
 		t.Errorf("%d: %s", code, told)
 	}
 	if left := leftOn(fake); left != nil {
@@ -73,7 +81,8 @@ func TestAnEngineThatFailsIsToldInWords(t *testing.T) {
 func TestNoEngineIsTriedUnasked(t *testing.T) {
 	t.Parallel()
 	h, fake := besides(t)
-	if _, complaint, code := h.Command("engine", "check"); code != console.Usage || !strings.Contains(complaint, "--yes") || fake.Calls("login") > 0 {
+	if _, complaint, code := h.Command("engine", "check"); code != console.Usage ||
+		!strings.Contains(complaint, "--yes") || fake.Calls("login") > 0 {
 		t.Errorf("%d, %d calls: %s", code, fake.Calls("login"), complaint)
 	}
 }

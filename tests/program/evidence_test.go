@@ -35,7 +35,8 @@ func TestAPackIsCheckedByTheProgramForStrangers(t *testing.T) {
 	writes("Not found.", console.Failed, "--out", pack, "--tenant", "999")
 	writes("has evidence of tenant 1:", console.Done, "--out", pack, "--tenant", "1")
 	writes("file exists", console.Failed, "--out", pack, "--tenant", "1")
-	if out, err := exec.Command("go", "build", "-o", verifier, "hostpanel/cmd/hostpanel-verify").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", verifier,
+		"hostpanel/cmd/hostpanel-verify").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	checks := func(want string, code int, args ...string) {

@@ -34,7 +34,8 @@ func TestAnAddressThatIsTakenIsNamed(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	h := processtest.NewHome(t)
 	_, complaint, code := h.Command("serve", "--demo", "--listen", taken.Addr().String())
-	if code != console.Failed || !strings.Contains(complaint, "another program listens on "+taken.Addr().String()) || strings.Contains(complaint, "bind:") {
+	if code != console.Failed || !strings.Contains(complaint, "another program listens on "+taken.Addr().String()) ||
+		strings.Contains(complaint, "bind:") {
 		t.Errorf("it ends with %d: %s", code, complaint)
 	}
 }
@@ -46,7 +47,10 @@ func TestAStartWarnsOfAMailServerThatIsAway(t *testing.T) {
 	h := processtest.NewHome(t)
 	h.Env = []string{"SMTP_URL=smtp://me:canary@" + away.Addr().String()}
 	r := h.Start()
-	processtest.Eventually(t, "the log warns", func() bool { return strings.Contains(r.Stderr(), "mails are not taken now") })
+	processtest.Eventually(t, "the log warns", func() bool {
+		return strings.Contains(r.Stderr(),
+			"mails are not taken now")
+	})
 	r.Ask(200, "GET", "/readyz", "")
 	r.Stop()
 	if said := r.Stderr(); !strings.Contains(said, away.Addr().String()) || strings.Contains(said, "canary") {
@@ -86,7 +90,11 @@ func TestAKilledPostgresIsRestartedUntilItIsHopeless(t *testing.T) {
 	})
 	for range 3 {
 		before := killPostmaster(t, h.Dir)
-		processtest.Eventually(t, "the server runs again", func() bool { now := postmaster(h.Dir); return now != 0 && now != before })
+		processtest.Eventually(t, "the server runs again", func() bool {
+			now := postmaster(h.Dir)
+			return now != 0 &&
+				now != before
+		})
 		for _, path := range []string{"/healthz", "/readyz"} {
 			processtest.Eventually(t, path+" is 200", func() bool {
 				a, err := processtest.Call(t.Context(), "GET", r.Base+path, "")
@@ -101,7 +109,8 @@ func TestAKilledPostgresIsRestartedUntilItIsHopeless(t *testing.T) {
 	case <-time.After(processtest.Patience):
 		t.Fatal("the program goes on without its database")
 	}
-	if code := r.Cmd.ProcessState.ExitCode(); code != console.Failed || !strings.Contains(r.Stderr(), "has ended 4 times") {
+	if code := r.Cmd.ProcessState.ExitCode(); code != console.Failed ||
+		!strings.Contains(r.Stderr(), "has ended 4 times") {
 		t.Errorf("it ends with %d", code)
 	}
 	again := h.Start()

@@ -81,7 +81,8 @@ func (m message) signed(t *testing.T, secret string) bool {
 	}
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", m.head.Get("webhook-id"), m.head.Get("webhook-timestamp"), m.body)
-	return strings.Contains(" "+m.head.Get("webhook-signature")+" ", " v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+" ")
+	return strings.Contains(" "+m.head.Get("webhook-signature")+" ",
+		" v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+" ")
 }
 
 // A tenant hears of its records by signed messages, whatever becomes of the
@@ -96,7 +97,10 @@ func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
 	d := h.Demo()
 	var admin []string
 	signsIn := func() {
-		admin = []string{"Authorization", "Bearer " + r.SignIn(d.TenantAdmin).Field(t, "access"), "Content-Type", processtest.AsJSON}
+		admin = []string{
+			"Authorization", "Bearer " + r.SignIn(d.TenantAdmin).Field(t, "access"), "Content-Type",
+			processtest.AsJSON,
+		}
 	}
 	const endpoints = "/hosting/api/rest/webhook-endpoints/"
 	wish := fmt.Sprintf(`{"url":"%s/%s","events":["site.*"]}`, l.URL, token)
@@ -148,7 +152,8 @@ func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
 	if again.head.Get("webhook-id") != m.head.Get("webhook-id") || again.body != m.body || !again.signed(t, second) {
 		t.Errorf("tried again as %v %s", again.head, again.body)
 	}
-	for until := time.Now().Add(processtest.Patience); r.Ask(200, "GET", one+"deliveries/"+sent+"/", "", admin...).Field(t, "status") != "delivered"; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(processtest.Patience); r.Ask(200, "GET", one+"deliveries/"+sent+"/", "", admin...).Field(t,
+		"status") != "delivered"; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("it is not shown as delivered")
 		}

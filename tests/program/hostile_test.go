@@ -24,10 +24,22 @@ import (
 // hostileData is data of records, some of it right and in an unusual form.
 var hostileData = map[string][]string{
 	dns.A: {"192.0.2.1", "192.0.2.001", "0x7f.1"}, dns.AAAA: {"2001:DB8:0::1", "::ffff:192.0.2.4", "fe80::1%eth0"},
-	dns.CNAME: {"www", "_x.ca.example.", "r3---sn-x.example.com", "UPPER.example"}, dns.MX: {".", "mail", "MX.Example.COM", "a_b.example"},
-	dns.NS: {"ns.partner.example", "ns9"}, dns.SRV: {"5 5060 sip.other.example", "0 0 .", "05 143 mail", "1 2 " + strings.Repeat("x", 60) + ".long.example."},
-	dns.CAA: {`0 issue "ca.example; account=7"`, `128 IODEF "mailto:sec@ca.example"`, `0 issuewild ""`, `0 issue "a\"b"`}, dns.PTR: {"www", "a_b.example."},
-	dns.TXT: {`"in two" " strings, \"quoted\" \\ \195\177"`, "v=spf1 mx -all", `"  kept blanks  "`, "v=DKIM1; p=" + strings.Repeat("k", 736), strings.Repeat("😀", 400)},
+	dns.CNAME: {"www", "_x.ca.example.", "r3---sn-x.example.com", "UPPER.example"}, dns.MX: {
+		".", "mail", "MX.Example.COM",
+		"a_b.example",
+	},
+	dns.NS: {"ns.partner.example", "ns9"}, dns.SRV: {
+		"5 5060 sip.other.example", "0 0 .", "05 143 mail",
+		"1 2 " + strings.Repeat("x", 60) + ".long.example.",
+	},
+	dns.CAA: {
+		`0 issue "ca.example; account=7"`, `128 IODEF "mailto:sec@ca.example"`, `0 issuewild ""`,
+		`0 issue "a\"b"`,
+	}, dns.PTR: {"www", "a_b.example."},
+	dns.TXT: {
+		`"in two" " strings, \"quoted\" \\ \195\177"`, "v=spf1 mx -all", `"  kept blanks  "`,
+		"v=DKIM1; p=" + strings.Repeat("k", 736), strings.Repeat("😀", 400),
+	},
 }
 
 // Each text field of each kind takes or refuses each hostile value. What was taken is
@@ -43,7 +55,8 @@ func TestHostileValuesTravelOrAreRefused(t *testing.T) {
 	r := h.Serving("--listen", "127.0.0.1:0")
 	l := &livingKinds{Process: r, ids: map[string]string{}}
 	l.headers = []string{
-		"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON, "Prefer", "respond-async",
+		"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t,
+			"access"), "Content-Type", processtest.AsJSON, "Prefer", "respond-async",
 	}
 	l.areMade()
 	l.recordsAreTold()
@@ -113,7 +126,10 @@ func (l *livingKinds) another(kind hosting.Kind, told string, at int) (body map[
 	}
 	for _, name := range []string{"domain", "origin", "name", "username", "local_part", "source"} {
 		if _, has := body[name]; has && kind.Name != "dns_record" {
-			body[name] = fmt.Appendf(nil, `"h%d%.2s%s"`, at, told, map[bool]string{true: ".life.example", false: ""}[name == "domain" || name == "origin"])
+			body[name] = fmt.Appendf(nil, `"h%d%.2s%s"`, at, told, map[bool]string{
+				true:  ".life.example",
+				false: "",
+			}[name == "domain" || name == "origin"])
 		}
 	}
 	return body
@@ -150,7 +166,8 @@ func (l *livingKinds) isKept(path, told string, value json.RawMessage, answer st
 		l.T.Errorf("%s: %v", path, err)
 	}
 	_, shown := kept[told]
-	if !shown || json.Unmarshal(value, &sent) != nil || json.Unmarshal(kept[told], &read) != nil || strings.TrimSpace(sent) == read || !l.isOne(path) {
+	if !shown || json.Unmarshal(value, &sent) != nil || json.Unmarshal(kept[told], &read) != nil ||
+		strings.TrimSpace(sent) == read || !l.isOne(path) {
 		return
 	}
 	a, err := processtest.Call(l.T.Context(), "PATCH", l.Base+path, fmt.Sprintf("{%q:%s}", told, kept[told]), l.headers...)

@@ -17,18 +17,27 @@ import (
 // wholeLife is one resource of each kind that the API can make: what is sent to
 // make it, and to change it. "{kind}" is the number of that kind's resource.
 var wholeLife = map[string]struct{ make, change string }{
-	"package":         {`{"name":"All","max_cron_jobs":5}`, `{"max_sites":7}`},
-	"tenant":          {`{"name":"Life","email":"life@example.com","package":{package}}`, `{"city":"Cádiz"}`},
-	"site":            {`{"tenant":{tenant},"domain":"life.example"}`, `{"ip_address":"192.0.2.7"}`},
-	"database":        {`{"tenant":{tenant},"name":"shop","site":{site}}`, ""},
-	"dns_zone":        {`{"tenant":{tenant},"origin":"life.example"}`, `{"ttl":600}`},
-	"dns_record":      {`{"zone":{dns_zone},"record_type":"A","name":"www","data":"192.0.2.1"}`, `{"data":"192.0.2.2"}`},
-	"mail_domain":     {`{"tenant":{tenant},"domain":"life.example"}`, `{"is_active":true}`},
-	"mailbox":         {`{"mail_domain":{mail_domain},"local_part":"info","password":"correct horse 7"}`, `{"quota_mb":50}`},
-	"mail_alias":      {`{"mail_domain":{mail_domain},"source":"sales","destination":"info@life.example"}`, `{"destination":"ana@elsewhere.example"}`},
-	"ftp_account":     {`{"site":{site},"username":"life","password":"correct horse 7"}`, `{"directory":"/web/shop"}`},
-	"shell_user":      {`{"site":{site},"username":"lifesh","password":"correct horse 7"}`, `{"shell":"/bin/sh"}`},
-	"cron_job":        {`{"site":{site},"schedule":"@daily","command":"https://life.example/cron?at=%20"}`, `{"schedule":"*/5 * * * *"}`},
+	"package":     {`{"name":"All","max_cron_jobs":5}`, `{"max_sites":7}`},
+	"tenant":      {`{"name":"Life","email":"life@example.com","package":{package}}`, `{"city":"Cádiz"}`},
+	"site":        {`{"tenant":{tenant},"domain":"life.example"}`, `{"ip_address":"192.0.2.7"}`},
+	"database":    {`{"tenant":{tenant},"name":"shop","site":{site}}`, ""},
+	"dns_zone":    {`{"tenant":{tenant},"origin":"life.example"}`, `{"ttl":600}`},
+	"dns_record":  {`{"zone":{dns_zone},"record_type":"A","name":"www","data":"192.0.2.1"}`, `{"data":"192.0.2.2"}`},
+	"mail_domain": {`{"tenant":{tenant},"domain":"life.example"}`, `{"is_active":true}`},
+	"mailbox": {
+		`{"mail_domain":{mail_domain},"local_part":"info","password":"correct horse 7"}`,
+		`{"quota_mb":50}`,
+	},
+	"mail_alias": {
+		`{"mail_domain":{mail_domain},"source":"sales","destination":"info@life.example"}`,
+		`{"destination":"ana@elsewhere.example"}`,
+	},
+	"ftp_account": {`{"site":{site},"username":"life","password":"correct horse 7"}`, `{"directory":"/web/shop"}`},
+	"shell_user":  {`{"site":{site},"username":"lifesh","password":"correct horse 7"}`, `{"shell":"/bin/sh"}`},
+	"cron_job": {
+		`{"site":{site},"schedule":"@daily","command":"https://life.example/cron?at=%20"}`,
+		`{"schedule":"*/5 * * * *"}`,
+	},
 	"ssl_certificate": {`{"site":{site}}`, `{"auto_renew":false}`},
 	"whitelabel":      {`{"tenant":{tenant},"brand_name":"Life"}`, `{"brand_name":"Still life"}`},
 }
@@ -51,7 +60,10 @@ func TestEveryKindLivesThroughTheAPIOnEveryEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, r := start(t)
 			l := &livingKinds{Process: r, ids: map[string]string{}}
-			l.headers = []string{"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON}
+			l.headers = []string{
+				"Authorization", "Bearer " + r.SignIn(h.Demo().Superuser).Field(t, "access"), "Content-Type",
+				processtest.AsJSON,
+			}
 			l.areMade()
 			l.areChanged()
 			l.goOffAndOn()
@@ -143,7 +155,8 @@ func (l *livingKinds) goOffAndOn() {
 			if !kind.CanBeDisabled || !slices.Contains(kind.Shown, "is_active") {
 				continue
 			}
-			if a := l.Ask(http.StatusOK, "GET", l.path(kind), "", l.headers...); !strings.Contains(a.Body, fmt.Sprintf(`"is_active":%t`, status == "active")) {
+			if a := l.Ask(http.StatusOK, "GET", l.path(kind), "", l.headers...); !strings.Contains(a.Body,
+				fmt.Sprintf(`"is_active":%t`, status == "active")) {
 				l.T.Errorf("the %s of a tenant that is %s: %s", kind.Name, status, a.Body)
 			}
 		}
@@ -193,7 +206,8 @@ func (l *livingKinds) agrees(when string) {
 				return false
 			}
 		}
-		last = l.Ask(http.StatusOK, "POST", "/hosting/api/rest/tenants/"+l.ids["tenant"]+"/sync/?wait=true", `{"dry_run":true}`, l.headers...).Body
+		last = l.Ask(http.StatusOK, "POST", "/hosting/api/rest/tenants/"+l.ids["tenant"]+"/sync/?wait=true",
+			`{"dry_run":true}`, l.headers...).Body
 		return strings.Contains(last, `"created":0,"updated":0,"missing":0,"drift":[]`)
 	})
 }

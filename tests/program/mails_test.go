@@ -48,12 +48,14 @@ func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
 	if stop == "" || !strings.Contains(refund.text, one.number) {
 		t.Fatalf("%q:\n%s", stop, refund.text)
 	}
-	processtest.Eventually(t, "the news of the refund is known to have been mailed", func() bool { return inbox(r, bearer).mailed() == 1 })
+	processtest.Eventually(t, "the news of the refund is known to have been mailed",
+		func() bool { return inbox(r, bearer).mailed() == 1 })
 	r.Ask(200, "GET", stop, "") // as scanners do
 	if !wishes(r, bearer)["email_on_invoice"] {
 		t.Fatal("looking at the page has unsubscribed")
 	}
-	if page := r.Ask(200, "POST", stop, "List-Unsubscribe=One-Click", "Content-Type", processtest.AsForm, "Origin", "https://mail.example"); page.Header.Get("Set-Cookie") != "" {
+	if page := r.Ask(200, "POST", stop, "List-Unsubscribe=One-Click", "Content-Type", processtest.AsForm, "Origin",
+		"https://mail.example"); page.Header.Get("Set-Cookie") != "" {
 		t.Errorf("%v", page.Header)
 	}
 	two := sell(r, d, "es", reader, "two.example")
@@ -63,7 +65,8 @@ func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
 		t.Fatalf("after unsubscribing: %v", subjects(mails))
 	}
 
-	r.Ask(200, "PATCH", "/notifications/api/v1/preferences/", `{"in_app_enabled":false,"email_on_invoice":true}`, append(bearer, "Content-Type", processtest.AsJSON)...)
+	r.Ask(200, "PATCH", "/notifications/api/v1/preferences/", `{"in_app_enabled":false,"email_on_invoice":true}`,
+		append(bearer, "Content-Type", processtest.AsJSON)...)
 	refunds(r, d, sell(r, d, "es", reader, "three.example")) // mails, but nothing in the panel
 	if mails := post.await(reader, 5); len(about(mails, onRefunds)) != 2 {
 		t.Fatalf("without the panel: %v", subjects(mails))
@@ -89,7 +92,8 @@ func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
 func refunds(r *processtest.Process, d serve.Demo, s sale) {
 	r.T.Helper()
 	operator := append(asUser(r, d.Superuser), "Content-Type", processtest.AsJSON)
-	r.Ask(202, "POST", "/operations/api/v1/orders/"+s.id+"/refund/", `{"amount":"1.00","reason":"a part was missing"}`, operator...)
+	r.Ask(202, "POST", "/operations/api/v1/orders/"+s.id+"/refund/", `{"amount":"1.00","reason":"a part was missing"}`,
+		operator...)
 }
 
 // isAsPromised holds a mail against docs/notifications.md.
@@ -102,10 +106,12 @@ func (m received) isAsPromised(t *testing.T, r *processtest.Process, language st
 	if at, err := m.Date(); err != nil || time.Since(at).Abs() > time.Hour {
 		t.Errorf("%s: of %v, %v", m.subject, at, err)
 	}
-	if m.Get("Auto-Submitted") != "auto-generated" || m.Get("Content-Language") != language || !regexp.MustCompile(`^<\S+@host\.example>$`).MatchString(m.Get("Message-Id")) {
+	if m.Get("Auto-Submitted") != "auto-generated" || m.Get("Content-Language") != language ||
+		!regexp.MustCompile(`^<\S+@host\.example>$`).MatchString(m.Get("Message-Id")) {
 		t.Errorf("%s: %v", m.subject, m.Header)
 	}
-	if !strings.Contains(m.html, `<html lang="`+language+`">`) || strings.Contains(m.html, "<script") || strings.Contains(m.html, "<link") || strings.Contains(m.html, "<style") {
+	if !strings.Contains(m.html, `<html lang="`+language+`">`) || strings.Contains(m.html, "<script") ||
+		strings.Contains(m.html, "<link") || strings.Contains(m.html, "<style") {
 		t.Errorf("%s:\n%s", m.subject, m.html)
 	}
 	links := regexp.MustCompile(`https?://\S+`).FindAllString(m.text, -1)
@@ -141,9 +147,12 @@ type sale struct{ id, number string }
 // sell takes a customer's order for a site to its end.
 func sell(r *processtest.Process, d serve.Demo, language, customer, domain string) sale {
 	r.T.Helper()
-	body := strings.Replace(fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, customer, domain), `"language":"en"`, fmt.Sprintf(`"language":%q`, language), 1)
-	placed := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", domain)
-	r.Ask(303, "POST", processtest.PathOf(r.T, placed.Field(r.T, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	body := strings.Replace(fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, customer, domain), `"language":"en"`,
+		fmt.Sprintf(`"language":%q`, language), 1)
+	placed := r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type",
+		processtest.AsJSON, "Idempotency-Key", domain)
+	r.Ask(303, "POST", processtest.PathOf(r.T, placed.Field(r.T, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	r.AwaitActive(placed.Field(r.T, "order_id"), d.APIKey, processtest.Patience)
 	return sale{placed.Field(r.T, "order_id"), placed.Field(r.T, "order_number")}
 }
@@ -192,7 +201,8 @@ func inbox(r *processtest.Process, bearer []string) news {
 
 func hears(r *processtest.Process, bearer []string, n int) {
 	r.T.Helper()
-	processtest.Eventually(r.T, fmt.Sprintf("there are %d notifications", n), func() bool { return len(inbox(r, bearer)) == n })
+	processtest.Eventually(r.T, fmt.Sprintf("there are %d notifications", n),
+		func() bool { return len(inbox(r, bearer)) == n })
 }
 
 func wishes(r *processtest.Process, bearer []string) (all map[string]bool) {

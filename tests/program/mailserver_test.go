@@ -54,17 +54,23 @@ const mailPassword = "the password of the mail server"
 func openMailHost(t *testing.T) *mailHost {
 	t.Helper()
 	h := &mailHost{t: t, unknown: map[string]bool{}, asked: map[string]int{}}
-	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &mailTalk{mailHost: h, conn: c}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session,
+		error,
+	) {
+		return &mailTalk{mailHost: h, conn: c}, nil
+	}))
 	var authority string
 	server.TLSConfig, authority = ownAuthority(t)
-	server.Domain, server.ReadTimeout, server.WriteTimeout, server.ErrorLog = "mail.test", processtest.Patience, processtest.Patience, quietLog{}
+	server.Domain, server.ErrorLog = "mail.test", quietLog{}
+	server.ReadTimeout, server.WriteTimeout = processtest.Patience, processtest.Patience
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	h.url = "smtp://panel:" + strings.ReplaceAll(mailPassword, " ", "%20") + "@" + listener.Addr().String() + "?tls=required&ca=" + authority
+	h.url = "smtp://panel:" + strings.ReplaceAll(mailPassword, " ", "%20") + "@" + listener.Addr().String() +
+		"?tls=required&ca=" + authority
 	return h
 }
 
@@ -82,9 +88,11 @@ func ownAuthority(t *testing.T) (config *tls.Config, file string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {

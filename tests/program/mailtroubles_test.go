@@ -42,7 +42,8 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 
 	post.knows(address, false)
 	first := says("suspended")
-	processtest.Eventually(t, "operators see that the address is refused", func() bool { return refusedAt(r, operator, user) != "" })
+	processtest.Eventually(t, "operators see that the address is refused",
+		func() bool { return refusedAt(r, operator, user) != "" })
 	givesUp(h, first, "recipient_refused")
 	tried := post.asks(address)
 	givesUp(h, says("active"), "address_refused")
@@ -51,7 +52,8 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 	}
 
 	r.Ask(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, address), "Content-Type", processtest.AsJSON)
-	processtest.Eventually(t, "a mail that a user has asked for is tried", func() bool { return post.asks(address) == tried+1 })
+	processtest.Eventually(t, "a mail that a user has asked for is tried",
+		func() bool { return post.asks(address) == tried+1 })
 	if refusedAt(r, operator, user) == "" {
 		t.Error("a second refusal ended the first one")
 	}
@@ -85,7 +87,8 @@ func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 	post := openMailHost(t)
 	post.loses(true)
 	p, r := servedHere(t, config.Settings{SMTPURL: post.url}, func(times *assembly.Times) {
-		times.MailBase, times.MailCap, times.LateBase, times.LateCap = 10*time.Millisecond, 50*time.Millisecond, 10*time.Millisecond, 50*time.Millisecond
+		times.MailBase, times.MailCap = 10*time.Millisecond, 50*time.Millisecond
+		times.LateBase, times.LateCap = 10*time.Millisecond, 50*time.Millisecond
 		times.MailUnanswered, times.Break, times.BreakMax = 300*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
 	})
 	sell(r, processtest.Home{T: t, Dir: p.Config.DataDir}.Demo(), "en", reader, "ana.example")

@@ -29,7 +29,10 @@ func TestAWorkerTellsItsHealthAndFigures(t *testing.T) {
 		return err == nil && a.Status == 200
 	})
 	w.Ask(200, "GET", "/healthz", "")
-	for _, name := range []string{"hostpanel_up 1", "hostpanel_build_info{", `hostpanel_pool_connections{pool="work",state="used"}`} {
+	for _, name := range []string{
+		"hostpanel_up 1", "hostpanel_build_info{",
+		`hostpanel_pool_connections{pool="work",state="used"}`,
+	} {
 		if said := w.Ask(200, "GET", "/metrics", "").Body; !strings.Contains(said, name) {
 			t.Errorf("%s is missing:\n%s", name, said)
 		}
@@ -95,7 +98,8 @@ func TestADemoTellsWhereToGoAndCountsAnswers(t *testing.T) {
 	r.Ask(200, "GET", "/demo/mail/", "")
 	r.Ask(200, "GET", "/login/", "")
 	processtest.Within(t, "the answer is counted", 10*time.Second, func() bool {
-		return strings.Contains(r.Ask(200, "GET", "/metrics", "").Body, `hostpanel_http_requests_total{method="GET",route="/login/",status="200"} `)
+		return strings.Contains(r.Ask(200, "GET", "/metrics", "").Body,
+			`hostpanel_http_requests_total{method="GET",route="/login/",status="200"} `)
 	})
 	r.Stop()
 }

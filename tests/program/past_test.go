@@ -23,8 +23,11 @@ import (
 // (docs/audit.md, "Going back in time").
 var todays = []string{
 	"/api/me/sessions/", "/api/schema/", "/operations/api/v1/users/", "/operations/api/v1/api-keys/", // who may look
-	"/operations/api/v1/sagas/", "/operations/api/v1/webhook-inbox/", "/operations/api/v1/reconciliation/", // what is no event is not shown
-	"/operations/api/v1/overview/", "/operations/api/v1/read-tables/", "/operations/api/v1/projections/", "/operations/api/v1/settings/", "/audit/log/checkpoint", "/audit/api/v1/", // of the process, and of the log, which an index follows
+	// what is no event is not shown
+	"/operations/api/v1/sagas/", "/operations/api/v1/webhook-inbox/", "/operations/api/v1/reconciliation/",
+	// of the process, and of the log, which an index follows
+	"/operations/api/v1/overview/", "/operations/api/v1/read-tables/", "/operations/api/v1/projections/",
+	"/operations/api/v1/settings/", "/audit/log/checkpoint", "/audit/api/v1/",
 	"/operations/api/v1/mail-previews/", // composed of links with the view's own address
 }
 
@@ -40,7 +43,8 @@ func lists(t *testing.T, r *processtest.Process) (paths []string) {
 	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
 		_, reads := document.Paths[path]["get"]
 		isToday := slices.ContainsFunc(todays, func(one string) bool { return strings.HasPrefix(path, one) })
-		if reads && strings.Contains(path, "/api/") && !strings.Contains(path, "{") && !strings.HasSuffix(path, "/stream/") && !strings.HasPrefix(path, "/storefront/") && !isToday {
+		if reads && strings.Contains(path, "/api/") && !strings.Contains(path, "{") && !strings.HasSuffix(path, "/stream/") &&
+			!strings.HasPrefix(path, "/storefront/") && !isToday {
 			paths = append(paths, path)
 		}
 	}
@@ -89,10 +93,12 @@ func photograph(r *processtest.Process, h processtest.Home, paths []string) (m m
 // buys places an order by chance and pays for it, or does not.
 func buys(r *processtest.Process, d serve.Demo, chance *rand.Rand, name string) {
 	r.T.Helper()
-	placed := r.Ask(http.StatusCreated, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, name+"@customer.example", name+".example"),
+	placed := r.Ask(http.StatusCreated, "POST", "/storefront/api/orders/",
+		fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, name+"@customer.example", name+".example"),
 		"X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
 	if chance.IntN(3) > 0 {
-		r.Ask(http.StatusSeeOther, "POST", processtest.PathOf(r.T, placed.Field(r.T, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+		r.Ask(http.StatusSeeOther, "POST", processtest.PathOf(r.T, placed.Field(r.T, "payment_url")), "action=pay",
+			"Content-Type", processtest.AsForm)
 		r.AwaitActive(placed.Field(r.T, "order_id"), d.APIKey, processtest.Patience)
 	}
 }
@@ -104,7 +110,8 @@ func everyTable(t *testing.T, h processtest.Home) map[string]string {
 	conn, err := pgx.Connect(t.Context(), url)
 	must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, _ := conn.Query(t.Context(), `select schemaname || '.' || tablename, format('select coalesce(md5(string_agg(t::text, chr(10) order by t::text)), '''') from %I.%I t', schemaname, tablename)
+	rows, _ := conn.Query(t.Context(), `select schemaname || '.' || tablename,
+		format('select coalesce(md5(string_agg(t::text, chr(10) order by t::text)), '''') from %I.%I t', schemaname, tablename)
 		from pg_tables where schemaname not in ('pg_catalog', 'information_schema') and schemaname not like 'past\_%'`)
 	queries, name, query := map[string]string{}, "", ""
 	_, err = pgx.ForEachRow(rows, []any{&name, &query}, func() error { queries[name] = query; return nil })
@@ -120,7 +127,10 @@ func everyTable(t *testing.T, h processtest.Home) map[string]string {
 
 // signInTables are those that a sign-in at a view changes: sessions are today's, and so is
 // the journal of sign-ins.
-var signInTables = []string{"public.events", "public.users", "public.refresh_families", "public.refresh_tokens", "public.browser_sessions", "public.rate_windows"}
+var signInTables = []string{
+	"public.events", "public.users", "public.refresh_families", "public.refresh_tokens",
+	"public.browser_sessions", "public.rate_windows",
+}
 
 func changedTables(before, after map[string]string) (changed []string) {
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -145,7 +155,10 @@ func TestAViewOfThePastShowsWhatThePanelShowedThen(t *testing.T) {
 	}}
 	paths := lists(t, r)
 	moments := []moment{photograph(r, h, paths)}
-	acts := []func(){l.areMade, func() { buys(r, d, chance, "ana") }, func() { buys(r, d, chance, "bea") }, l.areChanged, l.goOffAndOn}
+	acts := []func(){
+		l.areMade, func() { buys(r, d, chance, "ana") }, func() { buys(r, d, chance, "bea") }, l.areChanged,
+		l.goOffAndOn,
+	}
 	for i, act := range acts {
 		act()
 		if i == 0 || chance.IntN(2) == 0 {

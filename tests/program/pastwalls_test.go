@@ -27,7 +27,10 @@ func TestNothingCanBeChangedInAViewOfThePast(t *testing.T) {
 	at := time.Now()
 	processtest.Eventually(t, "the moment is over", func() bool { return time.Now().After(at) })
 	view := h.Serving("--as-of", at.Format(time.RFC3339Nano), "--listen", "127.0.0.1:0") // beside the panel
-	bearer := []string{"Authorization", "Bearer " + view.SignIn(d.Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON}
+	bearer := []string{
+		"Authorization", "Bearer " + view.SignIn(d.Superuser).Field(t, "access"), "Content-Type",
+		processtest.AsJSON,
+	}
 
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -43,7 +46,8 @@ func TestNothingCanBeChangedInAViewOfThePast(t *testing.T) {
 				continue
 			}
 			a := writes(view, strings.ToUpper(method), path, bearer)
-			if a.Status != http.StatusMethodNotAllowed || a.Header.Get("X-Error-Code") != "view_of_the_past" || strings.Contains(a.Header.Get("Allow"), strings.ToUpper(method)) {
+			if a.Status != http.StatusMethodNotAllowed || a.Header.Get("X-Error-Code") != "view_of_the_past" ||
+				strings.Contains(a.Header.Get("Allow"), strings.ToUpper(method)) {
 				t.Errorf("%s %s: %d %s", method, path, a.Status, a.Body)
 			}
 			refused++
@@ -54,7 +58,8 @@ func TestNothingCanBeChangedInAViewOfThePast(t *testing.T) {
 	}
 	tellsThatItIsThePast(view, at, bearer)
 	view.Ask(http.StatusOK, "GET", "/audit/api/v1/streams/plan-1/events/", "", bearer...)
-	if looks := r.Ask(http.StatusOK, "GET", "/audit/api/v1/looks/", "", bearer...); !strings.Contains(looks.Body, `"plan-1"`) {
+	if looks := r.Ask(http.StatusOK, "GET", "/audit/api/v1/looks/", "", bearer...); !strings.Contains(looks.Body,
+		`"plan-1"`) {
 		t.Errorf("who looked back is not recorded: %s", looks.Body)
 	}
 	isForSuperusers(view, r, d)
@@ -99,7 +104,8 @@ func tellsThatItIsThePast(r *processtest.Process, at time.Time, bearer []string)
 			r.T.Error(a.Body)
 		}
 	}
-	if figures := r.Ask(http.StatusOK, "GET", "/metrics", "").Body; !strings.Contains(figures, "\nhostpanel_as_of_seconds ") || strings.Contains(figures, "\nhostpanel_orders") {
+	if figures := r.Ask(http.StatusOK, "GET", "/metrics", "").Body; !strings.Contains(figures,
+		"\nhostpanel_as_of_seconds ") || strings.Contains(figures, "\nhostpanel_orders") {
 		r.T.Error(figures)
 	}
 }
@@ -108,15 +114,18 @@ func tellsThatItIsThePast(r *processtest.Process, at time.Time, bearer []string)
 func isForSuperusers(r *processtest.Process, live *processtest.Process, d serve.Demo) {
 	r.T.Helper()
 	const only = "This is a view of the past: it is for superusers only."
-	a := r.Ask(http.StatusForbidden, "POST", "/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
-	b := r.Ask(http.StatusForbidden, "GET", "/hosting/api/rest/sites/", "", "Authorization", "Bearer "+live.SignIn(d.TenantAdmin).Field(r.T, "access"))
+	a := r.Ask(http.StatusForbidden, "POST", "/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username,
+		d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
+	b := r.Ask(http.StatusForbidden, "GET", "/hosting/api/rest/sites/", "", "Authorization",
+		"Bearer "+live.SignIn(d.TenantAdmin).Field(r.T, "access"))
 	c := r.Ask(http.StatusForbidden, "GET", "/storefront/api/plans/", "", "X-API-Key", d.APIKey)
 	for _, refused := range []processtest.Answer{a, b, c} {
 		if !strings.Contains(refused.Body, only) || refused.Header.Get("X-Error-Code") != "view_of_the_past" {
 			r.T.Error(refused.Body)
 		}
 	}
-	r.Ask(http.StatusUnauthorized, "POST", "/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username, "wrong"), "Content-Type", processtest.AsJSON)
+	r.Ask(http.StatusUnauthorized, "POST", "/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username, "wrong"),
+		"Content-Type", processtest.AsJSON)
 	r.Ask(http.StatusUnauthorized, "GET", "/hosting/api/rest/sites/", "")
 }
 
@@ -135,19 +144,26 @@ func hasABanner(r *processtest.Process, d serve.Demo) {
 	token, _, _ = strings.Cut(token, `"`)
 	enter := func(want int, who serve.Login) processtest.Answer {
 		sent := url.Values{"form": {"sign_in"}, "form_token": {token}, "username": {who.Username}, "password": {who.Password}}
-		return r.Ask(want, "POST", "/login/", sent.Encode(), "Content-Type", processtest.AsForm, "Cookie", cookie(page), "Origin", r.Base)
+		return r.Ask(want, "POST", "/login/", sent.Encode(), "Content-Type", processtest.AsForm, "Cookie", cookie(page),
+			"Origin", r.Base)
 	}
 	if told := enter(http.StatusForbidden, d.TenantAdmin); !strings.Contains(told.Body, "it is for superusers only") {
 		r.T.Error(told.Body)
 	}
 	session := cookie(enter(http.StatusSeeOther, d.Superuser))
-	for path, status := range map[string]int{"/storefront/": 200, "/storefront/orders/": 200, "/storefront/tenants/": 200, "/storefront/runs/": 200, "/account/": 200, "/storefront/nowhere/": 404} {
-		if page := r.Ask(status, "GET", path, "", "Cookie", session, "Accept", "text/html"); status == 200 && !strings.Contains(page.Body, banner) && !strings.Contains(page.Body, "Ve el panel tal como estaba") {
+	for path, status := range map[string]int{
+		"/storefront/": 200, "/storefront/orders/": 200, "/storefront/tenants/": 200,
+		"/storefront/runs/": 200, "/account/": 200, "/storefront/nowhere/": 404,
+	} {
+		if page := r.Ask(status, "GET", path, "", "Cookie", session, "Accept", "text/html"); status == 200 &&
+			!strings.Contains(page.Body, banner) && !strings.Contains(page.Body, "Ve el panel tal como estaba") {
 			r.T.Errorf("%s has no banner: %s", path, page.Body)
 		}
 	}
-	refused := r.Ask(http.StatusMethodNotAllowed, "POST", "/account/", "form=profile", "Cookie", session, "Content-Type", processtest.AsForm, "Origin", r.Base)
-	if !strings.Contains(refused.Body, "nothing can be changed here") && !strings.Contains(refused.Body, "no se puede cambiar nada") {
+	refused := r.Ask(http.StatusMethodNotAllowed, "POST", "/account/", "form=profile", "Cookie", session, "Content-Type",
+		processtest.AsForm, "Origin", r.Base)
+	if !strings.Contains(refused.Body, "nothing can be changed here") &&
+		!strings.Contains(refused.Body, "no se puede cambiar nada") {
 		r.T.Error(refused.Body)
 	}
 }
@@ -179,7 +195,10 @@ func TestAViewOfThePastReachesNothingOutside(t *testing.T) {
 	came.Store(0)
 
 	view := h.Serving("--as-of", time.Now().Format(time.RFC3339Nano), "--listen", "127.0.0.1:0")
-	bearer := []string{"Authorization", "Bearer " + view.SignIn(d.Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON}
+	bearer := []string{
+		"Authorization", "Bearer " + view.SignIn(d.Superuser).Field(t, "access"), "Content-Type",
+		processtest.AsJSON,
+	}
 	shown(view, paths, bearer...)
 	writes(view, "POST", "/operations/api/v1/users/", bearer)
 	view.Ask(http.StatusForbidden, "GET", "/storefront/checkout/test/cs_test_BSb6ueh0CUm11fTZGR1iWCkq/", "")

@@ -19,11 +19,13 @@ func TestAPayPalAccountIsAddedWithoutAPayment(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	d := processtest.Home{T: t, Dir: s.Config.DataDir}.Demo()
-	login := s.ask(200, "POST", s.base+"/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
+	login := s.ask(200, "POST", s.base+"/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username,
+		d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
 	as := []string{"Authorization", "Bearer " + login.Field(t, "access"), "Content-Type", processtest.AsJSON}
 	methods := s.base + "/billing/api/v1/payment-methods/"
 	begun := s.ask(201, "POST", methods, `{"payment_method":"paypal","consent":true}`, as...)
-	if again := s.ask(201, "POST", methods, `{"payment_method":"paypal","consent":true}`, as...); again.Body != begun.Body {
+	if again := s.ask(201, "POST", methods, `{"payment_method":"paypal","consent":true}`,
+		as...); again.Body != begun.Body {
 		t.Errorf("begun twice: %s and %s", begun.Body, again.Body)
 	}
 	setup, page := begun.Field(t, "setup"), begun.Field(t, "setup_url")
@@ -39,7 +41,8 @@ func TestAPayPalAccountIsAddedWithoutAPayment(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := func() string { return s.ask(200, "GET", methods+"?setup="+setup, "", as...).Body }
-	processtest.Eventually(t, "the account is saved\n"+s.log.String(), func() bool { return strings.Contains(kept(), `"count":1`) })
+	processtest.Eventually(t, "the account is saved\n"+s.log.String(),
+		func() bool { return strings.Contains(kept(), `"count":1`) })
 	for _, told := range s.there.Take() {
 		if status := s.tell(told); status != 200 {
 			t.Errorf("%s: %d", told.Type, status)

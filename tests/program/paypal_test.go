@@ -56,16 +56,19 @@ func openShopAt(t *testing.T, there *paypaltest.PayPal, url, dir string) *shop {
 	t.Helper()
 	s := &shop{T: t, there: there, log: &processtest.SafeBuffer{}}
 	cfg, err := config.New(config.Settings{
-		DatabaseURL: url, DataDir: dir, Listen: "127.0.0.1:0", SecretKey: programtest.SecretKey, WebhookNetworks: "127.0.0.0/8",
+		DatabaseURL: url, DataDir: dir, Listen: "127.0.0.1:0", SecretKey: programtest.SecretKey,
+		WebhookNetworks: "127.0.0.0/8",
 		Payments: kong.Plugins{&test.Settings{}, &paypal.Settings{
-			ClientID: paypaltest.ClientID, ClientSecret: paypaltest.ClientSecret, WebhookID: paypaltest.WebhookID, APIURL: s.there.URL,
-			Roots: s.there.Roots(), Dial: s.there.Dial,
+			ClientID: paypaltest.ClientID, ClientSecret: paypaltest.ClientSecret, WebhookID: paypaltest.WebhookID,
+			APIURL: s.there.URL,
+			Roots:  s.there.Roots(), Dial: s.there.Dial,
 		}},
 	}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Program, err = program.Open(t.Context(), cfg, redact.NewLog(s.log, slog.LevelDebug), program.Serving); err != nil {
+	if s.Program, err = program.Open(t.Context(), cfg, redact.NewLog(s.log, slog.LevelDebug),
+		program.Serving); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
@@ -110,19 +113,22 @@ func (s *shop) ask(want int, method, url, body string, headers ...string) proces
 }
 
 func (s *shop) wish(email string) string {
-	return fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":"Ana Example","payment_method":"paypal"}`, s.plan, email)
+	return fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":"Ana Example","payment_method":"paypal"}`,
+		s.plan, email)
 }
 
 // order places an order that is to be paid at PayPal.
 func (s *shop) order(email string) (id, page string) {
 	s.Helper()
-	a := s.ask(201, "POST", s.base+"/storefront/api/orders/", s.wish(email), "X-API-Key", s.key, "Content-Type", processtest.AsJSON)
+	a := s.ask(201, "POST", s.base+"/storefront/api/orders/", s.wish(email), "X-API-Key", s.key, "Content-Type",
+		processtest.AsJSON)
 	return a.Field(s.T, "order_id"), a.Field(s.T, "payment_url")
 }
 
 func (s *shop) becomes(id, status string) {
 	s.Helper()
-	processtest.Eventually(s.T, "order "+id+" is "+status+"\n"+s.log.String(), func() bool { return s.status(id) == status })
+	processtest.Eventually(s.T, "order "+id+" is "+status+"\n"+s.log.String(),
+		func() bool { return s.status(id) == status })
 }
 
 func (s *shop) status(id string) string {
@@ -172,7 +178,8 @@ func TestAnOrderIsPaidThroughPayPal(t *testing.T) {
 	if n := s.there.Done("capture", ""); n != 2 {
 		t.Errorf("%d captures for two orders", n)
 	}
-	processtest.KeepsSecrets(t, s.log.String(), paypaltest.ClientSecret, "A21AATOKEN", "customer-canary", "ana@customer.example")
+	processtest.KeepsSecrets(t, s.log.String(), paypaltest.ClientSecret, "A21AATOKEN", "customer-canary",
+		"ana@customer.example")
 	s.givesBack(id, unheard)
 }
 
@@ -222,7 +229,10 @@ func TestNewsThatAreForgedChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	looks := s.there.Calls("get")
-	forged := paypaltest.Webhook{Type: "PAYMENT.CAPTURE.COMPLETED", Raw: paypaltest.Forge(genuine.Raw, body), Header: genuine.Header}
+	forged := paypaltest.Webhook{
+		Type: "PAYMENT.CAPTURE.COMPLETED", Raw: paypaltest.Forge(genuine.Raw, body),
+		Header: genuine.Header,
+	}
 	if status := s.tell(forged); status != 200 {
 		t.Fatalf("a forged body is answered with %d", status)
 	}

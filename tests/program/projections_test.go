@@ -50,7 +50,8 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	if mails := outbox(t, h); len(mails) != 2 {
 		t.Errorf("two orders brought %d mails: %v", len(mails), mails)
 	}
-	if said := h.Must("projections", "check", "orders", "resources"); !strings.HasPrefix(said, "orders, resources: every row is what the log says, up to event ") {
+	if said := h.Must("projections", "check", "orders", "resources"); !strings.HasPrefix(said,
+		"orders, resources: every row is what the log says, up to event ") {
 		t.Error(said)
 	}
 	var all struct {
@@ -58,10 +59,12 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 		Position  int64
 		Different int64
 	}
-	if err := json.Unmarshal([]byte(h.Must("projections", "rebuild", "--check", "--rate", "100000", "--json")), &all); err != nil || len(all.Names) != len(listed) || all.Position == 0 || all.Different != 0 {
+	if err := json.Unmarshal([]byte(h.Must("projections", "rebuild", "--check", "--rate", "100000", "--json")),
+		&all); err != nil || len(all.Names) != len(listed) || all.Position == 0 || all.Different != 0 {
 		t.Errorf("%v: %+v", err, all)
 	}
-	if _, complaint, code := h.Command("projections", "rebuild", "nonsense"); code != console.Failed || !strings.Contains(complaint, `There is no read table "nonsense".`) {
+	if _, complaint, code := h.Command("projections", "rebuild", "nonsense"); code != console.Failed ||
+		!strings.Contains(complaint, `There is no read table "nonsense".`) {
 		t.Errorf("%d: %s", code, complaint)
 	}
 	if out := h.Must("projections", "list"); !strings.Contains(out, "resources") || !strings.Contains(out, "live") {

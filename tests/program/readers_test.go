@@ -42,7 +42,8 @@ func TestAReaderThatStandsIsNamedUntilItGoesOn(t *testing.T) {
 	_, err = cause.Exec(t.Context(), `select from readers where name = $1 for update`, sagas.ReactionsReader)
 	must(t, err)
 	body := fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
-	r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "unread")
+	r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON,
+		"Idempotency-Key", "unread")
 
 	var said processtest.Answer
 	readyz := func(status int) func() bool {

@@ -38,7 +38,8 @@ func TestARestoredPanelAdoptsServersAndCaptures(t *testing.T) {
 	if status := w.tell(late); status != 200 {
 		t.Errorf("a webhook is answered with %d", status)
 	}
-	w.ask(503, "POST", w.base+"/storefront/api/orders/", w.wish("new@customer.example"), "X-API-Key", w.key, "Content-Type", processtest.AsJSON)
+	w.ask(503, "POST", w.base+"/storefront/api/orders/", w.wish("new@customer.example"), "X-API-Key", w.key,
+		"Content-Type", processtest.AsJSON)
 	if list := w.Must("webhooks", "list"); !strings.Contains(list, "stored") {
 		t.Errorf("the webhook waits in the inbox:\n%s", list)
 	}
@@ -85,7 +86,10 @@ func beforeServersAreLost(t *testing.T) *lossOfServers {
 	t.Helper()
 	url, dir, there := eventstoretest.URL(t), t.TempDir(), paypaltest.Start()
 	t.Cleanup(there.Close)
-	w := &lossOfServers{Home: processtest.Home{T: t, Dir: dir, At: processtest.DatabaseAt(url)}, shop: &shop{there: there}, hearer: hearing(t), first: eventstoretest.Owner(t, url)}
+	w := &lossOfServers{
+		Home: processtest.Home{T: t, Dir: dir, At: processtest.DatabaseAt(url)}, shop: &shop{there: there},
+		hearer: hearing(t), first: eventstoretest.Owner(t, url),
+	}
 	w.open(url)
 	w.Must("sandbox", "set", "busy", "--target", "compute", "--call", "create", "--times", "1000000")
 	w.halfway = w.buys("halfway@customer.example")
@@ -96,9 +100,11 @@ func beforeServersAreLost(t *testing.T) *lossOfServers {
 	processtest.Eventually(t, "the money is asked for", func() bool { return w.there.Calls("capture") > calls })
 	w.unpaid, _ = w.order("unpaid@customer.example")
 	d := w.Demo()
-	login := w.ask(200, "POST", w.base+"/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
+	login := w.ask(200, "POST", w.base+"/api/token/", processtest.PasswordLogin(d.TenantAdmin.Username,
+		d.TenantAdmin.Password), "Content-Type", processtest.AsJSON)
 	admin := []string{"Authorization", "Bearer " + login.Field(t, "access"), "Content-Type", processtest.AsJSON}
-	w.ask(201, "POST", w.base+"/hosting/api/rest/webhook-endpoints/", fmt.Sprintf(`{"url":"%s/","events":["site.*"]}`, w.hearer.URL), admin...)
+	w.ask(201, "POST", w.base+"/hosting/api/rest/webhook-endpoints/",
+		fmt.Sprintf(`{"url":"%s/","events":["site.*"]}`, w.hearer.URL), admin...)
 	w.ask(201, "POST", w.base+"/hosting/api/rest/sites/", `{"domain":"told.example"}`, admin...)
 	w.delivered()
 	w.told = w.hears()
@@ -125,7 +131,8 @@ func (w *lossOfServers) approves(page string) {
 }
 
 func (w *lossOfServers) step(id string) (step string) {
-	_ = w.first.QueryRow(w.Context(), `select steps -> step ->> 'name' from saga_run where key = 'provision:' || $1`, id).Scan(&step)
+	_ = w.first.QueryRow(w.Context(), `select steps -> step ->> 'name' from saga_run where key = 'provision:' || $1`,
+		id).Scan(&step)
 	return step
 }
 
@@ -153,7 +160,8 @@ func (w *lossOfServers) delivered() {
 	w.Helper()
 	processtest.Eventually(w.Home.T, "the messages are delivered", func() bool {
 		var all, open int
-		err := w.first.QueryRow(w.Context(), `select count(*), count(*) filter (where status <> 'done') from saga_run where key like 'webhook:%'`).Scan(&all, &open)
+		err := w.first.QueryRow(w.Context(),
+			`select count(*), count(*) filter (where status <> 'done') from saga_run where key like 'webhook:%'`).Scan(&all, &open)
 		return err == nil && all > 0 && open == 0
 	})
 }
@@ -177,8 +185,10 @@ func (w *lossOfServers) hears() []message {
 // outside is all that was asked for outside.
 func (w *lossOfServers) outside() string {
 	var made string
-	must(w.Home.T, w.first.QueryRow(w.Context(), `select string_agg(name || ' ' || tag, E'\n' order by made_at) from sandbox_compute.creations`).Scan(&made))
-	return fmt.Sprintf("%d looks and %d captures at PayPal, %d messages, %d mails\n%s", w.there.Calls("get"), w.there.Calls("capture"), len(w.hears()), len(processtest.MailsAbout(w.Home.T, w.Dir, "ORD-")), made)
+	must(w.Home.T, w.first.QueryRow(w.Context(),
+		`select string_agg(name || ' ' || tag, E'\n' order by made_at) from sandbox_compute.creations`).Scan(&made))
+	return fmt.Sprintf("%d looks and %d captures at PayPal, %d messages, %d mails\n%s", w.there.Calls("get"),
+		w.there.Calls("capture"), len(w.hears()), len(processtest.MailsAbout(w.Home.T, w.Dir, "ORD-")), made)
 }
 
 // onceOutside asks of the outside that each order has its money, server and mail once,
@@ -193,7 +203,8 @@ func (w *lossOfServers) onceOutside() {
 		if o := w.atPayPal(id); len(o.Captures) != 1 || len(o.Refunds) != 0 {
 			w.Errorf("%s at PayPal: %+v", id, o)
 		}
-		must(w.Home.T, w.first.QueryRow(w.Context(), `select min(id::text) from sandbox_compute.creations where tag = $1 having count(*) = 1`, id).Scan(&external))
+		must(w.Home.T, w.first.QueryRow(w.Context(),
+			`select min(id::text) from sandbox_compute.creations where tag = $1 having count(*) = 1`, id).Scan(&external))
 		if id == w.lost {
 			continue
 		}
@@ -202,7 +213,8 @@ func (w *lossOfServers) onceOutside() {
 		if story := w.Must("history", number); strings.Count(story, " arrived, payment ") != 1 {
 			w.Errorf("paid not once:\n%s", story)
 		}
-		must(w.Home.T, w.first.QueryRow(w.Context(), `select external from resources where kind = 'vm' and requested_for = 'order:' || $1`, id).Scan(&known))
+		must(w.Home.T, w.first.QueryRow(w.Context(),
+			`select external from resources where kind = 'vm' and requested_for = 'order:' || $1`, id).Scan(&known))
 		if known != external {
 			w.Errorf("the panel knows the server of %s as %s, and it is %s", number, known, external)
 		}

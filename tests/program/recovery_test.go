@@ -38,14 +38,18 @@ func TestARestoredPanelDoesNothingTwice(t *testing.T) {
 	before := w.outside()
 	r := w.Start()
 	w.bank.DeliverTo(r.Base + "/storefront/webhooks/stripe/")
-	body := strings.Replace(fmt.Sprintf(processtest.Ordered, w.d.Plans.Hosting, "new@customer.example", "new.example"), `"payment_method":"test"`, `"payment_method":"stripe"`, 1)
-	if a := r.Ask(503, "POST", "/storefront/api/orders/", body, "X-API-Key", w.d.APIKey, "Content-Type", processtest.AsJSON); a.Field(t, "code") != "payment_provider_unavailable" {
+	body := strings.Replace(fmt.Sprintf(processtest.Ordered, w.d.Plans.Hosting, "new@customer.example", "new.example"),
+		`"payment_method":"test"`, `"payment_method":"stripe"`, 1)
+	if a := r.Ask(503, "POST", "/storefront/api/orders/", body, "X-API-Key", w.d.APIKey, "Content-Type",
+		processtest.AsJSON); a.Field(t, "code") != "payment_provider_unavailable" {
 		t.Errorf("%s", a.Body)
 	}
 	told := w.bank.Event("checkout.session.completed", map[string]any{
-		"id": w.bank.Sessions(w.lost.id)[0].ID, "object": "checkout.session", "client_reference_id": w.lost.id, "payment_status": "paid",
+		"id": w.bank.Sessions(w.lost.id)[0].ID, "object": "checkout.session", "client_reference_id": w.lost.id,
+		"payment_status": "paid",
 	})
-	r.Ask(200, "POST", "/storefront/webhooks/stripe/", string(told.Body), stripe.Header, stripetest.Sign(told.Body, time.Now(), stripetest.Secret))
+	r.Ask(200, "POST", "/storefront/webhooks/stripe/", string(told.Body), stripe.Header,
+		stripetest.Sign(told.Body, time.Now(), stripetest.Secret))
 	if list := w.Must("webhooks", "list"); !strings.Contains(list, "stored") {
 		t.Errorf("the webhook waits in the inbox:\n%s", list)
 	}
@@ -78,7 +82,8 @@ func TestARestoredPanelDoesNothingTwice(t *testing.T) {
 	if told := w.Must("verify"); !strings.Contains(told, "intact: ") {
 		t.Error(told)
 	}
-	if _, complaint, code := w.Command("recovery", "end", "--reason", "again", "--yes"); code != console.Failed || !strings.Contains(complaint, "not in recovery mode") {
+	if _, complaint, code := w.Command("recovery", "end", "--reason", "again", "--yes"); code != console.Failed ||
+		!strings.Contains(complaint, "not in recovery mode") {
 		t.Errorf("%d: %s", code, complaint)
 	}
 	r.Stop()
@@ -107,7 +112,10 @@ type bought struct{ id, number string }
 func beforeTheLoss(t *testing.T) *lossOf {
 	t.Helper()
 	w := &lossOf{Home: processtest.NewHome(t), t: t, bank: stripetest.Start(t, stripetest.Options{})}
-	w.Env = []string{"STRIPE_SECRET_KEY=" + stripetest.Key, "STRIPE_API_URL=" + w.bank.URL, "STRIPE_WEBHOOK_SECRET=" + stripetest.Secret}
+	w.Env = []string{
+		"STRIPE_SECRET_KEY=" + stripetest.Key, "STRIPE_API_URL=" + w.bank.URL,
+		"STRIPE_WEBHOOK_SECRET=" + stripetest.Secret,
+	}
 	w.first = eventstoretest.Owner(t, strings.TrimPrefix(w.At[0], "DATABASE_URL="))
 	w.now, w.d = w.first, w.Demo()
 	w.r = w.Start()
@@ -126,7 +134,8 @@ func beforeTheLoss(t *testing.T) *lossOf {
 
 func (w *lossOf) order(name string) bought {
 	w.t.Helper()
-	body := strings.Replace(fmt.Sprintf(processtest.Ordered, w.d.Plans.Hosting, name+"@customer.example", name+".example"), `"payment_method":"test"`, `"payment_method":"stripe"`, 1)
+	body := strings.Replace(fmt.Sprintf(processtest.Ordered, w.d.Plans.Hosting, name+"@customer.example", name+".example"),
+		`"payment_method":"test"`, `"payment_method":"stripe"`, 1)
 	a := w.r.Ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", w.d.APIKey, "Content-Type", processtest.AsJSON)
 	return bought{a.Field(w.t, "order_id"), a.Field(w.t, "order_number")}
 }
@@ -135,7 +144,8 @@ func (w *lossOf) pay(b bought) { w.bank.Pay(w.bank.Sessions(b.id)[0].ID) }
 
 // step is where the setup of an order stands.
 func (w *lossOf) step(b bought) (step string) {
-	_ = w.now.QueryRow(w.t.Context(), `select steps -> step ->> 'name' from saga_run where key = 'provision:' || $1`, b.id).Scan(&step)
+	_ = w.now.QueryRow(w.t.Context(), `select steps -> step ->> 'name' from saga_run where key = 'provision:' || $1`,
+		b.id).Scan(&step)
 	return step
 }
 
@@ -177,7 +187,10 @@ func (w *lossOf) loseDatabase(from string) {
 // keepOutside gives the sandboxes of a restored database what those of the lost one have.
 func keepOutside(t *testing.T, lost, now *pgxpool.Pool) {
 	t.Helper()
-	for _, table := range []string{"sandbox_engine.objects", "sandbox_engine.creations", "sandbox_compute.machines", "sandbox_compute.creations", "sandbox_faults.ordered"} {
+	for _, table := range []string{
+		"sandbox_engine.objects", "sandbox_engine.creations", "sandbox_compute.machines",
+		"sandbox_compute.creations", "sandbox_faults.ordered",
+	} {
 		copyTable(t, table, lost, now)
 	}
 }
@@ -205,7 +218,9 @@ func (w *lossOf) outside() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "calls at the bank: %d\n", len(w.bank.Calls("")))
 	var made string
-	must(w.t, w.now.QueryRow(w.t.Context(), `select coalesce(string_agg(kind || ' ' || name || ' ' || ref, E'\n' order by made_at, kind, name), '') from sandbox_engine.creations`).Scan(&made))
+	must(w.t, w.now.QueryRow(w.t.Context(),
+		`select coalesce(string_agg(kind || ' ' || name || ' ' || ref, E'\n' order by made_at, kind, name), '') from `+
+			`sandbox_engine.creations`).Scan(&made))
 	b.WriteString(made + "\n")
 	for _, name := range slices.Sorted(maps.Keys(w.mails())) {
 		b.WriteString(name + "\n")
@@ -241,7 +256,8 @@ func (w *lossOf) onceOutside() {
 	}
 	var twice []string
 	must(w.t, w.now.QueryRow(w.t.Context(), `
-		select coalesce(array_agg(kind || ' ' || name), '{}') from (select kind, name from sandbox_engine.creations group by 1, 2 having count(*) > 1) x`).Scan(&twice))
+		select coalesce(array_agg(kind || ' ' || name), '{}') from (select kind, name from sandbox_engine.creations
+			group by 1, 2 having count(*) > 1) x`).Scan(&twice))
 	if len(twice) > 0 {
 		w.t.Errorf("made twice at the engine: %v", twice)
 	}
@@ -255,12 +271,14 @@ func TestRunningProcessesKeepToTheRecoveryMode(t *testing.T) {
 	r, d := h.Start(), h.Demo()
 	buy := func(name string) (id, page string) {
 		t.Helper()
-		placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, name+"@customer.example", name+".example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
+		placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting,
+			name+"@customer.example", name+".example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
 		return placed.Field(t, "order_id"), processtest.PathOf(t, placed.Field(t, "payment_url"))
 	}
 	owner := eventstoretest.Owner(t, strings.TrimPrefix(h.At[0], "DATABASE_URL="))
 	token := func(id string) (n int64) {
-		must(t, owner.QueryRow(t.Context(), `select coalesce(max(lease_token), 0) from saga_run where key = 'provision:' || $1`, id).Scan(&n))
+		must(t, owner.QueryRow(t.Context(),
+			`select coalesce(max(lease_token), 0) from saga_run where key = 'provision:' || $1`, id).Scan(&n))
 		return n
 	}
 	h.Must("sandbox", "set", "busy", "--call", "find", "--kind", "tenant", "--times", "1000000")
@@ -272,14 +290,19 @@ func TestRunningProcessesKeepToTheRecoveryMode(t *testing.T) {
 	began := token(halfway)
 	r.Ask(303, "POST", page, "action=pay", "Content-Type", processtest.AsForm)
 	h.Must("sandbox", "clear")
-	if _, complaint, code := h.Command("recovery", "begin", "--reason", "again"); code != console.Failed || !strings.Contains(complaint, "is being recovered") {
+	if _, complaint, code := h.Command("recovery", "begin", "--reason", "again"); code != console.Failed ||
+		!strings.Contains(complaint, "is being recovered") {
 		t.Errorf("%d: %s", code, complaint)
 	}
-	processtest.Eventually(t, "the webhook is stored", func() bool { return strings.Contains(h.Must("webhooks", "list"), "stored") })
+	processtest.Eventually(t, "the webhook is stored", func() bool {
+		return strings.Contains(h.Must("webhooks", "list"),
+			"stored")
+	})
 	if now := token(halfway); now != began || began < 1000 {
 		t.Errorf("the run was claimed: token %d, and %d at the beginning of the mode", now, began)
 	}
-	if a := r.Ask(200, "GET", "/storefront/api/orders/"+before+"/", "", "X-API-Key", d.APIKey); a.Field(t, "status") != "payment_processing" {
+	if a := r.Ask(200, "GET", "/storefront/api/orders/"+before+"/", "", "X-API-Key", d.APIKey); a.Field(t,
+		"status") != "payment_processing" {
 		t.Errorf("%s", a.Body)
 	}
 	h.Must("recovery", "end", "--reason", "nothing was lost", "--yes")

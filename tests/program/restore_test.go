@@ -36,7 +36,9 @@ func TestAKilledRestoreServesNothing(t *testing.T) {
 		r := h.Launch("restore", "--without-erasures", "--from", from)
 		processtest.Eventually(t, "the restore waits", func() bool {
 			var waits bool
-			err := conn.QueryRow(t.Context(), `select exists (select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits)
+			err := conn.QueryRow(t.Context(),
+				`select exists (select from pg_locks where locktype = 'advisory' and not granted and database = (select oid `+
+					`from pg_database where datname = current_database()))`).Scan(&waits)
 			return err == nil && waits
 		})
 		r.End(syscall.SIGKILL)
@@ -44,7 +46,8 @@ func TestAKilledRestoreServesNothing(t *testing.T) {
 		must(t, err)
 	}
 	tables := func() (n int) {
-		must(t, owner.QueryRow(t.Context(), `select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`).Scan(&n))
+		must(t, owner.QueryRow(t.Context(),
+			`select count(*) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`).Scan(&n))
 		return n
 	}
 	killedAt("hostpanel migrations")
@@ -56,7 +59,8 @@ func TestAKilledRestoreServesNothing(t *testing.T) {
 		t.Error("the restore was not killed behind its loading")
 	}
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"orders", "list"}} {
-		if out, complaint, code := h.Command(args...); code != console.Usage || !strings.Contains(complaint, "did not come to its end") {
+		if out, complaint, code := h.Command(args...); code != console.Usage ||
+			!strings.Contains(complaint, "did not come to its end") {
 			t.Errorf("%v ends with %d: %s%s", args, code, out, complaint)
 		}
 	}
@@ -75,13 +79,17 @@ func TestTheCommandsOfTheBackupPageRun(t *testing.T) {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
 	r := h.Start()
-	processtest.Eventually(t, "a checkpoint is signed", func() bool { _, _, code := h.Command("log", "checkpoint"); return code == console.Done })
+	processtest.Eventually(t, "a checkpoint is signed", func() bool {
+		_, _, code := h.Command("log", "checkpoint")
+		return code == console.Done
+	})
 	r.Stop()
 	path, err := processtest.Binary()
 	must(t, err)
 	text, err := os.ReadFile("../../docs/backup.md")
 	must(t, err)
-	script := "set -euo pipefail\ncreatedb() { :; }\ndropdb() { :; }\nhostpanel() { " + path + ` "$@" --data-dir ` + h.Dir + "; }\n"
+	script := "set -euo pipefail\ncreatedb() { :; }\ndropdb() { :; }\nhostpanel() { " + path + ` "$@" --data-dir ` +
+		h.Dir + "; }\n"
 	blocks := strings.Split(string(text), "```sh\n")[1:]
 	for _, block := range blocks {
 		commands, _, _ := strings.Cut(block, "```")
@@ -90,8 +98,10 @@ func TestTheCommandsOfTheBackupPageRun(t *testing.T) {
 			script += "hostpanel user create eva@customer.example --send-link\nhostpanel user erase eva@customer.example --yes\n"
 		}
 	}
-	script = strings.NewReplacer("/backup/", dir+"/backup/", "/elsewhere/", dir+"/elsewhere/", "2026-11-22", "$(date +%F)", "/var/lib/hostpanel/", h.Dir+"/",
-		"postgres://hostpanel@/hostpanel", "'"+eventstoretest.Database(t, "empty", nil)+"'", "postgres:///rehearsal", "'"+eventstoretest.Database(t, "empty", nil)+"'").Replace(script)
+	script = strings.NewReplacer("/backup/", dir+"/backup/", "/elsewhere/", dir+"/elsewhere/", "2026-11-22", "$(date +%F)",
+		"/var/lib/hostpanel/", h.Dir+"/",
+		"postgres://hostpanel@/hostpanel", "'"+eventstoretest.Database(t, "empty",
+			nil)+"'", "postgres:///rehearsal", "'"+eventstoretest.Database(t, "empty", nil)+"'").Replace(script)
 	cmd := h.Prepare()
 	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c", script}
 	if out, err := cmd.CombinedOutput(); err != nil || len(blocks) < 5 || strings.Count(string(out), "restored: ") != 2 {
@@ -105,8 +115,10 @@ func TestARestoreErasesAgainWhoWasErased(t *testing.T) {
 	t.Parallel()
 	h := processtest.NewHome(t)
 	r, d := h.Start(), h.Demo()
-	placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "eva@customer.example", "eva.example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
-	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting,
+		"eva@customer.example", "eva.example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
+	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	r.AwaitActive(placed.Field(t, "order_id"), d.APIKey, processtest.Patience)
 	from := filepath.Join(t.TempDir(), "backup")
 	h.Must("backup", "--out", from)
@@ -115,18 +127,21 @@ func TestARestoreErasesAgainWhoWasErased(t *testing.T) {
 
 	other, url := processtest.OwnHome(t), eventstoretest.Database(t, "empty", nil)
 	other.At = processtest.DatabaseAt(url)
-	if out, complaint, code := other.Command("restore", "--from", from); code != console.Usage || !strings.Contains(complaint, "no list of erasures newer than the backup") {
+	if out, complaint, code := other.Command("restore", "--from", from); code != console.Usage ||
+		!strings.Contains(complaint, "no list of erasures newer than the backup") {
 		t.Errorf("%d: %s%s", code, out, complaint)
 	}
 	found := func() (in []string) {
 		t.Helper()
 		owner := eventstoretest.Owner(t, url)
 		var tables []string
-		must(t, owner.QueryRow(t.Context(), `select array_agg(relname::text) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+		must(t, owner.QueryRow(t.Context(), `select array_agg(relname::text) from pg_class where relkind = 'r' and
+			relnamespace = 'public'::regnamespace
 			and relname <> 'invoices'`).Scan(&tables)) // those are kept for as long as the law says
 		for _, name := range tables {
 			var n int
-			must(t, owner.QueryRow(t.Context(), `select count(*) from `+name+` t where t::text ilike '%eva@customer%' or t::text like '%Ana Example%'`).Scan(&n))
+			must(t, owner.QueryRow(t.Context(),
+				`select count(*) from `+name+` t where t::text ilike '%eva@customer%' or t::text like '%Ana Example%'`).Scan(&n))
 			if n > 0 {
 				in = append(in, name)
 			}
@@ -140,7 +155,8 @@ func TestARestoreErasesAgainWhoWasErased(t *testing.T) {
 
 	url = eventstoretest.Database(t, "empty", nil)
 	other.At = processtest.DatabaseAt(url)
-	if told := other.Must("restore", "--from", from, "--erasures", filepath.Join(h.Dir, "erasures")); !strings.Contains(told, "erased again: ") {
+	if told := other.Must("restore", "--from", from, "--erasures",
+		filepath.Join(h.Dir, "erasures")); !strings.Contains(told, "erased again: ") {
 		t.Error(told)
 	}
 	if in := found(); len(in) > 0 {
@@ -157,8 +173,10 @@ func TestARestoreForgetsTheBuyersOfAYearThatIsOver(t *testing.T) {
 	t.Parallel()
 	h, from := processtest.NewHome(t), filepath.Join(t.TempDir(), "backup")
 	r, d := h.Start(), h.Demo()
-	placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "eva@customer.example", "eva.example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
-	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	placed := r.Ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(processtest.Ordered, d.Plans.Hosting,
+		"eva@customer.example", "eva.example"), "X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON)
+	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	r.AwaitActive(placed.Field(t, "order_id"), d.APIKey, processtest.Patience)
 	h.Must("backup", "--out", from)
 	r.Stop()
@@ -175,12 +193,14 @@ func TestARestoreForgetsTheBuyersOfAYearThatIsOver(t *testing.T) {
 		must(t, owner.QueryRow(t.Context(), sql).Scan(&n))
 		return n
 	}
-	const keys, named = `select count(*) from subject_keys where year is not null and wrapped <> ''`, `select count(*) from invoices where customer_name <> ''`
+	const keys, named = `select count(*) from subject_keys where year is not null and ` +
+		`wrapped <> ''`, `select count(*) from invoices where customer_name <> ''`
 	if count(keys) == 0 || count(named) == 0 {
 		t.Fatal("the backup has no invoice with a buyer")
 	}
 	now := time.Now().UTC()
-	other.Must("sandbox", "clock", fmt.Sprintf("%dd", 2+int(time.Date(now.Year()+2, 1, 1, 0, 0, 0, 0, time.UTC).Sub(now).Hours()/24)))
+	other.Must("sandbox", "clock", fmt.Sprintf("%dd", 2+int(time.Date(now.Year()+2, 1, 1, 0, 0, 0, 0,
+		time.UTC).Sub(now).Hours()/24)))
 	other.Start()
 	processtest.Eventually(t, "the keys of the year are destroyed", func() bool { return count(keys) == 0 })
 	if n := count(named); n != 0 {

@@ -22,10 +22,14 @@ func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
 	r := h.Start()
 	d := h.Demo()
 	body := fmt.Sprintf(processtest.Ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
-	headers := []string{"X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key", "before-the-exchange"}
+	headers := []string{
+		"X-API-Key", d.APIKey, "Content-Type", processtest.AsJSON, "Idempotency-Key",
+		"before-the-exchange",
+	}
 	placed := r.Ask(201, "POST", "/storefront/api/orders/", body, headers...)
 	id := placed.Field(t, "order_id")
-	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	r.Ask(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type",
+		processtest.AsForm)
 	r.AwaitActive(id, d.APIKey, processtest.Patience)
 	link := processtest.LinkIn(t, processtest.OnlyMail(t, h.Dir, placed.Field(t, "order_number")))
 	before := r.SignIn(d.Superuser)
@@ -42,7 +46,8 @@ func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
 	}
 	r.Ask(200, "GET", link, "")
 	r.Ask(200, "GET", "/api/me/", "", "Authorization", "Bearer "+before.Field(t, "access"))
-	r.Ask(200, "POST", "/api/token/refresh/", fmt.Sprintf(`{"refresh":%q}`, before.Field(t, "refresh")), "Content-Type", processtest.AsJSON)
+	r.Ask(200, "POST", "/api/token/refresh/", fmt.Sprintf(`{"refresh":%q}`, before.Field(t, "refresh")), "Content-Type",
+		processtest.AsJSON)
 	after := r.SignIn(d.Superuser)
 	if a, b := processtest.KidOf(before), processtest.KidOf(after); a == b || a == "" {
 		t.Errorf("new tokens should be signed with the new key, not %s as before (%s)", b, a)
@@ -63,9 +68,16 @@ func TestAnotherSecretKeyIsRefused(t *testing.T) {
 	before := h.Must("verify")
 	wrong := h
 	wrong.Env = []string{"HOSTPANEL_SECRET_KEY=" + sealing.NewSecretKey()}
-	for _, command := range [][]string{{"serve", "--demo", "--listen", "127.0.0.1:0"}, {"serve", "--listen", "127.0.0.1:0"}, {"worker"}, {"migrate"}, {"user", "list"}} {
+	for _, command := range [][]string{
+		{"serve", "--demo", "--listen", "127.0.0.1:0"},
+		{"serve", "--listen", "127.0.0.1:0"},
+		{"worker"},
+		{"migrate"},
+		{"user", "list"},
+	} {
 		out, complaint, code := wrong.Command(command...)
-		if code != console.Usage || !strings.Contains(complaint, "wrong secret key: this process has the key") || !strings.Contains(complaint, "docs/security.md") || strings.Contains(out, "ready") {
+		if code != console.Usage || !strings.Contains(complaint, "wrong secret key: this process has the key") ||
+			!strings.Contains(complaint, "docs/security.md") || strings.Contains(out, "ready") {
 			t.Errorf("%v ended with %d:\n%s%s", command, code, out, complaint)
 		}
 	}
@@ -93,7 +105,8 @@ func TestTheKeyOfTheOwnPostgresIsReplacedStepByStep(t *testing.T) {
 
 	must(t, os.Remove(path))
 	_, complaint, code := h.Command("serve", "--demo", "--listen", "127.0.0.1:0")
-	if _, err := os.Stat(path); code != console.Usage || !strings.Contains(complaint, "secret.key is missing") || err == nil {
+	if _, err := os.Stat(path); code != console.Usage || !strings.Contains(complaint, "secret.key is missing") ||
+		err == nil {
 		t.Errorf("without the key serve ended with %d (%v):\n%s", code, err, complaint)
 	}
 	must(t, os.WriteFile(path, old, 0o600))

@@ -42,7 +42,8 @@ func TestShellsCompleteWithTheirScripts(t *testing.T) {
 				args = []string{"-c", line, file}
 			}
 			cmd := exec.CommandContext(t.Context(), path, args...)
-			cmd.Env = append(os.Environ(), fmt.Sprintf("PATH=%s:%s", filepath.Dir(program), os.Getenv("PATH")), "HOME="+t.TempDir())
+			cmd.Env = append(os.Environ(), fmt.Sprintf("PATH=%s:%s", filepath.Dir(program), os.Getenv("PATH")),
+				"HOME="+t.TempDir())
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != "show" {
 				t.Errorf("%q, %v", out, err)

@@ -22,7 +22,8 @@ func TestPlansAndKeysAreMadeFromTheCommandLine(t *testing.T) {
 		t.Errorf("it says %s", said)
 	}
 	h.Must("plans", "create", `name=Web "L"`, "price=7.99", "resource_type=hosting") // a slug of its own
-	h.Must("plans", "create", "name=Root", "price=12.00", "resource_type=vps", `vps_os_options=["debian-12"]`, "vps_default_os=debian-12")
+	h.Must("plans", "create", "name=Root", "price=12.00", "resource_type=vps", `vps_os_options=["debian-12"]`,
+		"vps_default_os=debian-12")
 	h.Must("plans", "change", "4", "price=8.49", "quota_sites=5")
 	key := strings.TrimSpace(h.Must("keys", "create", "--mode", "test", "name=Our website"))
 	shown := r.Ask(200, "GET", "/storefront/api/plans/", "", "X-API-Key", key).Body
@@ -65,8 +66,14 @@ func mistakesOfTheShop(h processtest.Home, t *testing.T) {
 		{`package: Invalid pk "99" - object does not exist.`, console.Failed, []string{"plans", "change", "4", "package=99"}},
 		{"there is no plan 99", console.Failed, []string{"plans", "change", "99", "name=X"}},
 		{"there is no key 00000000", console.Failed, []string{"keys", "revoke", "00000000"}},
-		{"is not an active superuser", console.Failed, []string{"keys", "create", "--mode", "test", "--owner", "customer@demo.example", "name=X"}},
-		{`"colour=red" is not FIELD=VALUE of a field: the fields are name`, console.Usage, []string{"plans", "change", "4", "colour=red"}},
+		{"is not an active superuser", console.Failed, []string{
+			"keys", "create", "--mode", "test", "--owner",
+			"customer@demo.example", "name=X",
+		}},
+		{
+			`"colour=red" is not FIELD=VALUE of a field: the fields are name`, console.Usage,
+			[]string{"plans", "change", "4", "colour=red"},
+		},
 		{"mode", console.Usage, []string{"keys", "create", "name=X"}},
 	} {
 		out, complaint, code := h.Command(c.args...)

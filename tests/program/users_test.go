@@ -22,7 +22,8 @@ func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
 	create := func(input string, more ...string) (string, string, int) {
 		return h.Answering(input, append([]string{"user", "create", "--password-stdin"}, more...)...)
 	}
-	if out, complaint, code := create("correct horse\nand more\n", "Eva@Example.com", "--name", "Eva", "--tenant", "1", "--role", "admin"); code != console.Done || !strings.Contains(out, "has an account") {
+	if out, complaint, code := create("correct horse\nand more\n", "Eva@Example.com", "--name", "Eva", "--tenant", "1",
+		"--role", "admin"); code != console.Done || !strings.Contains(out, "has an account") {
 		t.Fatalf("%d: %s%s", code, out, complaint)
 	}
 	for want, wrong := range map[string][]string{
@@ -33,7 +34,8 @@ func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
 		"language: Ensure this field has no more than 5 characters.": {"new@example.com", "--language", "espanol"},
 		"password: The password is too similar to the username.":     {"correct@example.com"},
 	} {
-		if out, complaint, code := create("correct horse\n", wrong...); code != console.Failed || out != "" || !strings.Contains(complaint, want) {
+		if out, complaint, code := create("correct horse\n", wrong...); code != console.Failed || out != "" ||
+			!strings.Contains(complaint, want) {
 			t.Errorf("%v ended with %d: %s%s", wrong, code, out, complaint)
 		}
 	}
@@ -42,16 +44,21 @@ func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
 			t.Errorf("%v ended with %d: %s", wrong, code, complaint)
 		}
 	}
-	r.Ask(200, "POST", "/api/token/", processtest.PasswordLogin("eva@example.com", "correct horse"), "Content-Type", processtest.AsJSON)
+	r.Ask(200, "POST", "/api/token/", processtest.PasswordLogin("eva@example.com", "correct horse"), "Content-Type",
+		processtest.AsJSON)
 	before := r.SignIn(d.TenantAdmin)
-	if _, complaint, code := h.Answering("another horse\n", "user", "passwd", d.TenantAdmin.Username, "--password-stdin"); code != console.Done {
+	if _, complaint, code := h.Answering("another horse\n", "user", "passwd", d.TenantAdmin.Username,
+		"--password-stdin"); code != console.Done {
 		t.Fatalf("%d: %s", code, complaint)
 	}
 	r.Ask(401, "GET", "/api/me/", "", "Authorization", "Bearer "+before.Field(t, "access"))
 	r.SignIn(serve.Login{Username: d.TenantAdmin.Username, Password: "another horse"})
 
 	h.Must("user", "create", "flo@example.com", "--send-link", "--superuser")
-	processtest.Eventually(t, "the link is mailed", func() bool { return len(lettersTo(t, h.Dir, "flo@example.com")) == 1 })
+	processtest.Eventually(t, "the link is mailed", func() bool {
+		return len(lettersTo(t, h.Dir,
+			"flo@example.com")) == 1
+	})
 	accountsAreShown(h)
 	accountsAreErased(h, r)
 	r.Stop()
@@ -72,11 +79,13 @@ func accountsAreShown(h processtest.Home) {
 		t.Error(out)
 	}
 	var found []accountShown
-	if err := json.Unmarshal([]byte(h.Must("user", "list", "--search", "flo@", "--json")), &found); err != nil || len(found) != 1 || !found[0].IsSuperuser || found[0].HasPassword {
+	if err := json.Unmarshal([]byte(h.Must("user", "list", "--search", "flo@", "--json")), &found); err != nil ||
+		len(found) != 1 || !found[0].IsSuperuser || found[0].HasPassword {
 		t.Errorf("%+v, %v", found, err)
 	}
 	var eva accountShown
-	if err := json.Unmarshal([]byte(h.Must("user", "show", "EVA@example.com", "--json")), &eva); err != nil || len(eva.Memberships) != 1 || eva.Memberships[0].Role != "admin" {
+	if err := json.Unmarshal([]byte(h.Must("user", "show", "EVA@example.com", "--json")), &eva); err != nil ||
+		len(eva.Memberships) != 1 || eva.Memberships[0].Role != "admin" {
 		t.Errorf("%+v, %v", eva, err)
 	}
 	if out := h.Must("user", "show", "eva@example.com"); !strings.Contains(out, "1 Demo (admin)") {
@@ -86,10 +95,12 @@ func accountsAreShown(h processtest.Home) {
 		Account accountShown
 		Events  []struct{ Type, Text string }
 	}
-	if err := json.Unmarshal([]byte(h.Must("user", "export", "eva@example.com")), &known); err != nil || known.Account.ID != eva.ID || len(known.Events) == 0 {
+	if err := json.Unmarshal([]byte(h.Must("user", "export", "eva@example.com")), &known); err != nil ||
+		known.Account.ID != eva.ID || len(known.Events) == 0 {
 		t.Errorf("%+v, %v", known, err)
 	}
-	if page := h.Must("user", "export", "eva@example.com", "--html"); !strings.Contains(page, "<h1>What is known of Eva@example.com</h1>") || strings.Contains(page, "flo@") {
+	if page := h.Must("user", "export", "eva@example.com", "--html"); !strings.Contains(page,
+		"<h1>What is known of Eva@example.com</h1>") || strings.Contains(page, "flo@") {
 		t.Error(page)
 	}
 	if out := h.Must("history", fmt.Sprintf("user-%d", eva.ID)); !strings.Contains(out, "system:console") {
@@ -100,11 +111,13 @@ func accountsAreShown(h processtest.Home) {
 func accountsAreErased(h processtest.Home, r *processtest.Process) {
 	t := h.T
 	t.Helper()
-	if _, complaint, code := h.Answering("eva@example.com\n", "user", "erase", "eva@example.com"); code != console.Usage || !strings.Contains(complaint, "--yes") {
+	if _, complaint, code := h.Answering("eva@example.com\n", "user", "erase", "eva@example.com"); code != console.Usage ||
+		!strings.Contains(complaint, "--yes") {
 		t.Errorf("erased without a terminal or --yes: %d %s", code, complaint)
 	}
 	h.Must("user", "erase", "eva@example.com", "--yes")
-	r.Ask(401, "POST", "/api/token/", processtest.PasswordLogin("eva@example.com", "correct horse"), "Content-Type", processtest.AsJSON)
+	r.Ask(401, "POST", "/api/token/", processtest.PasswordLogin("eva@example.com", "correct horse"), "Content-Type",
+		processtest.AsJSON)
 	if len(lettersTo(t, h.Dir, "flo@example.com")) == 0 {
 		t.Fatal("flo has no mail that an erasure could delete")
 	}
@@ -116,7 +129,8 @@ func accountsAreErased(h processtest.Home, r *processtest.Process) {
 	if code != console.Failed || !strings.Contains(complaint, "The last active superuser cannot be removed.") {
 		t.Errorf("the last superuser: %d %s", code, complaint)
 	}
-	if _, complaint, code := h.Command("user", "show", "eva@example.com"); code != console.Failed || !strings.Contains(complaint, "no account has") {
+	if _, complaint, code := h.Command("user", "show", "eva@example.com"); code != console.Failed ||
+		!strings.Contains(complaint, "no account has") {
 		t.Errorf("%d %s", code, complaint)
 	}
 }
@@ -129,7 +143,8 @@ func lettersTo(t *testing.T, dir, address string) (found []string) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if strings.HasSuffix(f.Name(), ".eml") && strings.Contains(processtest.ReadMail(t, dir+"/outbox/"+f.Name()).Header.Get("To"), address) {
+		if strings.HasSuffix(f.Name(), ".eml") && strings.Contains(processtest.ReadMail(t,
+			dir+"/outbox/"+f.Name()).Header.Get("To"), address) {
 			found = append(found, f.Name())
 		}
 	}

@@ -22,13 +22,17 @@ func TestAZoneIsWrittenAsAFile(t *testing.T) {
 	h := processtest.NewHome(t)
 	h.Env = append(h.Env, "HOSTPANEL_NAMESERVERS=ns1.panel.test,ns2.panel.test")
 	r := h.Start()
-	admin := []string{"Authorization", "Bearer " + r.SignIn(h.Demo().TenantAdmin).Field(t, "access"), "Content-Type", processtest.AsJSON}
+	admin := []string{
+		"Authorization", "Bearer " + r.SignIn(h.Demo().TenantAdmin).Field(t, "access"), "Content-Type",
+		processtest.AsJSON,
+	}
 	post := func(collection, body string) int64 {
 		t.Helper()
 		var made struct {
 			ID int64 `json:"id"`
 		}
-		if err := json.Unmarshal([]byte(r.Ask(201, "POST", "/hosting/api/rest/"+collection+"/", body, admin...).Body), &made); err != nil {
+		if err := json.Unmarshal([]byte(r.Ask(201, "POST", "/hosting/api/rest/"+collection+"/", body, admin...).Body),
+			&made); err != nil {
 			t.Fatal(err)
 		}
 		return made.ID
@@ -48,7 +52,8 @@ func TestAZoneIsWrittenAsAFile(t *testing.T) {
 	}
 	file := h.Must("zone", fmt.Sprint(zone))
 	for _, line := range []string{
-		"acme.test.\t3600\tIN\tSOA\tns1.panel.test. a\\.b.acme.test. ", "\tNS\tns2.panel.test.\n", "acme.test.\t3600\tIN\tMX\t10 mx.other.test.\n",
+		"acme.test.\t3600\tIN\tSOA\tns1.panel.test. a\\.b.acme.test. ", "\tNS\tns2.panel.test.\n",
+		"acme.test.\t3600\tIN\tMX\t10 mx.other.test.\n",
 		"www.acme.test.\t60\tIN\tAAAA\t2001:db8::1\n", "_sip._tcp.acme.test.\t3600\tIN\tSRV\t7 5 5060 sip.other.test.\n",
 	} {
 		if !strings.Contains(file, line) {
@@ -59,7 +64,8 @@ func TestAZoneIsWrittenAsAFile(t *testing.T) {
 		t.Error("it publishes what is switched off")
 	}
 	asksBIND(t, "acme.test", file)
-	if _, complaint, code := h.Command("zone", "999"); code != console.Failed || !strings.Contains(complaint, "there is no zone 999") {
+	if _, complaint, code := h.Command("zone", "999"); code != console.Failed ||
+		!strings.Contains(complaint, "there is no zone 999") {
 		t.Errorf("%d: %s", code, complaint)
 	}
 	r.Stop()
@@ -78,7 +84,8 @@ func asksBIND(t *testing.T, origin, file string) {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := exec.CommandContext(t.Context(), tool, "-k", "fail", "-n", "fail", origin, path).CombinedOutput(); err != nil {
+	if answer, err := exec.CommandContext(t.Context(), tool, "-k", "fail", "-n", "fail", origin,
+		path).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s\n%s", err, answer, file)
 	}
 }

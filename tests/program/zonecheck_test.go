@@ -41,7 +41,8 @@ func record(recordType, name, data string, more ...any) map[string]any {
 var everything = []kept{
 	{record("A", "@", "192.0.2.1"), "% 3600 A 192.0.2.1"},
 	{record("A", "www", "192.0.2.2", "ttl", 300), "www.% 60 A 192.0.2.2"},
-	{record("A", "WWW.München.test", "192.0.2.3", "ttl", 60), "www.% 60 A 192.0.2.3"}, // one time for all addresses of a name
+	// one time for all addresses of a name
+	{record("A", "WWW.München.test", "192.0.2.3", "ttl", 60), "www.% 60 A 192.0.2.3"},
 	{record("AAAA", "www.münchen.test.", "2001:DB8:0::1"), "www.% 3600 AAAA 2001:db8::1"},
 	{record("AAAA", "four", "::ffff:192.0.2.4"), "four.% 3600 AAAA ::ffff:192.0.2.4"},
 	{record("A", "*", "192.0.2.5"), "*.% 3600 A 192.0.2.5"},
@@ -55,8 +56,14 @@ var everything = []kept{
 	{record("TXT", "@", "v=spf1 mx -all"), "% 3600 TXT v=spf1 mx -all"},
 	{record("TXT", "@", `"in two" " strings, \"quoted\" \\ \195\177"`), `% 3600 TXT in two strings, "quoted" \ ñ`},
 	{record("TXT", "k._domainkey", long), "k._domainkey.% 3600 TXT " + long},
-	{record("TXT", "wörter", "; a comment? $INCLUDE /etc/passwd (no)"), "xn--wrter-jua.% 3600 TXT ; a comment? $INCLUDE /etc/passwd (no)"},
-	{record("SRV", "_sip._tcp", "5 5060 sip.other.example", "priority", 7), "_sip._tcp.% 3600 SRV 7 5 5060 sip.other.example."},
+	{
+		record("TXT", "wörter", "; a comment? $INCLUDE /etc/passwd (no)"),
+		"xn--wrter-jua.% 3600 TXT ; a comment? $INCLUDE /etc/passwd (no)",
+	},
+	{
+		record("SRV", "_sip._tcp", "5 5060 sip.other.example", "priority", 7),
+		"_sip._tcp.% 3600 SRV 7 5 5060 sip.other.example.",
+	},
 	{record("SRV", "_imap._tcp", "0 143 mail"), "_imap._tcp.% 3600 SRV 0 0 143 mail.%"},
 	{record("SRV", "_pop3._tcp", "0 0 ."), "_pop3._tcp.% 3600 SRV 0 0 0 ."},
 	{record("CAA", "@", `0 issue "ca.example; account=7"`), `% 3600 CAA 0 issue "ca.example; account=7"`},
@@ -86,15 +93,24 @@ func TestBINDLoadsWhatCustomersHavePutIntoTheirZones(t *testing.T) {
 	h.Env = append(h.Env, "HOSTPANEL_NAMESERVERS=ns1.panel.test,ns2.panel.test")
 	r := h.Start()
 	defer r.Stop()
-	as := []string{"Authorization", "Bearer " + r.SignIn(h.Demo().TenantAdmin).Field(t, "access"), "Content-Type", processtest.AsJSON, "Prefer", "respond-async"}
+	as := []string{
+		"Authorization", "Bearer " + r.SignIn(h.Demo().TenantAdmin).Field(t, "access"), "Content-Type",
+		processtest.AsJSON, "Prefer", "respond-async",
+	}
 	strict := []string{"-i", "local", "-k", "fail", "-m", "fail", "-n", "fail", "-M", "fail", "-S", "fail", "-r", "fail"}
 	for _, zone := range []struct {
 		origin  string
 		records []kept
 	}{
 		{"münchen.test", everything},
-		{"2.0.192.in-addr.arpa", []kept{{record("PTR", "1", "www.bücher.example"), "1.% 3600 PTR www.xn--bcher-kva.example."}}},
-		{"_msdcs.acme.test", []kept{{record("SRV", "_ldap._tcp.dc", "100 389 dc1.acme.test"), "_ldap._tcp.dc.% 3600 SRV 0 100 389 dc1.acme.test."}}},
+		{"2.0.192.in-addr.arpa", []kept{{
+			record("PTR", "1", "www.bücher.example"),
+			"1.% 3600 PTR www.xn--bcher-kva.example.",
+		}}},
+		{"_msdcs.acme.test", []kept{{
+			record("SRV", "_ldap._tcp.dc", "100 389 dc1.acme.test"),
+			"_ldap._tcp.dc.% 3600 SRV 0 100 389 dc1.acme.test.",
+		}}},
 		{"slips.test", slips},
 		{"empty.test", nil},
 	} {
@@ -144,7 +160,8 @@ func bindReads(t *testing.T, origin, file string, check ...string) (lines []stri
 	var dump, said bytes.Buffer
 	tool := exec.CommandContext(t.Context(), "named-checkzone", append(check, "-D", "-o", "-", origin, path)...)
 	tool.Stdout, tool.Stderr = &dump, &said
-	if err := tool.Run(); err != nil || strings.Count(said.String(), "\n") != 2 || !strings.HasSuffix(said.String(), "\nOK\n") {
+	if err := tool.Run(); err != nil || strings.Count(said.String(), "\n") != 2 ||
+		!strings.HasSuffix(said.String(), "\nOK\n") {
 		t.Fatalf("%v: %s\n%s", err, said.String(), file)
 	}
 	parser := master.NewZoneParser(&dump, "", "")
@@ -182,24 +199,33 @@ func TestBINDLoadsWhatISPConfigWritesOfThem(t *testing.T) {
 	ticking(t, fake)
 	r := h.Serving("--listen", "127.0.0.1:0")
 	defer r.Stop()
-	as := []string{"Authorization", "Bearer " + r.SignIn(d.Superuser).Field(t, "access"), "Content-Type", processtest.AsJSON, "Prefer", "respond-async"}
+	as := []string{
+		"Authorization", "Bearer " + r.SignIn(d.Superuser).Field(t, "access"), "Content-Type",
+		processtest.AsJSON, "Prefer", "respond-async",
+	}
 	var tenant struct{ ID int64 }
-	must(t, json.Unmarshal([]byte(r.Ask(201, "POST", hostingAPI+"tenants/", `{"name":"Hostile","email":"hostile@example.com"}`, as...).Body), &tenant))
+	must(t, json.Unmarshal([]byte(r.Ask(201, "POST", hostingAPI+"tenants/",
+		`{"name":"Hostile","email":"hostile@example.com"}`, as...).Body), &tenant))
 	var texts []kept
 	for i, text := range hostileData["TXT"] {
 		texts = append(texts, kept{record("TXT", fmt.Sprintf("t%d", i), text), ""})
 	}
-	for _, text := range []string{`x" ( "y`, `\`, `a \" b"`, "; no comment", "( open", "a" + strings.Repeat(`""`, 300), strings.Repeat(`\`, 511), strings.Repeat("é", 900)} {
+	for _, text := range []string{
+		`x" ( "y`, `\`, `a \" b"`, "; no comment", "( open", "a" + strings.Repeat(`""`, 300),
+		strings.Repeat(`\`, 511), strings.Repeat("é", 900),
+	} {
 		texts = append(texts, kept{record("TXT", fmt.Sprintf("t%d", len(texts)), text), ""})
 	}
-	origin, id := zoneOf(r, t, as, map[string]any{"origin": "münchen.test", "tenant": tenant.ID}, slices.Concat(everything, texts))
+	origin, id := zoneOf(r, t, as, map[string]any{"origin": "münchen.test", "tenant": tenant.ID},
+		slices.Concat(everything, texts))
 	processtest.Eventually(t, "the engine has all records", func() bool {
 		list := r.Ask(200, "GET", fmt.Sprintf("%sdns-zones/%d/records/?page_size=100", hostingAPI, id), "", as...).Body
 		return !strings.Contains(list, `"sync_status":"pending"`)
 	})
 	path := filepath.Join(t.TempDir(), "zone")
 	must(t, os.WriteFile(path, []byte(fake.Zone(origin)), 0o600))
-	if said, err := exec.CommandContext(t.Context(), "named-checkzone", origin, path).CombinedOutput(); err != nil || !strings.HasSuffix(string(said), "\nOK\n") {
+	if said, err := exec.CommandContext(t.Context(), "named-checkzone", origin, path).CombinedOutput(); err != nil ||
+		!strings.HasSuffix(string(said), "\nOK\n") {
 		t.Errorf("%v: %s\n%s", err, said, fake.Zone(origin))
 	}
 	if written := strings.Count(fake.Zone(origin), "\n"); written < len(everything)+len(texts) {

@@ -102,8 +102,14 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{Tax: "eu"}, "HOSTPANEL_TAX is"},
 		{Settings{Tax: "oss"}, "HOSTPANEL_TAX: oss needs a HOSTPANEL_SELLER"},
-		{Settings{Tax: "oss", Seller: strings.Replace(aSeller, `"ES"`, `"MX"`, 1)}, "HOSTPANEL_TAX: oss needs a HOSTPANEL_SELLER"},
-		{Settings{Tax: "seller", Seller: strings.Replace(aSeller, "ESB12345678", "B12345678", 1)}, "HOSTPANEL_TAX: seller needs a HOSTPANEL_SELLER"},
+		{
+			Settings{Tax: "oss", Seller: strings.Replace(aSeller, `"ES"`, `"MX"`, 1)},
+			"HOSTPANEL_TAX: oss needs a HOSTPANEL_SELLER",
+		},
+		{
+			Settings{Tax: "seller", Seller: strings.Replace(aSeller, "ESB12345678", "B12345678", 1)},
+			"HOSTPANEL_TAX: seller needs a HOSTPANEL_SELLER",
+		},
 		{Settings{TaxRates: "Portugal=23"}, "HOSTPANEL_TAX_RATES"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
 		{Settings{Seller: "Hoster SL"}, "HOSTPANEL_SELLER is not a JSON object"},
@@ -210,11 +216,13 @@ func TestASettingOfAPartThatIsNotThereIsRefused(t *testing.T) {
 
 func TestVariablesThatHaveNoEffectGiveAWarning(t *testing.T) {
 	warnings, err := checkEnvironment([]string{
-		"HOSTPANEL_LITSEN=127.0.0.1:1", "HOSTPANEL_LISTEN=127.0.0.1:1", "HOSTPANEL_SECRET_KEY_FILE=/k", "HOSTPANEL_LISTEN_FILE=/l",
+		"HOSTPANEL_LITSEN=127.0.0.1:1", "HOSTPANEL_LISTEN=127.0.0.1:1", "HOSTPANEL_SECRET_KEY_FILE=/k",
+		"HOSTPANEL_LISTEN_FILE=/l",
 		"PROXMOX_NODE=a", "PROXMOX_URL=https://b.example",
 	})
 	want := "HOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
-		"HOSTPANEL_LITSEN is not a setting of hostpanel: did you mean HOSTPANEL_LISTEN?\nPROXMOX_NODE has no effect in this version\nPROXMOX_URL has no effect in this version"
+		"HOSTPANEL_LITSEN is not a setting of hostpanel: did you mean HOSTPANEL_LISTEN?\nPROXMOX_NODE has no effect in " +
+		"this version\nPROXMOX_URL has no effect in this version"
 	if got := strings.Join(warnings, "\n"); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}
@@ -302,7 +310,8 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 		tax               string
 	}{{true, true, false, "21.00"}, {false, false, true, "0.00"}} {
 		got, err := New(Settings{}, c.demo)
-		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse || got.Policy.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
+		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse ||
+			got.Policy.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
 			t.Errorf("demo %t: %+v, %v", c.demo, got, err)
 		}
 	}
@@ -312,7 +321,8 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 	if got, err := New(Settings{SecondFactor: "on"}, false); err != nil || !got.SecondFactor {
 		t.Errorf("no second factor is required with the setting: %v", err)
 	}
-	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.Policy.TaxRate.String() != "19" || !got.AbuseLimits {
+	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil ||
+		got.Policy.TaxRate.String() != "19" || !got.AbuseLimits {
 		t.Errorf("what is set should win in the demo too: %+v, %v", got, err)
 	}
 	if _, err := New(Settings{Payments: kong.Plugins{&test.Settings{Payments: "off"}}}, true); err == nil {

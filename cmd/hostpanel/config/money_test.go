@@ -20,9 +20,15 @@ func TestTheSellerOfInvoicesIsSet(t *testing.T) {
 		demo bool
 		want billing.Seller
 	}{
-		{Settings{Seller: aSeller}, false, billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}},
+		{Settings{Seller: aSeller}, false, billing.Seller{
+			Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid",
+			Country: "ES", TaxID: "ESB12345678",
+		}},
 		{Settings{}, false, billing.Seller{}},
-		{Settings{}, true, billing.Seller{Name: "Demo Hosting", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB00000000"}},
+		{Settings{}, true, billing.Seller{
+			Name: "Demo Hosting", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013",
+			Country: "ES", TaxID: "ESB00000000",
+		}},
 	} {
 		if got, err := New(c.set, c.demo); err != nil || got.Policy.Seller != c.want {
 			t.Errorf("%+v: %+v, %v", c.set, got, err)
@@ -52,7 +58,8 @@ func TestTheRatesOfTaxAreSet(t *testing.T) {
 		}
 		about := slices.DeleteFunc(got.Warnings(), func(w string) bool { return !strings.HasPrefix(w, "HOSTPANEL_TAX") })
 		rate, known := got.Policy.Tax.Rates.At("PT", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
-		if got.Policy.Tax.Mode != c.mode || len(about) != c.warnings || known != (c.portugal != "") || known && rate.String() != c.portugal || known && got.Policy.Tax.Home != "ES" {
+		if got.Policy.Tax.Mode != c.mode || len(about) != c.warnings || known != (c.portugal != "") || known &&
+			rate.String() != c.portugal || known && got.Policy.Tax.Home != "ES" {
 			t.Errorf("%+v: %+v, %v", c.set, got.Policy.Tax, about)
 		}
 	}
@@ -64,7 +71,8 @@ func TestThePolicyForOrdersIsSet(t *testing.T) {
 		t.Errorf("%+v %v", plain.Policy, err)
 	}
 	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, false)
-	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
+	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil ||
+		*set.Policy.RefundGrace != 0 {
 		t.Errorf("%+v %v", set.Policy, err)
 	}
 	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, false)
@@ -78,8 +86,12 @@ func TestTheTermsOfRenewalsAreSet(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(plain.Policy.Terms, billing.UsualTerms) {
 		t.Errorf("%+v %v", plain.Policy.Terms, err)
 	}
-	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", ChargeDays: "2,9", SuspendDays: "5", EndDays: "10"}, false)
-	want := billing.Terms{Reminders: []time.Duration{-day, 2 * day}, Retries: []time.Duration{2 * day, 9 * day}, Grace: 5 * day, Keep: 10 * day, Warning: 5 * day}
+	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", ChargeDays: "2,9", SuspendDays: "5", EndDays: "10"},
+		false)
+	want := billing.Terms{
+		Reminders: []time.Duration{-day, 2 * day}, Retries: []time.Duration{2 * day, 9 * day},
+		Grace: 5 * day, Keep: 10 * day, Warning: 5 * day,
+	}
 	if err != nil || !reflect.DeepEqual(set.Policy.Terms, want) {
 		t.Errorf("%+v %v", set.Policy.Terms, err)
 	}

@@ -14,7 +14,10 @@ func TestRowsAreKeptAsLongAsTheSettingsSay(t *testing.T) {
 	if err != nil || plain.Retention != (assembly.Retention{Credentials: credentials.Defaults}) {
 		t.Errorf("%+v %v", plain.Retention, err)
 	}
-	set, err := New(Settings{KeepBodies: "1", KeepAttempts: "2", KeepDeliveries: "3", KeepIdempotencyKeys: "4", KeepLinks: "5", LooksKept: "6", SessionLife: "20m"}, true)
+	set, err := New(Settings{
+		KeepBodies: "1", KeepAttempts: "2", KeepDeliveries: "3", KeepIdempotencyKeys: "4",
+		KeepLinks: "5", LooksKept: "6", SessionLife: "20m",
+	}, true)
 	want := assembly.Retention{
 		WebhookBodies: day, Attempts: 2 * day, Deliveries: 3 * day, IdempotencyKeys: 4 * day, Looks: 6 * day,
 		Credentials: credentials.Times{SessionLife: 20 * time.Minute, SessionIdle: 20 * time.Minute, KeepLinks: 5 * day},

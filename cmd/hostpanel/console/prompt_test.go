@@ -86,7 +86,8 @@ func (d desk) types(t *testing.T, question, text string) {
 func (d desk) whispers(t *testing.T, question, text string) {
 	waitFor(t, "the terminal is quiet for "+question, func() bool {
 		var state syscall.Termios
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, d.In.(*os.File).Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&state)))
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, d.In.(*os.File).Fd(), syscall.TCGETS,
+			uintptr(unsafe.Pointer(&state)))
 		return errno == 0 && state.Lflag&syscall.ECHO == 0 && strings.Contains(d.shown.String(), question)
 	})
 	d.types(t, question, text)

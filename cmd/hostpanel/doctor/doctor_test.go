@@ -48,8 +48,12 @@ func wellHoster(t *testing.T) *hoster {
 		t: t, fake: fake,
 		settings: config.Settings{
 			DatabaseURL: database, DataDir: dir, SecretKey: programtest.SecretKey, PublicURL: "https://panel.example.com",
-			Engine: "ispconfig", ISPConfigURL: fake.URL, ISPConfigUsername: ispconfigtest.User, ISPConfigPassword: ispconfigtest.Password, ISPConfigServerID: "1",
-			Payments: append(config.Providers()[1:], &stripe.Settings{SecretKey: stripetest.Key, WebhookSecret: stripetest.Secret, APIURL: bank.URL}),
+			Engine: "ispconfig", ISPConfigURL: fake.URL, ISPConfigUsername: ispconfigtest.User,
+			ISPConfigPassword: ispconfigtest.Password, ISPConfigServerID: "1",
+			Payments: append(config.Providers()[1:], &stripe.Settings{
+				SecretKey:     stripetest.Key,
+				WebhookSecret: stripetest.Secret, APIURL: bank.URL,
+			}),
 		},
 		world: world{
 			free:   func(string) (uint64, error) { return 100 << 30, nil },
@@ -123,7 +127,8 @@ var faults = map[string]struct {
 	"rows of tenants are not kept apart": {
 		func(h *hoster) {
 			h.sql(`do $$ begin execute (
-				select format('alter table %I disable row level security', relname) from pg_class where relrowsecurity and relkind = 'r' order by 1 limit 1);
+				select format('alter table %I disable row level security', relname) from pg_class where relrowsecurity and
+					relkind = 'r' order by 1 limit 1);
 			end $$`)
 		},
 		"does not keep rows apart", "projections rebuild",
@@ -134,7 +139,8 @@ var faults = map[string]struct {
 	},
 	"the clocks differ": {
 		func(h *hoster) {
-			h.sql(`create or replace function real_clock() returns timestamptz language sql volatile as 'select clock_timestamp() + interval ''1 hour'''`)
+			h.sql(`create or replace function real_clock() returns timestamptz language sql volatile as 'select ` +
+				`clock_timestamp() + interval ''1 hour'''`)
 		},
 		"differ by 1h0m0s", "NTP",
 	},
@@ -144,7 +150,10 @@ var faults = map[string]struct {
 	},
 	"the payment provider is away": {
 		func(h *hoster) {
-			h.settings.Payments[len(h.settings.Payments)-1] = &stripe.Settings{SecretKey: stripetest.Key, APIURL: "http://" + closedPort(h.t)}
+			h.settings.Payments[len(h.settings.Payments)-1] = &stripe.Settings{
+				SecretKey: stripetest.Key,
+				APIURL:    "http://" + closedPort(h.t),
+			}
 		},
 		"stripe: ", "mend the way to its API",
 	},
@@ -168,7 +177,8 @@ var faults = map[string]struct {
 	"the engine is another than before": {
 		func(h *hoster) {
 			h.sql(`insert into external_claim (server, kind, name, owner) values ('sandbox', 'site', 'ana.example', 'site-7')`)
-			h.sql(`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
+			h.sql(`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for,
+				created_at, updated_at, version)
 				values ('site', 7, 1, 'running', '{}', 7, 1, 'synced', '', now(), now(), 1)`)
 		},
 		`another engine than "sandbox", which has resources of this panel (1)`, "set HOSTPANEL_ENGINE=sandbox again",
@@ -208,7 +218,8 @@ func TestEachFaultIsNamedInOneLineWithItsMend(t *testing.T) {
 			fault.plant(h)
 			lines := h.failures()
 			if len(lines) != 1 || !strings.Contains(lines[0], fault.says) || !strings.Contains(lines[0], fault.mend) {
-				t.Errorf("the failed checks should be one line with %q and %q:\n%s", fault.says, fault.mend, strings.Join(lines, ""))
+				t.Errorf("the failed checks should be one line with %q and %q:\n%s", fault.says, fault.mend,
+					strings.Join(lines, ""))
 			}
 		})
 	}
@@ -217,7 +228,10 @@ func TestEachFaultIsNamedInOneLineWithItsMend(t *testing.T) {
 func TestAFreshDemoIsWell(t *testing.T) {
 	p := programtest.Demo(t)
 	must(t, os.Chmod(p.Config.DataDir, 0o700))
-	s := config.Settings{DatabaseURL: p.Config.DatabaseURL, DataDir: p.Config.DataDir, SecretKey: programtest.SecretKey, PublicURL: "http://127.0.0.1:8080"}
+	s := config.Settings{
+		DatabaseURL: p.Config.DatabaseURL, DataDir: p.Config.DataDir, SecretKey: programtest.SecretKey,
+		PublicURL: "http://127.0.0.1:8080",
+	}
 	for _, f := range examine(t.Context(), s, "", outside) {
 		if f.State != ok {
 			t.Errorf("%+v", f)

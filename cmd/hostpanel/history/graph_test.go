@@ -18,8 +18,11 @@ import (
 func TestAGraphShowsTheChainWhatFollowedAndTheCalls(t *testing.T) {
 	run := uuid.New()
 	why := audit.Why{
-		Root:    audit.Root{Kind: "webhook", ID: "stripe/evt_1"},
-		Chain:   []audit.Event{{Stream: "order-1", Version: 3, Type: "order.payment_confirmed", Text: "Bread & <Co> paid", Cause: "webhook:stripe/evt_1"}},
+		Root: audit.Root{Kind: "webhook", ID: "stripe/evt_1"},
+		Chain: []audit.Event{{
+			Stream: "order-1", Version: 3, Type: "order.payment_confirmed", Text: "Bread & <Co> paid",
+			Cause: "webhook:stripe/evt_1",
+		}},
 		Effects: []audit.Event{{Stream: "saga-" + run.String(), Version: 1, Type: "saga.started", Cause: "event:order-1/3"}},
 		Calls:   []audit.Call{{Run: run, Key: "o/1/site", Step: "site", State: "confirmed", ExternalID: "12"}},
 	}

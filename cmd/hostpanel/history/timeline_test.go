@@ -22,15 +22,24 @@ func Example_printTimeline() {
 	stream := order.Stream(id)
 	happened := func(version int, after time.Duration, actor string, e domain.Event) eventstore.RecordedEvent {
 		at = at.Add(after)
-		return eventstore.RecordedEvent{Stream: stream, Version: version, RecordedAt: at, Metadata: domain.Metadata{Actor: actor}, Name: e.EventName(), Event: e}
+		return eventstore.RecordedEvent{
+			Stream: stream, Version: version, RecordedAt: at,
+			Metadata: domain.Metadata{Actor: actor}, Name: e.EventName(), Event: e,
+		}
 	}
 	printTimeline(console.Console{Out: os.Stdout}, stream, []eventstore.RecordedEvent{
 		happened(1, 0, "api_key:ab12CD34", order.Placed{
 			Name: "Ana", Number: "ORD-20261121-7F3K9Q", Plan: order.Plan{Name: "Web S"}, BillingPeriod: "yearly",
 			Total: decimal.RequireFromString("28.7"), Currency: "EUR", Domain: "ana.example",
 		}),
-		happened(2, 44*time.Millisecond, "system:checkout", order.PaymentSessionOpened{URL: "https://pay.example/cs_1", ExpiresAt: at.Add(30 * time.Minute)}),
-		happened(3, 67*time.Second, "provider:test", order.PaymentConfirmed{Payment: order.Seen{ID: "pay_1", Minor: 2870, Currency: "EUR"}}),
+		happened(2, 44*time.Millisecond, "system:checkout", order.PaymentSessionOpened{
+			URL:       "https://pay.example/cs_1",
+			ExpiresAt: at.Add(30 * time.Minute),
+		}),
+		happened(3, 67*time.Second, "provider:test", order.PaymentConfirmed{Payment: order.Seen{
+			ID: "pay_1", Minor: 2870,
+			Currency: "EUR",
+		}}),
 		happened(4, 49*time.Hour, "system:provision", order.ProvisioningParked{Step: "site", Code: "name_taken"}),
 	})
 	// Output:
@@ -64,7 +73,10 @@ func TestEveryEventDescribesItself(t *testing.T) {
 }
 
 func TestSecretsAreNotShownEvenIfTheyStoodInTheLog(t *testing.T) {
-	got := string(dataOf(leak{Password: "hush", Note: "sfk_test_ab12CD34_abcdefghijklmnopqrstuvwxyz012345_0aBcDe", Deep: []map[string]string{{"token": "hush"}}}))
+	got := string(dataOf(leak{
+		Password: "hush", Note: "sfk_test_ab12CD34_abcdefghijklmnopqrstuvwxyz012345_0aBcDe",
+		Deep: []map[string]string{{"token": "hush"}},
+	}))
 	want := `{"deep":[{"token":"***"}],"note":"sfk_test_ab12CD34_***","password":"***"}`
 	if got != want {
 		t.Errorf("%s instead of %s", got, want)

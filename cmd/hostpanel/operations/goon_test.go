@@ -25,13 +25,26 @@ func TestAStoppedOrderNamesTheCommandThatLetsItGoOn(t *testing.T) {
 		{projections.Order{Status: order.StatusActive}, nil, "", ""},
 		{projections.Order{Status: order.StatusFailed}, parked, `hostpanel orders retry ORD-1 --reason "…"`, ""},
 		{projections.Order{Status: order.StatusActive}, parked, `hostpanel runs retry deprovision:1 --reason "…"`, ""},
-		{projections.Order{Status: order.StatusPending, Holds: []order.Hold{order.MismatchHold}}, nil, `hostpanel orders accept ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`, ""},
-		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.RefundHold}}, nil, `hostpanel orders refund ORD-1 --reason "…"`, ""},
-		{projections.Order{Status: order.StatusFailed, Holds: []order.Hold{order.OperatorHold}}, nil, `hostpanel orders retry ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`, ""},
+		{
+			projections.Order{Status: order.StatusPending, Holds: []order.Hold{order.MismatchHold}},
+			nil,
+			`hostpanel orders accept ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`, "",
+		},
+		{
+			projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.RefundHold}},
+			nil,
+			`hostpanel orders refund ORD-1 --reason "…"`, "",
+		},
+		{
+			projections.Order{Status: order.StatusFailed, Holds: []order.Hold{order.OperatorHold}},
+			nil,
+			`hostpanel orders retry ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`, "",
+		},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DuplicateHold}}, nil, "", ""},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, decided, ""},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, decided, "operator/1"},
-		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, "", "dp_1"}, // the provider tells
+		// the provider tells
+		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, "", "dp_1"},
 	} {
 		c.order.OrderNumber = "ORD-1"
 		var disputes []order.SeenDispute

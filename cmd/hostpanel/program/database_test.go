@@ -67,7 +67,10 @@ func (r *recovering) answer(c net.Conn) {
 	if r.left.Add(-1) >= 0 {
 		backend := pgproto3.NewBackend(c, c)
 		_, _ = backend.ReceiveStartupMessage()
-		backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: startingUp, Message: "the database system is starting up"})
+		backend.Send(&pgproto3.ErrorResponse{
+			Severity: "FATAL", Code: startingUp,
+			Message: "the database system is starting up",
+		})
 		_ = backend.Flush()
 		return
 	}

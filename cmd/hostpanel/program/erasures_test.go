@@ -30,7 +30,8 @@ func opened(ctx context.Context, url, dir, second string) (*program.Program, err
 
 func openedAsOf(ctx context.Context, url, dir, second string, at time.Time, as program.Part) (*program.Program, error) {
 	cfg, err := config.New(config.Settings{
-		DatabaseURL: url, DataDir: dir, PublicURL: "https://panel.example.com", SecretKey: programtest.SecretKey, ErasuresCopy: second, AsOf: at,
+		DatabaseURL: url, DataDir: dir, PublicURL: "https://panel.example.com", SecretKey: programtest.SecretKey,
+		ErasuresCopy: second, AsOf: at,
 	}, false)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,10 @@ func withPeople(dir string) func(ctx context.Context, url string) error {
 			if err != nil {
 				return err
 			}
-			open := account.Open{User: user, SubjectID: subject, Email: email, Name: "A Person", Language: "en", Superuser: user == colleague, At: p.Store.Clock().Now()}
+			open := account.Open{
+				User: user, SubjectID: subject, Email: email, Name: "A Person", Language: "en",
+				Superuser: user == colleague, At: p.Store.Clock().Now(),
+			}
 			if err := p.Sagas.Accounts.Open(ctx, program.AtConsole, open, "correct horse battery"); err != nil {
 				return err
 			}
@@ -102,11 +106,13 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	if _, known, err := scope.UserByEmail(t.Context(), "ana@customer.example"); err != nil || known {
 		t.Errorf("the erased person has an account: %t, %v", known, err)
 	}
-	if other, known, err := scope.UserByEmail(t.Context(), "ben@customer.example"); err != nil || !known || !other.IsActive {
+	if other, known, err := scope.UserByEmail(t.Context(), "ben@customer.example"); err != nil || !known ||
+		!other.IsActive {
 		t.Errorf("the other person has none: %+v, %v", other, err)
 	}
 	var keys, passwords int
-	if err := q.Pool.QueryRow(t.Context(), `select (select count(*) from subject_keys where subject = any($1) and purpose = 'contact' and wrapped <> ''),
+	if err := q.Pool.QueryRow(t.Context(), `select (select count(*) from subject_keys where subject = any($1) and
+		purpose = 'contact' and wrapped <> ''),
 		(select count(*) from credentials where user_id = $2)`, erased, customer).Scan(&keys, &passwords); err != nil || keys+passwords != 0 {
 		t.Errorf("%d keys and %d passwords of the erased person are left, %v", keys, passwords, err)
 	}

@@ -24,14 +24,19 @@ func TestTheMemoryIsThatOfTheMachineOrItsControlGroup(t *testing.T) {
 	}{
 		"another system": {nil, 0},
 		"the machine":    {map[string]string{"proc/meminfo": eightGiB, "sys/fs/cgroup/memory.max": "max\n"}, 8 << 30},
-		"a container":    {map[string]string{"proc/meminfo": eightGiB, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n"}, 1 << 30},
+		"a container": {map[string]string{
+			"proc/meminfo": eightGiB, "proc/self/cgroup": "0::/\n",
+			"sys/fs/cgroup/memory.max": "1073741824\n",
+		}, 1 << 30},
 		"a service": {map[string]string{
 			"proc/meminfo": eightGiB, "proc/self/cgroup": "0::/system.slice/hostpanel.service\n",
-			"sys/fs/cgroup/system.slice/hostpanel.service/memory.max": "max\n", "sys/fs/cgroup/system.slice/memory.max": "536870912\n",
+			"sys/fs/cgroup/system.slice/hostpanel.service/memory.max": "max\n",
+			"sys/fs/cgroup/system.slice/memory.max":                   "536870912\n",
 		}, 512 << 20},
 		"version 1": {map[string]string{
-			"proc/meminfo": eightGiB, "proc/self/cgroup": "3:cpuset:/\n2:memory:/docker/ab\n", "sys/fs/cgroup/memory/docker/ab/memory.limit_in_bytes": "268435456\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+			"proc/meminfo": eightGiB, "proc/self/cgroup": "3:cpuset:/\n2:memory:/docker/ab\n",
+			"sys/fs/cgroup/memory/docker/ab/memory.limit_in_bytes": "268435456\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":           "9223372036854771712\n",
 		}, 256 << 20},
 	} {
 		if got := memoryOf(files(test.files)); got != test.want {
@@ -51,7 +56,8 @@ func TestTheProcessKeepsToAShareOfTheMemory(t *testing.T) {
 		}
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if got := boundMemory(machine, func(string) string { return "1GiB" }, false); got != 0 || debug.SetMemoryLimit(-1) != math.MaxInt64 {
+	if got := boundMemory(machine, func(string) string { return "1GiB" }, false); got != 0 ||
+		debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		t.Errorf("the operator's own limit is overwritten by %d", got)
 	}
 }

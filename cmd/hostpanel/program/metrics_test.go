@@ -12,7 +12,8 @@ import (
 func TestFiguresAreReadFromTheDatabaseWhenAskedFor(t *testing.T) {
 	p := programtest.Demo(t)
 	found := programtest.Figures(t, p)
-	if found["hostpanel_up"] != 1 || found["hostpanel_log_position"] < 10 || found["hostpanel_projection_live{orders}"] != 1 {
+	if found["hostpanel_up"] != 1 || found["hostpanel_log_position"] < 10 ||
+		found["hostpanel_projection_live{orders}"] != 1 {
 		t.Errorf("%v", found)
 	}
 	for _, name := range program.SagaFigures() {
@@ -43,7 +44,8 @@ func TestFiguresTellWhatIsLate(t *testing.T) {
 	if _, err := p.Pool.Exec(t.Context(), `insert into readers (name, position) values ('late', 0)`); err != nil {
 		t.Fatal(err)
 	}
-	if found := programtest.Figures(t, p); found["hostpanel_reader_lag_seconds{late}"] <= 0 || found["hostpanel_reader_lag_events{late}"] != found["hostpanel_log_position"] {
+	if found := programtest.Figures(t, p); found["hostpanel_reader_lag_seconds{late}"] <= 0 ||
+		found["hostpanel_reader_lag_events{late}"] != found["hostpanel_log_position"] {
 		t.Errorf("nothing is unread: %v", found)
 	}
 	if _, err := p.Pool.Exec(t.Context(), `update readers set position = (select max(position) from events)`); err != nil {

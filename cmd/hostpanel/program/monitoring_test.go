@@ -60,7 +60,8 @@ func TestEachFigureIsDescribedInTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"hostpanel_http_requests_total", "hostpanel_http_request_seconds", "hostpanel_mails_total", "hostpanel_webhook_deliveries_total",
+		"hostpanel_http_requests_total", "hostpanel_http_request_seconds", "hostpanel_mails_total",
+		"hostpanel_webhook_deliveries_total",
 		"hostpanel_pool_connections", "hostpanel_pool_connections_max", "hostpanel_pool_waits_total", "hostpanel_build_info",
 	} {
 		if !figureNames()[name] || !strings.Contains(string(text), name) {

@@ -19,7 +19,8 @@ func TestCommandsAreRefusedOnADatabaseOfAnEarlierSchema(t *testing.T) {
 	dir := t.TempDir()
 	for _, as := range []program.Part{program.Reading, program.Keeping, program.Working} {
 		_, err := openedAsOf(t.Context(), earlier, dir, "", time.Time{}, as)
-		if !errors.Is(err, eventstore.ErrOutdated) || !strings.Contains(err.Error(), lacking[0].Name) || !strings.Contains(err.Error(), "hostpanel migrate") {
+		if !errors.Is(err, eventstore.ErrOutdated) || !strings.Contains(err.Error(), lacking[0].Name) ||
+			!strings.Contains(err.Error(), "hostpanel migrate") {
 			t.Errorf("opened as %d: %v", as, err)
 		}
 	}

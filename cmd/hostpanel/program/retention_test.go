@@ -21,7 +21,8 @@ import (
 
 // kept are the rows of a panel that are no events, by the setting that keeps them.
 const kept = `select
-	(select count(*) from webhook_inbox where body is not null), (select count(*) from saga_attempt), (select count(*) from webhook_deliveries)`
+	(select count(*) from webhook_inbox where body is not null), (select count(*) from saga_attempt), (select
+		count(*) from webhook_deliveries)`
 
 // What the business clock ages is deleted after the days of the settings, and not before.
 func TestRowsThatAreNoEventsAreKeptAsLongAsTheSettingsSay(t *testing.T) {
@@ -44,7 +45,8 @@ func TestRowsThatAreNoEventsAreKeptAsLongAsTheSettingsSay(t *testing.T) {
 	t.Cleanup(p.Close)
 	owner := eventstoretest.Owner(t, url)
 	if _, err := owner.Exec(ctx, `
-		insert into webhook_inbox (provider, event_id, type, body, body_hash, headers, verified_by, state) values ('test', 'evt_1', 'paid', 'body', '', '{}', 'key', 'done');
+		insert into webhook_inbox (provider, event_id, type, body, body_hash, headers, verified_by, state) values
+			('test', 'evt_1', 'paid', 'body', '', '{}', 'key', 'done');
 		insert into saga_queue (queue, max_in_flight) values ('test', 1);
 		insert into saga_run (id, key, definition, steps, input, status, queue, cause, correlation)
 			select id, 'k', 'none/1', '[]', '{}', 'done', 'test', 'request:x', id from (select gen_random_uuid() as id) of;
@@ -116,7 +118,9 @@ func TestCredentialsAndKeysAreGoodAsLongAsTheSettingsSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left int
-		if err := owner.QueryRow(t.Context(), `with gone as (delete from browser_sessions returning 1) select count(*) from gone`).Scan(&left); err != nil || (left == 1) != c.good {
+		if err := owner.QueryRow(t.Context(),
+			`with gone as (delete from browser_sessions returning 1) select count(*) from gone`).Scan(&left); err != nil ||
+			(left == 1) != c.good {
 			t.Errorf("%s: %d sessions are left, %v", c.age, left, err)
 		}
 	}
@@ -129,11 +133,18 @@ func TestCredentialsAndKeysAreGoodAsLongAsTheSettingsSay(t *testing.T) {
 	if err := owner.QueryRow(t.Context(), `select count(*) from one_time_tokens`).Scan(&links); err != nil || links != 1 {
 		t.Errorf("%d links are left, %v", links, err)
 	}
-	for keep, want := range map[domain.Keep]time.Duration{domain.KeepDay: 3 * 24 * time.Hour, domain.KeepWeek: 7 * 24 * time.Hour} {
-		s := idempotency.Keeping(3 * 24 * time.Hour)(domain.IdempotencyKey{Key: string(keep), Fingerprints: [][]byte{{1}}, Keep: keep})
+	for keep, want := range map[domain.Keep]time.Duration{
+		domain.KeepDay:  3 * 24 * time.Hour,
+		domain.KeepWeek: 7 * 24 * time.Hour,
+	} {
+		s := idempotency.Keeping(3 * 24 * time.Hour)(domain.IdempotencyKey{
+			Key: string(keep), Fingerprints: [][]byte{{1}},
+			Keep: keep,
+		})
 		s.Args[5] = []uuid.UUID{}
 		var left time.Duration
-		if err := owner.QueryRow(t.Context(), s.SQL+` returning expires_at - real_now()`, s.Args...).Scan(&left); err != nil || left != want {
+		if err := owner.QueryRow(t.Context(), s.SQL+` returning expires_at - real_now()`,
+			s.Args...).Scan(&left); err != nil || left != want {
 			t.Errorf("a key for %s is kept %s, %v", keep, left, err)
 		}
 	}

@@ -20,7 +20,10 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 	}{
 		{&hosting.Options, []string{"Forms"}}, // only of an engine outside the panel
 		{&storefront.Options, nil},
-		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess", "KeepDisputed"}},
+		{&server.Settings, []string{
+			"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess",
+			"KeepDisputed",
+		}},
 		{server, []string{"HostedCheckout", "Demo", "AsOf"}}, // serve adds the demo; a view of the past has a moment
 	} {
 		options := reflect.ValueOf(one.options).Elem()

@@ -26,14 +26,32 @@ func TestEachStepOfAReplacementIsDoneInItsTime(t *testing.T) {
 		says   string
 	}{
 		{"one key", "a", []eventstore.SecretKey{seals("a", 1, long)}, false, "a,+", "Step 1"},
-		{"a new key at the end", "a,b", []eventstore.SecretKey{seals("a", 1, long), {ID: "b", Place: 2}}, false, "b,a", "Step 2"},
-		{"no restart since", "b,a", []eventstore.SecretKey{{ID: "b", Place: 1}, {ID: "a", Place: 2, SealingAt: long, Newest: true}}, false, "", "restart every process first"},
-		{"the old one wraps", "b,a", []eventstore.SecretKey{seals("b", 1, long), opens("a", 7)}, true, "", "7 keys of people"},
+		{
+			"a new key at the end", "a,b",
+			[]eventstore.SecretKey{seals("a", 1, long), {ID: "b", Place: 2}},
+			false, "b,a",
+			"Step 2",
+		},
+		{"no restart since", "b,a", []eventstore.SecretKey{
+			{ID: "b", Place: 1},
+			{ID: "a", Place: 2, SealingAt: long, Newest: true},
+		}, false, "", "restart every process first"},
+		{
+			"the old one wraps", "b,a",
+			[]eventstore.SecretKey{seals("b", 1, long), opens("a", 7)},
+			true, "",
+			"7 keys of people",
+		},
 		{"not for seven days", "b,a", []eventstore.SecretKey{seals("b", 1, lately), opens("a", 0)}, false, "", "seven days"},
 		{"leaked", "b,a", []eventstore.SecretKey{seals("b", 1, lately), opens("a", 0)}, true, "b", "Step 3"},
 		{"all is done", "b,a", []eventstore.SecretKey{seals("b", 1, long), opens("a", 0)}, false, "b", "Step 3"},
 		{"one is missing", "b", []eventstore.SecretKey{seals("b", 1, long), {ID: "a", People: 1}}, false, "", "a is missing"},
-		{"three", "c,b,a", []eventstore.SecretKey{seals("c", 1, long), opens("b", 0), {ID: "a", Place: 3}}, false, "", "edit the file"},
+		{
+			"three", "c,b,a",
+			[]eventstore.SecretKey{seals("c", 1, long), opens("b", 0), {ID: "a", Place: 3}},
+			false, "",
+			"edit the file",
+		},
 	} {
 		list, say, err := next(strings.Split(c.list, ","), c.keys, c.leaked)
 		if err != nil {
@@ -42,7 +60,8 @@ func TestEachStepOfAReplacementIsDoneInItsTime(t *testing.T) {
 		if n := len(list); n > 0 && strings.HasSuffix(c.after, "+") && len(list[n-1]) == 44 {
 			list[n-1] = "+"
 		}
-		if want := strings.FieldsFunc(c.after, func(r rune) bool { return r == ',' }); !slices.Equal(list, want) || !strings.Contains(say, c.says) {
+		if want := strings.FieldsFunc(c.after, func(r rune) bool { return r == ',' }); !slices.Equal(list, want) ||
+			!strings.Contains(say, c.says) {
 			t.Errorf("%s: %v, %s", c.what, list, say)
 		}
 	}

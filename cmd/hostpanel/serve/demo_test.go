@@ -63,7 +63,8 @@ func TestTheDemoIsSetUpOnce(t *testing.T) {
 	if second != first {
 		t.Errorf("%+v became %+v", first, second)
 	}
-	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 { // where the shop's customers come back to
+	// where the shop's customers come back to
+	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 {
 		t.Errorf("the second start has written %d events, %v", after-head, err)
 	}
 	if err := serve.SetUp(t.Context(), next, quiet); err != nil {
@@ -90,7 +91,8 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 	scope := p.Tables.For(projections.System)
 	for _, l := range []serve.Login{d.Superuser, d.TenantAdmin} {
 		user, known, err := scope.UserByEmail(t.Context(), l.Username)
-		if err != nil || !known || user.ActiveTenant == nil || *user.ActiveTenant != d.TenantAdmin.Tenant || !user.HasPassword {
+		if err != nil || !known || user.ActiveTenant == nil || *user.ActiveTenant != d.TenantAdmin.Tenant ||
+			!user.HasPassword {
 			t.Errorf("%s: %+v, %t, %v", l.Username, user, known, err)
 		}
 		if user.IsSuperuser != (l == d.Superuser) {
@@ -102,7 +104,8 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		t.Errorf("%+v, %v", members, err)
 	}
 	tenant := hosting.Ref{Kind: "tenant", ID: d.TenantAdmin.Tenant}
-	if history, err := p.Store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 || !strings.Contains(history[0].Event.Says(), "Demo") {
+	if history, err := p.Store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 ||
+		!strings.Contains(history[0].Event.Says(), "Demo") {
 		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
 	}
 	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
@@ -154,11 +157,13 @@ func TestDemosThatStartAtOnceAgree(t *testing.T) {
 
 func TestADemoDoesNotMixWithRealData(t *testing.T) {
 	url := eventstoretest.URL(t)
-	if err := serve.SetUp(t.Context(), programtest.Open(t, url, t.TempDir(), false), console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}); err != nil {
+	if err := serve.SetUp(t.Context(), programtest.Open(t, url, t.TempDir(), false),
+		console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, true), quiet); err == nil || !strings.Contains(err.Error(), "superuser") {
+	if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, true), quiet); err == nil ||
+		!strings.Contains(err.Error(), "superuser") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "demo.json")); !os.IsNotExist(err) {
@@ -170,11 +175,13 @@ func TestTheFirstSuperusersPasswordIsShownOnce(t *testing.T) {
 	url, dir := eventstoretest.URL(t), t.TempDir()
 	var shown [2]bytes.Buffer
 	for i := range shown {
-		if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, false), console.Console{Out: &bytes.Buffer{}, Err: &shown[i]}); err != nil {
+		if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, false),
+			console.Console{Out: &bytes.Buffer{}, Err: &shown[i]}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(shown[0].String(), "admin@localhost") || !strings.Contains(shown[0].String(), "Password:") || shown[1].Len() > 0 {
+	if !strings.Contains(shown[0].String(), "admin@localhost") || !strings.Contains(shown[0].String(), "Password:") ||
+		shown[1].Len() > 0 {
 		t.Errorf("shown: %q, then %q", shown[0].String(), shown[1].String())
 	}
 }
@@ -183,14 +190,16 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 	p := programtest.Open(t, eventstoretest.URL(t), t.TempDir(), false)
 	p.Config.AdminEmail, p.Config.AdminPassword = "root@panel.example", "correct horse battery"
 	var shown bytes.Buffer
-	if err := serve.SetUp(t.Context(), p, console.Console{Out: &bytes.Buffer{}, Err: &shown}); err != nil || shown.Len() > 0 {
+	if err := serve.SetUp(t.Context(), p, console.Console{Out: &bytes.Buffer{}, Err: &shown}); err != nil ||
+		shown.Len() > 0 {
 		t.Errorf("%q, %v", shown.String(), err)
 	}
 	user, known, err := p.Tables.For(projections.System).UserByEmail(t.Context(), "root@panel.example")
 	if err != nil || !known || !user.IsSuperuser {
 		t.Fatalf("%+v, %v", user, err)
 	}
-	if is, err := credentials.Open(p.Pool, p.Keys).CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
+	if is, err := credentials.Open(p.Pool, p.Keys).CheckPassword(t.Context(), user.ID,
+		"correct horse battery"); err != nil || !is {
 		t.Errorf("the password does not fit: %v", err)
 	}
 }
@@ -212,18 +221,21 @@ func TestTheProgramHashesPasswordsAtTheirFullCost(t *testing.T) {
 		}
 	}
 	hashed("the first start")
-	cheap, err := credentials.Open(p.Pool, p.Keys).Hashing(eventstoretest.Hashing).HashPassword(t.Context(), "battery horse staple")
+	cheap, err := credentials.Open(p.Pool, p.Keys).Hashing(eventstoretest.Hashing).HashPassword(t.Context(),
+		"battery horse staple")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Store.ExecuteWith(t.Context(), domain.Metadata{Cause: eventstoretest.Cause}, []eventstore.TxStatement{credentials.PasswordRow(1, cheap)}); err != nil {
+	if _, err := p.Store.ExecuteWith(t.Context(), domain.Metadata{Cause: eventstoretest.Cause},
+		[]eventstore.TxStatement{credentials.PasswordRow(1, cheap)}); err != nil {
 		t.Fatal(err)
 	}
 	if is, err := p.Server().Credentials.CheckPassword(t.Context(), 1, "battery horse staple"); err != nil || !is {
 		t.Errorf("the password does not fit: %v", err)
 	}
 	hashed("a sign-in")
-	if err := p.Sagas.Accounts.Change(t.Context(), domain.Metadata{Cause: eventstoretest.Cause}, 1, "staple horse battery"); err != nil {
+	if err := p.Sagas.Accounts.Change(t.Context(), domain.Metadata{Cause: eventstoretest.Cause}, 1,
+		"staple horse battery"); err != nil {
 		t.Fatal(err)
 	}
 	hashed("a change")
@@ -268,7 +280,8 @@ func TestADatabaseWhoseClockIsAheadStartsWithTheDemoOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, as := range map[string]program.Part{"serve": program.Serving, "worker": program.Working} {
-		if _, err := program.Open(t.Context(), withoutDemo(t, p.Config), slog.Default(), as); !errors.Is(err, clock.ErrAhead) {
+		if _, err := program.Open(t.Context(), withoutDemo(t, p.Config), slog.Default(), as); !errors.Is(err,
+			clock.ErrAhead) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
