@@ -23,11 +23,11 @@ import (
 func (s *Server) Areas() []route.Area {
 	return slices.Concat(
 		s.forBrowsers(s.accounts().Routes()...),
-		s.forBrowsers(hosting.Routes(s.hosting())),
+		s.forBrowsers(s.hosting().Routes()),
 		s.storefront().Routes(),
 		[]route.Area{s.accounts().SetPasswordRoutes(), s.notifications().UnsubscribeRoutes()},
 		s.accounts().PageRoutes(),
-		[]route.Area{s.operations().PageRoutes(), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), s.notifications().PageRoutes(), s.billing().PageRoutes()},
+		[]route.Area{s.operations().PageRoutes(), s.hosting().OperatorRoutes(), s.hosting().PageRoutes(), s.notifications().PageRoutes(), s.billing().PageRoutes()},
 		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), s.billing().Routes()),
 		[]route.Area{s.audit().LogRoutes(), s.watch(), pages.Routes(s.callers())},
 		s.demo(),
@@ -68,11 +68,11 @@ func (s *Server) accounts() *accounts.Area {
 	})
 }
 
-func (s *Server) hosting() hosting.Deps {
-	return hosting.Deps{
+func (s *Server) hosting() *hosting.Area {
+	return hosting.New(hosting.Deps{
 		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
 		Snapshots: s.Tables, Exports: []export.Part{s.billing().Export()}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
-	}
+	})
 }
 
 func (s *Server) storefront() *orders.Area {

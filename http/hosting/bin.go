@@ -16,7 +16,7 @@ import (
 // restoring is the route that brings something back.
 func (k *collection) restoring() route.Route {
 	return route.Post(k.path()+"{id:int}/restore/", "Bring a deleted "+k.kind.Label+" back", k.restore).
-		As(k.kind.Name + "_restore").With(http.StatusOK).For(k.Callers.Superuser()).Finding(k.findInBin).
+		As(k.kind.Name + "_restore").With(http.StatusOK).For(k.callers.Superuser()).Finding(k.findInBin).
 		Saying("It is exactly as it was, with all of its parts. Within 30 days.")
 }
 
@@ -35,6 +35,6 @@ func (k *collection) findInBin(ctx context.Context, c route.Call) (any, string, 
 
 func (k *collection) restore(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findInBin
-	receipt, err := k.Service.Restore(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	receipt, err := k.service.Restore(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return k.changed(ctx, c, w, receipt, err)
 }

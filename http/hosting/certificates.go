@@ -47,25 +47,14 @@ func (r *sslRequest) Fields() field.Set {
 	}, r.acmeRequest.Fields()...)
 }
 
-// certificates are the resources of the kind.
-func (s *handlers) certificates() *collection { return s.kindOf(certificateKind) }
-
-func (s *handlers) kindOf(name string) *collection {
-	kind, known := hosting.KindNamed(name)
-	if !known {
-		panic("http: there is no kind " + name)
-	}
-	return &collection{s, kind}
-}
-
 const (
 	notAcme     = "It was brought along (wrong_cert_type), or the site is not active (site_inactive)."
 	restsNow    = "The authority is left alone for a while after failures."
 	orderedOnce = "While an order stands there is no second one: the answer is the same record."
 )
 
-func (s *handlers) certificateRoutes() []route.Route {
-	sites, certificates := s.kindOf("site"), s.certificates()
+func (s *certificates) routes() []route.Route {
+	sites, certificates := s.kinds.named("site"), s.kinds.named(certificateKind)
 	one := certificates.path() + "{id:int}/"
 	action := func(r route.Route, k *collection, name string) route.Route {
 		r = r.As(name).With(http.StatusAccepted).Of(k.kind.Class).For(k.writers()).Finding(k.findOpen).
@@ -81,7 +70,7 @@ func (s *handlers) certificateRoutes() []route.Route {
 }
 
 // checkDomains refuses names that are not the site's.
-func (s *handlers) checkDomains(_ context.Context, c route.Call, r *sslRequest, wrong *field.Errors) error {
+func (s *certificates) checkDomains(_ context.Context, c route.Call, r *sslRequest, wrong *field.Errors) error {
 	if wrong.Has("domains") {
 		return nil
 	}
@@ -103,12 +92,12 @@ func siteOf(c route.Call) *hosting.Site {
 }
 
 // requestSSL orders the site's certificate: the one that there is, or a new one.
-func (s *handlers) requestSSL(ctx context.Context, c route.Call, r *sslRequest) (*hosted, error) {
-	site, k := c.Subject.(*resource), s.certificates() //nolint:forcetypeassert // found by find
-	if err := s.sparing(ctx, site.Tenant); err != nil {
+func (s *certificates) requestSSL(ctx context.Context, c route.Call, r *sslRequest) (*hosted, error) {
+	site, k := c.Subject.(*resource), s.kinds.named(certificateKind) //nolint:forcetypeassert // found by find
+	if err := k.sparing(ctx, site.Tenant); err != nil {
 		return nil, err
 	}
-	row, err := s.Service.RequestCertificate(ctx, c.CauseOf, caller.Of(c).Reader(), site.Draft, r.Domains, r.Force, k.located(c))
+	row, err := s.service.RequestCertificate(ctx, c.CauseOf, caller.Of(c).Reader(), site.Draft, r.Domains, r.Force, k.located(c))
 	return k.accepted(ctx, c, row, err)
 }
 
@@ -119,12 +108,12 @@ func (k *collection) located(c route.Call) func(id int64) {
 	return func(id int64) { c.Location(k.pathOf(id)) }
 }
 
-func (s *handlers) requestAcme(ctx context.Context, c route.Call, r *acmeRequest) (*hosted, error) {
-	return s.certificates().orderAgain(ctx, c, r.Force)
+func (s *certificates) requestAcme(ctx context.Context, c route.Call, r *acmeRequest) (*hosted, error) {
+	return s.kinds.named(certificateKind).orderAgain(ctx, c, r.Force)
 }
 
-func (s *handlers) renewCertificate(ctx context.Context, c route.Call, _ *acmeRequest) (*hosted, error) {
-	return s.certificates().orderAgain(ctx, c, true)
+func (s *certificates) renewCertificate(ctx context.Context, c route.Call, _ *acmeRequest) (*hosted, error) {
+	return s.kinds.named(certificateKind).orderAgain(ctx, c, true)
 }
 
 func (k *collection) orderAgain(ctx context.Context, c route.Call, anew bool) (*hosted, error) {
@@ -132,7 +121,7 @@ func (k *collection) orderAgain(ctx context.Context, c route.Call, anew bool) (*
 	if err := k.sparing(ctx, w.Tenant); err != nil {
 		return nil, err
 	}
-	row, err := k.Service.OrderCertificate(ctx, c.CauseOf, w.row, anew, k.located(c))
+	row, err := k.service.OrderCertificate(ctx, c.CauseOf, w.row, anew, k.located(c))
 	return k.accepted(ctx, c, row, err)
 }
 
@@ -142,7 +131,7 @@ func (k *collection) resting(row projections.Resource, refused error) error {
 	if err := row.Load(&cert); err != nil {
 		return errors.Join(refused, err)
 	}
-	return route.Throttle(max(cert.Wait(k.Callers.Now()), time.Second))
+	return route.Throttle(max(cert.Wait(k.callers.Now()), time.Second))
 }
 
 // accepted shows a certificate that has been ordered.
@@ -154,5 +143,5 @@ func (k *collection) accepted(ctx context.Context, c route.Call, row projections
 		return nil, err
 	}
 	w, err := k.whole(ctx, k.scopeOf(c), row)
-	return &hosted{resource: w, now: k.Callers.Now()}, err
+	return &hosted{resource: w, now: k.callers.Now()}, err
 }

@@ -18,18 +18,18 @@ import (
 
 const sitesPath = hostingPrefix + "sites/"
 
-func (s *handlers) cmsRoutes() []route.Route {
+func (s *jobs) cmsRoutes() []route.Route {
 	return []route.Route{
 		route.List(sitesPath+"available_cms/", "The content-management systems that can be installed", s.availableCMS).As("site_available_cms"),
 		route.Post(sitesPath+"{id:int}/install_cms/", "Install a content-management system into a site", s.installCMS).
-			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.Callers.Writing()).Finding(s.kindOf("site").findOpen).Resuming(s.showInstall).
+			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.callers.Writing()).Finding(s.kinds.named("site").findOpen).Resuming(s.showInstall).
 			Saying("The operation at Location tells what becomes of it. A database is made if the system needs one.").
 			Failing(http.StatusConflict, "The document root is not empty (docroot_not_empty), or an installation is running (in_progress)."),
 	}
 }
 
-func (s *handlers) availableCMS(ctx context.Context, _ route.Call) ([]hosting.CMS, error) {
-	return s.Jobs.Installable(ctx), nil
+func (s *jobs) availableCMS(ctx context.Context, _ route.Call) ([]hosting.CMS, error) {
+	return s.jobs.Installable(ctx), nil
 }
 
 // An installForm says what to install, and how.
@@ -74,11 +74,11 @@ func (a *installAnswer) Fields() field.Set {
 	}
 }
 
-func (s *handlers) installCMS(ctx context.Context, c route.Call, f *installForm) (*installAnswer, error) {
+func (s *jobs) installCMS(ctx context.Context, c route.Call, f *installForm) (*installAnswer, error) {
 	site := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
 	order := s.installation(c, site, f)
 	c.Location(hosting.OperationPath(order.Operation))
-	err := s.Jobs.Install(ctx, c.CauseOf(domain.Versions{site.Ref().Stream(): site.Version}), order)
+	err := s.jobs.Install(ctx, c.CauseOf(domain.Versions{site.Ref().Stream(): site.Version}), order)
 	if err != nil {
 		return nil, s.databaseLimit(ctx, site.Tenant, err)
 	}
@@ -87,7 +87,7 @@ func (s *handlers) installCMS(ctx context.Context, c route.Call, f *installForm)
 
 // installation is what the form asks for in a site. What it leaves open
 // follows from the site and the caller.
-func (s *handlers) installation(c route.Call, site *resource, f *installForm) hosting.InstallationOrder {
+func (s *jobs) installation(c route.Call, site *resource, f *installForm) hosting.InstallationOrder {
 	system, _ := hosting.CMSNamed(f.CMS) // one of those, says the form
 	domain, directory := hosting.TextIn(site.Spec, "domain"), "/"+strings.Trim(f.Directory, "/")
 	order := hosting.InstallationOrder{
@@ -107,14 +107,14 @@ func (s *handlers) installation(c route.Call, site *resource, f *installForm) ho
 }
 
 // databaseLimit says in numbers that there is no room for one more database.
-func (s *handlers) databaseLimit(ctx context.Context, tenant int64, err error) error {
-	w := s.kindOf("database").empty()
+func (s *jobs) databaseLimit(ctx context.Context, tenant int64, err error) error {
+	w := s.kinds.named("database").empty()
 	w.Tenant = tenant
-	return s.Service.InNumbers(ctx, w.Draft, err)
+	return s.service.InNumbers(ctx, w.Draft, err)
 }
 
 // showInstall answers a repeat whose first answer was never given.
-func (s *handlers) showInstall(ctx context.Context, c route.Call, location string) (route.Answer, error) {
+func (s *jobs) showInstall(ctx context.Context, c route.Call, location string) (route.Answer, error) {
 	o, err := s.jobOf(ctx, c, location)
 	if err != nil {
 		return nil, err

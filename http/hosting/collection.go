@@ -14,15 +14,16 @@ import (
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/waiting"
 	"hostpanel/projections"
 )
 
 // kindRoutes are the routes of all kinds that the API serves by their row in
 // [hosting.Kinds] alone (docs/hosting.md, "Kinds"). Tenants have routes of their own.
-func (s *handlers) kindRoutes() (all []route.Route) {
+func (s *Area) kindRoutes() (all []route.Route) {
 	for _, kind := range hosting.Kinds {
 		if kind.Collection != "" && !kind.Owner {
-			all = append(all, s.kindOf(kind.Name).routes()...)
+			all = append(all, s.kinds.named(kind.Name).routes()...)
 		}
 	}
 	return all
@@ -30,8 +31,27 @@ func (s *handlers) kindRoutes() (all []route.Route) {
 
 // A collection serves the resources of one kind in the API.
 type collection struct {
-	*handlers
-	kind hosting.Kind
+	kind        hosting.Kind
+	callers     *caller.Callers
+	service     Service
+	nameServers []string
+	engineWait  time.Duration
+	changes     waiting.Log
+}
+
+// named returns the collection of another kind.
+func (k *collection) named(name string) *collection {
+	kind, known := hosting.KindNamed(name)
+	if !known {
+		panic("http: there is no kind " + name)
+	}
+	return k.of(kind)
+}
+
+func (k *collection) of(kind hosting.Kind) *collection {
+	other := *k
+	other.kind = kind
+	return &other
 }
 
 func (k *collection) path() string { return hostingPrefix + k.kind.Collection + "/" }
@@ -114,20 +134,20 @@ func (k *collection) shaped(r route.Route) route.Route {
 // readers are all users of a tenant, unless only its administrators write.
 func (k *collection) readers() route.Access {
 	if k.kind.Writers == hosting.Admin {
-		return k.Callers.TenantAdmin()
+		return k.callers.TenantAdmin()
 	}
-	return k.Callers.User()
+	return k.callers.User()
 }
 
 func (k *collection) writers() route.Access {
 	switch k.kind.Writers {
 	case hosting.Superuser:
-		return k.Callers.Superuser()
+		return k.callers.Superuser()
 	case hosting.Admin:
-		return k.Callers.TenantAdmin()
+		return k.callers.TenantAdmin()
 	case hosting.Member:
 	}
-	return k.Callers.Writing()
+	return k.callers.Writing()
 }
 
 // empty returns a new resource of the kind without values.
@@ -175,14 +195,14 @@ func filterOf(f field.Field, name string) field.Field {
 // installation are visible to all users.
 func (k *collection) scopeOf(c route.Call) projections.Scope {
 	if k.kind.Shared {
-		return k.Callers.System()
+		return k.callers.System()
 	}
-	return k.Callers.Scope(c)
+	return k.callers.Scope(c)
 }
 
 // listScope is the scope of lists, which superusers may filter by tenant.
 func (k *collection) listScope(c route.Call, l projections.Listing) (projections.Scope, projections.Listing) {
-	who, scope := caller.Of(c), k.Callers.Scope(c)
+	who, scope := caller.Of(c), k.callers.Scope(c)
 	named, kept := false, l
 	kept.Filters = nil
 	for _, f := range l.Filters {
@@ -198,7 +218,7 @@ func (k *collection) listScope(c route.Call, l projections.Listing) (projections
 		scope = scope.ActingFor(0) // superusers see the records of all tenants
 	}
 	if k.kind.Shared {
-		return k.Callers.System(), kept
+		return k.callers.System(), kept
 	}
 	return scope, kept
 }
@@ -228,7 +248,7 @@ func (k *collection) shown(ctx context.Context, scope projections.Scope, rows []
 		if err != nil {
 			return nil, err
 		}
-		resources[i], shown[i] = w, hosted{resource: w, now: k.Callers.Now()}
+		resources[i], shown[i] = w, hosted{resource: w, now: k.callers.Now()}
 	}
 	return shown, k.beside(ctx, scope, resources...)
 }
@@ -305,15 +325,15 @@ func (k *collection) open(ctx context.Context, who caller.Identity) error {
 }
 
 func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
-	row, err := k.Callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := k.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return nil, err
 	}
-	return k.loadTenant(ctx, row)
+	return loadTenant(row)
 }
 
 func (k *collection) show(_ context.Context, c route.Call) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	c.ETag(w.Tag())
-	return &hosted{resource: w, now: k.Callers.Now()}, nil
+	return &hosted{resource: w, now: k.callers.Now()}, nil
 }

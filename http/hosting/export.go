@@ -22,19 +22,23 @@ const mostExports = 2
 
 // An exporter makes archives.
 type exporter struct {
-	tenants
-	turns chan struct{}
+	callers   *caller.Callers
+	snapshots Snapshots
+	exports   []export.Part
+	kinds     *collection
+	tenants   *tenants
+	endpoints *endpoints
+	turns     chan struct{}
 }
 
-func (s *handlers) exportRoute() route.Route {
-	e := exporter{s.tenantKind(), make(chan struct{}, mostExports)}
+func (e *exporter) route() route.Route {
 	return route.File(tenantPath+"export/", "What the panel knows of a tenant, as a .zip", e.export).As("tenant_export").
-		Of(e.kind.Class).For(e.Callers.TenantAdmin()).Finding(e.findAdministered).
+		Of(e.tenants.collection.kind.Class).For(e.callers.TenantAdmin()).Finding(e.tenants.findAdministered).
 		Sending("application/zip", map[string]any{"type": "string", "format": "binary"}).Caching("no-store").
 		Saying("Records as JSON, zones as zone files, invoices as PDF; never a secret, and no file of a site. A suspended tenant has it too, and administrators of the parent.")
 }
 
-func (e exporter) export(ctx context.Context, c route.Call) (*route.Document, error) {
+func (e *exporter) export(ctx context.Context, c route.Call) (*route.Document, error) {
 	select {
 	case e.turns <- struct{}{}:
 		defer func() { <-e.turns }()
@@ -44,32 +48,32 @@ func (e exporter) export(ctx context.Context, c route.Call) (*route.Document, er
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findAdministered
 	of := projections.Caller{User: caller.Of(c).ID, Tenant: w.ID, Admin: true}
 	snapshot := func(ctx context.Context, read func(projections.Scope) error) error {
-		return e.Snapshots.Snapshot(ctx, of, read)
+		return e.snapshots.Snapshot(ctx, of, read)
 	}
-	file, err := export.Make(ctx, e.Callers.Now(), specOf(w).Language, snapshot, append([]export.Part{e.recordsOf(w)}, e.Exports...)...)
+	file, err := export.Make(ctx, e.callers.Now(), specOf(w).Language, snapshot, append([]export.Part{e.recordsOf(w)}, e.exports...)...)
 	if err != nil {
 		return nil, err
 	}
-	name := specOf(w).Slug + "-" + e.Callers.Now().Format(time.DateOnly) + ".zip"
+	name := specOf(w).Slug + "-" + e.callers.Now().Format(time.DateOnly) + ".zip"
 	return &route.Document{Type: "application/zip", File: file, Header: http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}}}, nil
 }
 
 // recordsOf is the tenant with its records of all kinds, and its zones as zone files.
-func (e exporter) recordsOf(w *resource) export.Part {
+func (e *exporter) recordsOf(w *resource) export.Part {
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
-		if err := to.File("tenant.json", append((&hosted{resource: w, now: e.Callers.Now()}).Fields().AppendJSON(nil), '\n')); err != nil {
+		if err := to.File("tenant.json", append((&hosted{resource: w, now: e.callers.Now()}).Fields().AppendJSON(nil), '\n')); err != nil {
 			return err
 		}
 		for _, kind := range hosting.Kinds {
 			if !kind.Announced() {
 				continue
 			}
-			if err := e.kindOf(kind.Name).export(ctx, scope, to); err != nil {
+			if err := e.kinds.named(kind.Name).export(ctx, scope, to); err != nil {
 				return err
 			}
 		}
 		endpoints := func(p *projections.WebhookEndpoint) field.Set { return (&endpoint{WebhookEndpoint: *p}).Fields() }
-		return export.Records(ctx, to, e.endpoints().kind.Collection+".json", scope.WebhookEndpoints, endpoints)
+		return export.Records(ctx, to, e.endpoints.collection.kind.Collection+".json", scope.WebhookEndpoints, endpoints)
 	}
 }
 
@@ -99,7 +103,7 @@ func (k *collection) exportZones(ctx context.Context, scope projections.Scope, t
 			return err
 		}
 		for _, row := range found.Rows {
-			zone, err := scope.Zone(ctx, row.ID, k.NameServers)
+			zone, err := scope.Zone(ctx, row.ID, k.nameServers)
 			if err == nil {
 				err = to.File("zones/"+zoneFile(zone.Origin), []byte(zone.File()))
 			}

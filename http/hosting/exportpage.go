@@ -27,10 +27,14 @@ type toPay struct {
 }
 
 // An exportPage is that page.
-type exportPage struct{ *pages }
+type exportPage struct {
+	callers *caller.Callers
+	pages   *pages
+	tenants *tenants
+}
 
-func (s exportPage) showExport(ctx context.Context, c route.Call) (*route.Document, error) {
-	t := s.tenantKind()
+func (s *exportPage) show(ctx context.Context, c route.Call) (*route.Document, error) {
+	t := s.tenants
 	found, _, err := t.findAdministered(ctx, c)
 	if err != nil {
 		return nil, s.unlessActing(ctx, c, err)
@@ -41,17 +45,17 @@ func (s exportPage) showExport(ctx context.Context, c route.Call) (*route.Docume
 	if err != nil {
 		return nil, err
 	}
-	return s.sheet(ctx, c, http.StatusOK, "panel_export", words["panel_export_title"], map[string]any{
-		"Of": specOf(of).Name, "File": t.pathOf(of.ID) + "export/", "Open": open,
+	return s.pages.sheet(ctx, c, http.StatusOK, "panel_export", words["panel_export_title"], map[string]any{
+		"Of": specOf(of).Name, "File": t.collection.pathOf(of.ID) + "export/", "Open": open,
 	})
 }
 
 // toPay are the open invoices of a tenant whose page the reader can see.
-func (s exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenant int64) (open []toPay, err error) {
+func (s *exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenant int64) (open []toPay, err error) {
 	if tenant != actsFor(c) {
 		return nil, nil
 	}
-	found, err := s.Callers.Scope(c).Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
+	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: tenant}, {Field: "status", Op: "=", Value: string(billing.Open)},
 	}})
 	for _, i := range found.Rows {
@@ -62,11 +66,11 @@ func (s exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenant
 
 // unlessActing leads an administrator of a tenant who acts for another one to the choice of
 // it. So does the link in a mail.
-func (s exportPage) unlessActing(ctx context.Context, c route.Call, refused error) error {
+func (s *exportPage) unlessActing(ctx context.Context, c route.Call, refused error) error {
 	if !errors.Is(refused, route.NoPermission) {
 		return refused
 	}
-	memberships, err := s.Callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	memberships, err := s.callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (k *collection) load(row projections.Resource) (*resource, error) {
 	}
 	w := &resource{Draft: d, row: row}
 	if w.Kind.Issued {
-		w.day = "-" + k.Callers.Now().UTC().Format(time.DateOnly)
+		w.day = "-" + k.callers.Now().UTC().Format(time.DateOnly)
 	}
 	return w, nil
 }

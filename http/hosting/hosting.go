@@ -5,6 +5,7 @@ package hosting
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"hostpanel/domain"
@@ -13,6 +14,7 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/export"
 	"hostpanel/http/record"
+	"hostpanel/http/route"
 	"hostpanel/http/waiting"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -36,7 +38,96 @@ type Deps struct {
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
 }
 
-type handlers struct{ Deps }
+// An Area is what runs for tenants, by what it is about.
+type Area struct {
+	web     *web.Renderer
+	callers *caller.Callers
+
+	kinds        *collection // of no kind; makes the others
+	tenants      tenants
+	endpoints    endpoints
+	certificates certificates
+	sites        sites
+	jobs         jobs
+	exporter     exporter
+	pages        pages
+	subTenants   subTenants
+	exportPage   exportPage
+	customers    customers
+}
+
+type (
+	certificates struct {
+		service Service
+		kinds   *collection
+	}
+	// sites are made with what goes with them.
+	sites struct {
+		callers *caller.Callers
+		service Service
+		kinds   *collection
+	}
+	jobs struct {
+		callers *caller.Callers
+		service Service
+		jobs    Jobs
+		changes waiting.Log
+		kinds   *collection
+		tenants *tenants
+	}
+	// customers are the pages of tenants for operators.
+	customers struct {
+		web      *web.Renderer
+		callers  *caller.Callers
+		lookback web.Lookback
+		pages    *pages
+		tenants  *tenants
+	}
+)
+
+// New returns the area with what it needs of the rest of the program.
+func New(d Deps) *Area {
+	kinds := &collection{
+		callers: d.Callers, service: d.Service, nameServers: d.NameServers, engineWait: d.EngineWait, changes: d.Changes,
+	}
+	a := &Area{
+		web: d.Web, callers: d.Callers, kinds: kinds,
+		tenants: tenants{kinds.named("tenant"), d.Callers, d.Commands, d.Service},
+		endpoints: endpoints{
+			kinds.of(endpointKind), d.Callers, d.Commands, d.Numbers, d.Service, d.WebhookEndpoints, d.WebhookNetworks,
+		},
+		certificates: certificates{d.Service, kinds},
+		sites:        sites{d.Callers, d.Service, kinds},
+	}
+	a.jobs = jobs{d.Callers, d.Service, d.Jobs, d.Changes, kinds, &a.tenants}
+	a.exporter = exporter{
+		d.Callers, d.Snapshots, d.Exports, kinds, &a.tenants, &a.endpoints, make(chan struct{}, mostExports),
+	}
+	a.subTenants = subTenants{d.Web, d.Callers, &a.tenants}
+	a.pages = pages{d.Web, d.Callers, d.Commands, d.Lookback, kinds, &a.tenants, &a.endpoints, &a.subTenants}
+	a.exportPage = exportPage{d.Callers, &a.pages, &a.tenants}
+	a.customers = customers{d.Web, d.Callers, d.Lookback, &a.pages, &a.tenants}
+	return a
+}
+
+// Routes are what customers see and do of what runs for them (docs/hosting.md).
+func (a *Area) Routes() route.Area {
+	return route.Area{
+		Name: "Hosting", Prefix: hostingPrefix, Access: a.callers.User(),
+		About: "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
+		Routes: slices.Concat(a.tenantRoutes(), a.jobs.routes(), a.kindRoutes(), a.certificates.routes(), a.endpoints.routes(),
+			a.senderRoutes(), a.publishRoutes(), []route.Route{a.sites.provisionRoute()}),
+	}
+}
+
+// PageRoutes are what customers see and do of what runs for them, in a browser.
+func (a *Area) PageRoutes() route.Area {
+	return route.Area{
+		Name: "Customer area", Access: a.callers.Session(),
+		About:  "What runs for a tenant, in the browsers of its users.",
+		Routes: append(a.ownPages(), a.pages.kindPages()...),
+	}
+}
 
 // Snapshots let read see what a caller may see, as it is at one moment.
 type Snapshots interface {

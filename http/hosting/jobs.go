@@ -35,7 +35,7 @@ type Jobs interface {
 const jobsPath = hosting.OperationsPath
 
 // jobRoutes start operations and show their status.
-func (s *handlers) jobRoutes() []route.Route {
+func (s *jobs) routes() []route.Route {
 	return append([]route.Route{
 		route.Get(jobsPath+"{uuid:uuid}/", "How far an operation is", s.showJob).As("operation_read").Of("Operation").Finding(s.findJob).
 			Saying("A password that was made up is shown once, to who asked for the work."),
@@ -108,19 +108,19 @@ func (j *job) result() json.RawMessage {
 
 func (j *job) Tag() string { return record.Tag("operation", j.ID.String(), j.Version) }
 
-func (s *handlers) findJob(ctx context.Context, c route.Call) (any, string, error) {
-	o, err := s.Callers.Scope(c).Operation(ctx, c.UUID("uuid"))
+func (s *jobs) findJob(ctx context.Context, c route.Call) (any, string, error) {
+	o, err := s.callers.Scope(c).Operation(ctx, c.UUID("uuid"))
 	return record.Subject(&job{Operation: o}, err)
 }
 
 // showJob shows the user who started the operation a generated password, once.
 // That answer has no ETag, because it cannot be repeated.
-func (s *handlers) showJob(ctx context.Context, c route.Call) (*job, error) {
+func (s *jobs) showJob(ctx context.Context, c route.Call) (*job, error) {
 	j := c.Subject.(*job) //nolint:forcetypeassert // found by findJob
 	mine := j.UserID == caller.Of(c).ID && j.Status == string(hosting.OperationDone)
 	if mine && j.Install != nil && j.Install.Generated && c.Method == http.MethodGet {
 		var err error
-		if j.password, err = s.Jobs.TakePassword(ctx, j.ID); err != nil {
+		if j.password, err = s.jobs.TakePassword(ctx, j.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -133,20 +133,20 @@ func (s *handlers) showJob(ctx context.Context, c route.Call) (*job, error) {
 }
 
 // jobOf is the operation at a location: "…/operations/<uuid>/".
-func (s *handlers) jobOf(ctx context.Context, c route.Call, location string) (projections.Operation, error) {
+func (s *jobs) jobOf(ctx context.Context, c route.Call, location string) (projections.Operation, error) {
 	id, err := hosting.OperationAt(location)
 	if err != nil {
 		return projections.Operation{}, err
 	}
-	return s.Callers.Scope(c).Operation(ctx, id)
+	return s.callers.Scope(c).Operation(ctx, id)
 }
 
 const jobWait = 25 * time.Second // for an operation, at most
 
 // awaitJob waits until an operation has ended, or jobWait has passed.
-func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (o projections.Operation, err error) {
-	err = waiting.For(ctx, s.Changes, jobWait, func(ctx context.Context) (over bool, err error) {
-		o, err = s.Callers.System().Operation(ctx, id)
+func (s *jobs) awaitJob(ctx context.Context, id uuid.UUID) (o projections.Operation, err error) {
+	err = waiting.For(ctx, s.changes, jobWait, func(ctx context.Context) (over bool, err error) {
+		o, err = s.callers.System().Operation(ctx, id)
 		return o.IsOver(), err
 	})
 	return o, err

@@ -20,16 +20,16 @@ import (
 const customerPath = web.CustomersPath + "{id:int}/"
 
 // OperatorRoutes are what superusers see and do of tenants, in a browser.
-func OperatorRoutes(d Deps) route.Area {
-	s := &pages{&handlers{d}}
+func (a *Area) OperatorRoutes() route.Area {
+	s := &a.customers
 	page := s.customerDesk().Page()
 	return route.Area{
-		Name: "Tenant pages", Access: d.Callers.SuperuserSession(),
+		Name: "Tenant pages", Access: a.callers.SuperuserSession(),
 		About: "Where superusers look after tenants.",
 		Routes: []route.Route{
 			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page"),
 			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant"),
-			s.Web.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
+			s.web.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},
 	}
 }
@@ -41,23 +41,23 @@ type customerRow struct {
 	At                      web.Aspect // when it was made
 }
 
-func (s *pages) showCustomers(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *customers) showCustomers(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "tenant_is_", Values: []string{hosting.InService, hosting.Suspended}})
 	listing.Search = bar.Searched(c, w["tenants_search"])
-	found, err := s.Callers.Scope(c).Tenants(ctx, listing)
+	found, err := s.callers.Scope(c).Tenants(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]customerRow, len(found.Rows))
 	for i, row := range found.Rows {
-		t, err := s.loadTenant(ctx, row)
+		t, err := loadTenant(row)
 		if err != nil {
 			return nil, err
 		}
 		rows[i] = customerRow{pageOfTenant(row.ID), t.spec.Name, t.spec.Slug, t.spec.Email, tenantStates(w, row, &t.spec), w.Moment("", &row.CreatedAt, "")}
 	}
-	return s.Web.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
+	return s.web.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
 }
 
 func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatInt(id, 10) + "/" }
@@ -76,20 +76,20 @@ func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []ba
 }
 
 // customerDesk is the page of a tenant with its forms.
-func (s *pages) customerDesk() web.ActPage[*resource] {
+func (s *customers) customerDesk() web.ActPage[*resource] {
 	return web.ActPage[*resource]{
-		Web: s.Web, Show: s.showCustomer,
+		Web: s.web, Show: s.showCustomer,
 		Find: func(ctx context.Context, c route.Call) (*resource, error) {
-			found, _, err := s.tenantKind().find(ctx, c)
+			found, _, err := s.tenants.find(ctx, c)
 			if err != nil {
 				return nil, err
 			}
 			return found.(*resource), nil //nolint:forcetypeassert // found by find
 		},
 		Acts: []web.Act[*resource]{
-			{Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs, Do: s.turning(hosting.Suspended)},
-			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Do: s.turning(hosting.InService)},
-			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Leaves: web.CustomersPath, Do: s.terminating},
+			{Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs, Do: s.tenants.turn(hosting.Suspended)},
+			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Do: s.tenants.turn(hosting.InService)},
+			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Leaves: web.CustomersPath, Do: s.terminate},
 		},
 	}
 }
@@ -102,16 +102,16 @@ func suspendInputs(*resource) []web.Input {
 	return []web.Input{{Name: "suspended_reason", Autocomplete: "off", Long: 200}}
 }
 
-// turning gives a tenant another status, as a change by the API does.
-func (s *pages) turning(status string) func(context.Context, route.Call, *resource, url.Values) error {
+// turn gives a tenant another status, as a change by the API does.
+func (t *tenants) turn(status string) func(context.Context, route.Call, *resource, url.Values) error {
 	return func(ctx context.Context, c route.Call, w *resource, sent url.Values) error {
-		t, fields := s.tenantKind(), w.Fields()
+		fields := w.Fields()
 		form := url.Values{"status": {status}}
 		if reason, has := sent["suspended_reason"]; has {
 			form["suspended_reason"] = reason
 		}
 		asked := fields.Only("status", "suspended_reason")
-		c, err := web.ReadRecord[any](ctx, c, w, asked, fields, form, field.Patch, route.Check(t.check))
+		c, err := web.ReadRecord[any](ctx, c, w, asked, fields, form, field.Patch, route.Check(t.collection.check))
 		if err == nil {
 			_, err = t.change(ctx, c, w)
 		}
@@ -119,13 +119,13 @@ func (s *pages) turning(status string) func(context.Context, route.Call, *resour
 	}
 }
 
-func (s *pages) terminating(ctx context.Context, c route.Call, w *resource, _ url.Values) error {
+func (s *customers) terminate(ctx context.Context, c route.Call, w *resource, _ url.Values) error {
 	c.Subject = w
-	return s.tenantKind().terminate(ctx, c)
+	return s.tenants.terminate(ctx, c)
 }
 
 // showCustomer is the page of a tenant.
-func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *customers) showCustomer(ctx context.Context, c route.Call, t *resource, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{
 		"Title": specOf(t).Name, "Slug": specOf(t).Slug, "States": tenantStates(w, t.row, specOf(t)), "Facts": s.tenantFacts(w, t), "Acts": acts, "Wide": true,
@@ -133,7 +133,7 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 	}
 	if actsFor(c) != t.ID {
 		data["Area"] = ""
-		data["Choose"] = s.Web.Fill(c, web.Form{Name: "panel_tenant", Of: strconv.FormatInt(t.ID, 10), Action: web.TenantsPath}, nil)
+		data["Choose"] = s.web.Fill(c, web.Form{Name: "panel_tenant", Of: strconv.FormatInt(t.ID, 10), Action: web.TenantsPath}, nil)
 	}
 	for _, part := range []struct {
 		name string
@@ -147,13 +147,13 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 		}
 		data[part.name] = found
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "customer", "tenants_title", data)
+	return s.web.Sheet(c, back.StatusOf(), "customer", "tenants_title", data)
 }
 
 // tenantKinds are what the tenant has of each kind. They lead to the customer area of an
 // operator who acts for the tenant.
-func (s *pages) tenantKinds(ctx context.Context, c route.Call, t *resource) (any, error) {
-	cards, err := s.kindCardsOf(ctx, c, t.ID)
+func (s *customers) tenantKinds(ctx context.Context, c route.Call, t *resource) (any, error) {
+	cards, err := s.pages.kindCardsOf(ctx, c, t.ID)
 	for i := range cards {
 		if caller.Of(c).Tenant() != t.ID {
 			cards[i].Path = ""
@@ -162,10 +162,10 @@ func (s *pages) tenantKinds(ctx context.Context, c route.Call, t *resource) (any
 	return cards, err
 }
 
-func (s *pages) tenantHistory(ctx context.Context, c route.Call, t *resource) (any, error) {
-	return s.Web.HistoryOf(ctx, c, s.Lookback, hosting.Ref{Kind: t.Kind.Name, ID: t.ID}.Stream())
+func (s *customers) tenantHistory(ctx context.Context, c route.Call, t *resource) (any, error) {
+	return s.web.HistoryOf(ctx, c, s.lookback, hosting.Ref{Kind: t.Kind.Name, ID: t.ID}.Stream())
 }
 
-func (s *pages) tenantUsage(ctx context.Context, c route.Call, t *resource) (any, error) {
-	return s.usageBarsOf(ctx, c, t)
+func (s *customers) tenantUsage(ctx context.Context, c route.Call, t *resource) (any, error) {
+	return s.tenants.usageBarsOf(ctx, c, t)
 }

@@ -34,12 +34,12 @@ func ofTheTenant(t *resource) projections.Listing {
 }
 
 // tenantMembers are those who may act for the tenant.
-func (s *pages) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.Callers.Scope(c).Users(ctx, ofTheTenant(t))
+func (s *customers) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
+	found, err := s.callers.Scope(c).Users(ctx, ofTheTenant(t))
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.Callers.Scope(c).Members(ctx, t.ID)
+	members, err := s.callers.Scope(c).Members(ctx, t.ID)
 	roles := map[int64]string{}
 	for _, m := range members {
 		roles[m.UserID] = string(m.Role)
@@ -59,8 +59,8 @@ func (s *pages) tenantMembers(ctx context.Context, c route.Call, t *resource) (a
 }
 
 // tenantOrders are the orders whose service the tenant has, or had.
-func (s *pages) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.Callers.Scope(c).OrdersListed(ctx, ofTheTenant(t))
+func (s *customers) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
+	found, err := s.callers.Scope(c).OrdersListed(ctx, ofTheTenant(t))
 	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
 	for _, o := range found.Rows {
 		row := aboutRow{
@@ -76,10 +76,10 @@ func (s *pages) tenantOrders(ctx context.Context, c route.Call, t *resource) (an
 }
 
 // tenantIncidents are the problems about objects of the tenant.
-func (s *pages) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
+func (s *customers) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
 	l := ofTheTenant(t)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.Callers.Scope(c).Incidents(ctx, l)
+	found, err := s.callers.Scope(c).Incidents(ctx, l)
 	language := web.Readers(c)
 	w, shown := web.Texts[language], aboutList{Count: found.Count}
 	for _, i := range found.Rows {
@@ -100,8 +100,8 @@ var told = []string{
 }
 
 // tenantFacts are the fields of the API's answer.
-func (s *pages) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
-	set, k := (&hosted{resource: t, now: s.Callers.Now()}).Fields(), pageKind{Kind: s.tenantKind().kind}
+func (s *customers) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
+	set, k := (&hosted{resource: t, now: s.callers.Now()}).Fields(), pageKind{Kind: s.tenants.collection.kind}
 	for _, name := range told {
 		f, has := set.Named(name)
 		if !has {
@@ -115,7 +115,7 @@ func (s *pages) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
 }
 
 // tenantParent leads to the tenant of which it is a part.
-func (s *pages) tenantParent(w web.Words, t *resource) []web.Aspect {
+func (s *customers) tenantParent(w web.Words, t *resource) []web.Aspect {
 	parent := specOf(t).Parent
 	if parent == nil {
 		return nil

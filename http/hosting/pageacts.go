@@ -31,7 +31,7 @@ func isIn(name, value string) func(field.Set) bool {
 // pageActs follow from the row of the kind.
 func (k *collection) pageActs() (acts []pageAct) {
 	if k.kind.KeyIn != "" {
-		records := k.kindOf(k.kind.KeyIn)
+		records := k.named(k.kind.KeyIn)
 		acts = append(acts, pageAct{name: "panel_publish", isOpen: isIn("dkim_enabled", "true"), do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
 			return k.publish(ctx, c, records)
 		}})
@@ -44,7 +44,7 @@ func (k *collection) pageActs() (acts []pageAct) {
 	return acts
 }
 
-func (e endpoints) pageActs() []pageAct {
+func (e *endpoints) pageActs() []pageAct {
 	always := func(field.Set) bool { return true }
 	return []pageAct{{name: "panel_rotate", shows: true, isOpen: always, do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
 		return e.rotate(ctx, c, &route.Nothing{})
@@ -71,7 +71,7 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 		return nil, err
 	}
 	var changed field.Record
-	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
 		if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
 			changed, err = act.do(ctx, c, sent)
 		}
@@ -83,7 +83,7 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 	if act.shows && !isRepeat {
 		return s.afterwards(ctx, c, k, changed.Fields(), act.name)
 	}
-	return s.Web.Done(c.Path, act.name), nil
+	return s.web.Done(c.Path, act.name), nil
 }
 
 // An actForm is a form of the page of a record, with its heading.
@@ -97,7 +97,7 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 	w := web.Texts[web.Readers(c)]
 	for _, a := range k.acts {
 		if a.isOpen(set) {
-			all = append(all, s.actForm(c, w, web.Form{Name: a.name, Action: c.Path, IsGrave: a.grave, Inputs: a.inputs}, back))
+			all = append(all, newActForm(s.web, c, w, web.Form{Name: a.name, Action: c.Path, IsGrave: a.grave, Inputs: a.inputs}, back))
 		}
 	}
 	if !k.has(hosting.Delete) {
@@ -107,7 +107,7 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 	if k.InUse != "" && len(k.Children()) > 0 {
 		remove.Inputs = []web.Input{{Name: "force", Type: "check"}}
 	}
-	form := s.actForm(c, w, remove, back)
+	form := newActForm(s.web, c, w, remove, back)
 	switch {
 	case k.Owner:
 		form.About = w["act_terminate_tenant_about"]
@@ -117,8 +117,8 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 	return append(all, form)
 }
 
-func (s *pages) actForm(c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
+func newActForm(to *web.Renderer, c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
 	f.Inputs = append(slices.Clone(f.Inputs), web.NumberInput())
 	title, about := cmp.Or(w[f.Name+"_title"], w["act_"+f.Name]), cmp.Or(w[f.Name+"_about"], w["act_"+f.Name+"_about"])
-	return actForm{title, about, s.Web.Fill(c, f, back)}
+	return actForm{title, about, to.Fill(c, f, back)}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func somePages() *pages {
-	return &pages{&handlers{Deps{Web: &web.Renderer{Callers: caller.New(caller.Deps{})}}}}
+	return &New(Deps{Web: &web.Renderer{}, Callers: caller.New(caller.Deps{})}).pages
 }
 
 // answerOf is an answer of the kind, with all that it may show.
@@ -26,7 +26,7 @@ func (k pageKind) answerOf() field.Set {
 
 func TestEveryFieldOfAPageHasALabel(t *testing.T) {
 	missing := map[string]bool{}
-	for _, k := range somePages().kinds() {
+	for _, k := range somePages().all() {
 		sent := k.blank().Fields()
 		for _, f := range append(k.answerOf(), sent...) {
 			own, isSent := sent.Named(f.Name)
@@ -66,7 +66,7 @@ func TestEveryReasonOfARefusalIsSaidInEveryLanguage(t *testing.T) {
 // Every state and every choice that is no technical term has a word.
 func TestEveryStateHasAWord(t *testing.T) {
 	for language, w := range web.Texts {
-		for _, k := range somePages().kinds() {
+		for _, k := range somePages().all() {
 			for _, f := range k.answerOf() {
 				if f.Name != "sync_status" && f.Name != "status" {
 					continue
@@ -84,7 +84,7 @@ func TestEveryStateHasAWord(t *testing.T) {
 // Paths of pages are those of the API, so that no two kinds share one.
 func TestNoTwoKindsShareAPage(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range somePages().kinds() {
+	for _, k := range somePages().all() {
 		if path := k.Page(0); seen[path] || !strings.HasPrefix(path, hosting.PanelPath) {
 			t.Errorf("%s: %s", k.Label, path)
 		}

@@ -81,7 +81,7 @@ func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) 
 func (s *pages) showForm(ctx context.Context, c route.Call, k pageKind, form web.Form, back *web.Returned, title string, more []step) (*route.Document, error) {
 	language := web.Readers(c)
 	return s.sheet(ctx, c, back.StatusOf(), "panel_form", title, map[string]any{
-		"Way": append(k.way(web.Texts[language], language), more...), "Form": s.Web.Fill(c, form, back),
+		"Way": append(k.way(web.Texts[language], language), more...), "Form": s.web.Fill(c, form, back),
 	})
 }
 
@@ -127,8 +127,8 @@ const mostOffered = 500 // records of a choice; any other is named by its number
 
 // offer makes an input a choice among the records to which its reference may lead.
 func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref hosting.Reference, f field.Field) error {
-	target := s.kindOf(ref.Kind)
-	found, err := s.Callers.Scope(c).OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
+	target := s.kinds.named(ref.Kind)
+	found, err := s.callers.Scope(c).OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *pages) takeCreate(ctx context.Context, c route.Call, sent url.Values) (
 		return nil, err
 	}
 	made := k.blank()
-	isRepeat, location, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
 		if c, err = k.read(ctx, c, made, sent, field.Create); err == nil {
 			made, err = k.create(ctx, c, made)
 		}
@@ -181,7 +181,7 @@ func (s *pages) takeCreate(ctx context.Context, c route.Call, sent url.Values) (
 	case err != nil:
 		return nil, err
 	case isRepeat:
-		return s.Web.Done(k.pageAt(location), "panel_create"), nil
+		return s.web.Done(k.pageAt(location), "panel_create"), nil
 	}
 	return s.afterwards(ctx, c, k, made.Fields(), "panel_create")
 }
@@ -212,7 +212,7 @@ func (s *pages) takeChange(ctx context.Context, c route.Call, sent url.Values) (
 	if err := record.Persist(c, found, func(found any) error { return k.changeShown(ctx, c, found, sent) }, find); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(k.Page(c.ID("id")), "panel_change"), nil
+	return s.web.Done(k.Page(c.ID("id")), "panel_change"), nil
 }
 
 // changeShown changes a record that still is what the form has shown.
@@ -236,7 +236,7 @@ func (s *pages) afterwards(ctx context.Context, c route.Call, k pageKind, set fi
 	w := web.Texts[web.Readers(c)]
 	secrets := k.shownOnce(w, set)
 	if len(secrets) == 0 {
-		return s.Web.Done(k.Page(numberOf(set)), notice), nil
+		return s.web.Done(k.Page(numberOf(set)), notice), nil
 	}
 	return s.sheet(ctx, c, http.StatusOK, "panel_secret", w["panel_secret_title"], map[string]any{
 		"Way": k.way(w, web.Readers(c)), "Secrets": secrets, "Record": k.title(set), "Path": k.Page(numberOf(set)),

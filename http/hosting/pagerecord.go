@@ -24,7 +24,7 @@ const partsShown = 10 // of each kind, on the page of what they are part of
 
 func (s *pages) onePage() web.FormPage {
 	page := web.FormPage{Show: s.showRecord, Forms: map[string]web.FormHandler{"panel_remove": s.takeRemove, "panel_restore": s.takeRestore}}
-	for _, k := range s.kinds() {
+	for _, k := range s.all() {
 		for _, a := range k.acts {
 			page.Forms[a.name] = s.takeAct
 		}
@@ -65,11 +65,11 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 		"IsPending": slices.ContainsFunc(k.states(w, set), func(b badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
 		"Edit": "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
 	}
-	if data["Past"], err = s.Web.HistoryOf(ctx, c, s.Lookback, k.stream(c.ID("id"))); err != nil {
+	if data["Past"], err = s.web.HistoryOf(ctx, c, s.lookback, k.stream(c.ID("id"))); err != nil {
 		return nil, err
 	}
 	if isBinned {
-		data["Acts"] = []actForm{s.actForm(c, w, web.Form{Name: "panel_restore", Action: c.Path}, back)}
+		data["Acts"] = []actForm{newActForm(s.web, c, w, web.Form{Name: "panel_restore", Action: c.Path}, back)}
 		return s.sheet(ctx, c, back.StatusOf(), "panel_record", k.title(set), data)
 	}
 	if data["Parts"], err = s.parts(ctx, c, k); err != nil {
@@ -167,7 +167,7 @@ func (s *pages) withReferred(ctx context.Context, c route.Call, values []web.Asp
 		}
 		id = *v
 	}
-	target := s.kindOf(to.Kind)
+	target := s.kinds.named(to.Kind)
 	rows, err := target.scopeOf(c).Among(ctx, to.Kind, []int64{id})
 	if err != nil || len(rows) == 0 {
 		return values, err
@@ -190,7 +190,7 @@ func (s *pages) parts(ctx context.Context, c route.Call, k pageKind) (all []reco
 		if !child.Kind.HasPages() {
 			continue
 		}
-		of := s.kindOf(child.Kind.Name).onPages()
+		of := s.kinds.named(child.Kind.Name).onPages()
 		l := projections.Listing{Limit: partsShown, Filters: []projections.Filter{{Field: child.By, Op: "=", Value: c.ID("id")}}}
 		shown, err := s.listOf(ctx, c, of, l)
 		if err != nil {
@@ -214,7 +214,7 @@ func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+	_, _, err = caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
 		if sent.Get("force") == "true" {
 			c.Query = url.Values{"force": {"true"}}
 		}
@@ -227,7 +227,7 @@ func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	return s.Web.Done(k.Page(0), "panel_remove"), nil
+	return s.web.Done(k.Page(0), "panel_remove"), nil
 }
 
 // takeRestore brings the record back from the bin.
@@ -244,5 +244,5 @@ func (s *pages) takeRestore(ctx context.Context, c route.Call, _ url.Values) (*r
 	if err := k.restore(ctx, c); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(c.Path, "panel_restore"), nil
+	return s.web.Done(c.Path, "panel_restore"), nil
 }

@@ -25,7 +25,16 @@ const (
 )
 
 // pages are the pages of all kinds.
-type pages struct{ *handlers }
+type pages struct {
+	web        *web.Renderer
+	callers    *caller.Callers
+	commands   record.Commands
+	lookback   web.Lookback
+	kinds      *collection
+	tenants    *tenants
+	endpoints  *endpoints
+	subTenants *subTenants
+}
 
 // A pageKind is a kind of resource as its pages have it. Its functions are those of the API.
 type pageKind struct {
@@ -57,24 +66,14 @@ type pageKind struct {
 	acts      []pageAct
 }
 
-// PageRoutes are what customers see and do of what runs for them, in a browser.
-func PageRoutes(d Deps) route.Area {
-	s := &pages{&handlers{d}}
-	return route.Area{
-		Name: "Customer area", Access: d.Callers.Session(),
-		About:  "What runs for a tenant, in the browsers of its users.",
-		Routes: append(s.ownPages(), s.kindPages()...),
-	}
-}
-
 // ownPages are those that are about no kind.
-func (s *pages) ownPages() []route.Route {
-	choose := s.tenantsPage()
+func (s *Area) ownPages() []route.Route {
+	choose := s.pages.tenantsPage()
 	return []route.Route{
-		web.View(hosting.PanelPath, "What runs for the tenant", s.showStart).As("panel_start"),
+		web.View(hosting.PanelPath, "What runs for the tenant", s.pages.showStart).As("panel_start"),
 		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants"),
-		s.Web.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
-		web.View(exportPath, "Where all data of a tenant is downloaded", exportPage{s}.showExport).As("panel_export").Of("Tenant"),
+		s.web.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
+		web.View(exportPath, "Where all data of a tenant is downloaded", s.exportPage.show).As("panel_export").Of("Tenant"),
 	}
 }
 
@@ -82,39 +81,39 @@ func (s *pages) ownPages() []route.Route {
 func (s *pages) kindPages() []route.Route {
 	all := strings.Replace(kindPath, "%s", strings.Join(s.collections(), "|"), 1)
 	add, one := s.addPage(), s.onePage()
-	edit, writing := s.editPage(), caller.WritingSession(s.Callers)
+	edit, writing := s.editPage(), caller.WritingSession(s.callers)
 	return []route.Route{
 		web.View(all, "All records of a kind", s.showList).As("panel_list").Of("Record"),
 		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),
-		s.Web.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
+		s.web.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
 		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record"),
-		s.Web.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
+		s.web.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
 		web.View(all+"{id:int}/edit/", "The form to change a record", edit.Look).As("panel_edit").Of("Record").For(writing),
-		s.Web.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
+		s.web.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
 	}
 }
 
 // collections are the names of all kinds with pages, as paths have them.
 func (s *pages) collections() (names []string) {
-	for _, k := range s.kinds() {
+	for _, k := range s.all() {
 		names = append(names, k.Collection)
 	}
 	return names
 }
 
 // kinds are all kinds with pages.
-func (s *pages) kinds() (all []pageKind) {
+func (s *pages) all() (all []pageKind) {
 	for _, kind := range hosting.Kinds {
 		if kind.HasPages() {
-			all = append(all, s.kindOf(kind.Name).onPages())
+			all = append(all, s.kinds.named(kind.Name).onPages())
 		}
 	}
-	return append(all, s.endpoints().onPages(), subTenants{s}.onPages())
+	return append(all, s.endpoints.onPages(), s.subTenants.onPages())
 }
 
 // kind is the one that a path names.
 func (s *pages) kind(c route.Call) pageKind {
-	for _, k := range s.kinds() {
+	for _, k := range s.all() {
 		if k.Collection == c.Var("kind") {
 			return k
 		}
@@ -170,7 +169,7 @@ func (k *collection) onPages() pageKind {
 			_, err := scope.Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
 			return err
 		},
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.Callers.Now()} }, //nolint:forcetypeassert // found by find
+		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.callers.Now()} }, //nolint:forcetypeassert // found by find
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
 	if k.kind.Soft {
@@ -184,18 +183,18 @@ func (k *collection) onPages() pageKind {
 }
 
 // onPages are the endpoints with the functions of the API.
-func (e endpoints) onPages() pageKind {
-	kind := e.kind
+func (e *endpoints) onPages() pageKind {
+	kind := e.collection.kind
 	kind.Called, kind.Search, kind.Verbs = "url", []string{"url"}, hosting.All
 	kind.Nouns = map[string]string{"en": "webhook", "es": "webhook"}
 	kind.Plurals = map[string]string{"en": "Webhooks", "es": "Webhooks"}
 	return pageKind{
-		Kind: kind, readers: e.readers(), writers: e.writers(),
+		Kind: kind, readers: e.collection.readers(), writers: e.collection.writers(),
 		list: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {
 			rows, err := e.list(ctx, c, l)
 			return record.Map(rows, err, func(w endpoint) field.Record { return &w })
 		},
-		find: e.find, findOpen: e.findOpen, bar: e.barSuspended, check: route.Check(e.check), stream: webhook.EndpointStream,
+		find: e.find, findOpen: e.findOpen, bar: e.collection.barSuspended, check: route.Check(e.check), stream: webhook.EndpointStream,
 		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
 			_, err := scope.WebhookEndpoint(ctx, id)
 			return err

@@ -65,7 +65,7 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 
 // kindCards begin with the services that were bought.
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	bought, err := s.Callers.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
+	bought, err := s.callers.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +76,10 @@ func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
 
 // kindCardsOf are what a tenant has of each kind.
 func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]kindCard, error) {
-	counts, err := s.Callers.Scope(c).StateCounts(ctx, tenant)
+	counts, err := s.callers.Scope(c).StateCounts(ctx, tenant)
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
-	for _, k := range s.kinds() {
+	for _, k := range s.all() {
 		isOpen, failed := k.isOpenTo(ctx, c, tenant)
 		if failed != nil {
 			return nil, failed
@@ -107,22 +107,22 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 
 // usageBars are the figures of the API.
 func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
-	t := s.tenantKind()
-	row, err := s.Callers.Scope(c).Tenant(ctx, actsFor(c))
+	t := s.tenants
+	row, err := s.callers.Scope(c).Tenant(ctx, actsFor(c))
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.whole(ctx, t.Callers.System(), row)
+	w, err := t.collection.whole(ctx, t.callers.System(), row)
 	if err != nil {
 		return nil, err
 	}
-	return s.usageBarsOf(ctx, c, w)
+	return s.tenants.usageBarsOf(ctx, c, w)
 }
 
 // usageBarsOf are the figures of a tenant.
-func (s *pages) usageBarsOf(ctx context.Context, c route.Call, of *resource) ([]usageBar, error) {
+func (s *tenants) usageBarsOf(ctx context.Context, c route.Call, of *resource) ([]usageBar, error) {
 	c.Subject = of
-	stats, err := s.tenantKind().stats(ctx, c)
+	stats, err := s.stats(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func measuredName(w web.Words, language, name string) string {
 func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 	w := web.Texts[web.Readers(c)]
 	var rows []recordRow
-	for _, k := range s.kinds() {
+	for _, k := range s.all() {
 		if !k.Issued || !fits(k.readers, c) {
 			continue
 		}
 		found, err := k.list(ctx, c, ofTenant(c, projections.Listing{Limit: mostNamed, Filters: []projections.Filter{
-			{Field: "expires_at", Op: "<=", Value: s.Callers.Now().Add(expiring)},
+			{Field: "expires_at", Op: "<=", Value: s.callers.Now().Add(expiring)},
 		}}))
 		if err != nil {
 			return nil, err
@@ -183,19 +183,19 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 // refused are the records that the server, or an authority, has refused.
 func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 	language := web.Readers(c)
-	found, err := s.Callers.Scope(c).Refused(ctx, actsFor(c), mostNamed)
+	found, err := s.callers.Scope(c).Refused(ctx, actsFor(c), mostNamed)
 	var rows []recordRow
 	for _, r := range found {
 		kind, _ := hosting.KindNamed(r.Kind)
 		if err != nil || !kind.HasPages() {
 			continue
 		}
-		k := s.kindOf(r.Kind)
+		k := s.kinds.named(r.Kind)
 		var w *resource
 		if w, err = k.load(r); err != nil {
 			return nil, err
 		}
-		p, set := k.onPages(), (&hosted{resource: w, now: s.Callers.Now()}).Fields()
+		p, set := k.onPages(), (&hosted{resource: w, now: s.callers.Now()}).Fields()
 		row := p.row(web.Texts[language], set)
 		row.About = []string{kind.Noun(language), p.reason(language, set)}
 		rows = append(rows, row)
@@ -205,7 +205,7 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 
 // news are the latest notifications of the user.
 func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
-	found, err := s.Callers.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
+	found, err := s.callers.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
 	w, all := web.Texts[web.Readers(c)], make([]notified, len(found.Rows))
 	for i, n := range found.Rows {
 		all[i] = notified{n.URL, n.Title, n.Message, w.Moment("", &n.CreatedAt, ""), !n.IsRead}

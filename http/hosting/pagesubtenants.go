@@ -20,22 +20,26 @@ import (
 // administrators of a tenant that has some, or may have some.
 
 // subTenants are the tenants whose parent is the one for which the caller acts.
-type subTenants struct{ *pages }
+type subTenants struct {
+	web     *web.Renderer
+	callers *caller.Callers
+	tenants *tenants
+}
 
 // onPages are the sub-tenants with the functions of the API.
-func (s subTenants) onPages() pageKind {
-	t := s.tenantKind()
-	kind := t.kind
+func (s *subTenants) onPages() pageKind {
+	t := s.tenants
+	kind := t.collection.kind
 	kind.Name, kind.Collection, kind.Called = "sub_tenant", "sub-tenants", "name"
 	kind.Refs, kind.Verbs = []hosting.Reference{{Field: "package", Kind: "package"}}, hosting.All
 	kind.Nouns = map[string]string{"en": "sub-tenant", "es": "suborganización"}
 	kind.Plurals = map[string]string{"en": "Sub-tenants", "es": "Suborganizaciones"}
 	return pageKind{
-		Kind: kind, readers: t.Callers.TenantAdmin(), writers: t.Callers.TenantAdmin(),
-		list: s.list, find: s.find, findOpen: s.findOpen, bar: t.barOthers, check: s.check, blank: t.blank,
-		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: t.kind.Name, ID: id}.Stream() },
-		isIn:   func(context.Context, projections.Scope, int64) error { return route.Missing(t.kind.Class) },
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: t.Callers.Now()} }, //nolint:forcetypeassert // found by find
+		Kind: kind, readers: t.callers.TenantAdmin(), writers: t.callers.TenantAdmin(),
+		list: s.list, find: s.find, findOpen: s.findOpen, bar: t.barOthers, check: s.check, blank: t.collection.blank,
+		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: t.collection.kind.Name, ID: id}.Stream() },
+		isIn:   func(context.Context, projections.Scope, int64) error { return route.Missing(t.collection.kind.Class) },
+		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: t.callers.Now()} }, //nolint:forcetypeassert // found by find
 		create: written(t.create), change: written(t.change), remove: t.terminate, acts: s.acts(),
 		count: s.count, mayHave: s.mayHave, asks: asksOfSubTenant, options: s.packages, room: s.room, tells: s.tells, more: s.more,
 	}
@@ -48,33 +52,33 @@ var asksOfSubTenant = slices.DeleteFunc(slices.Clone(hosting.OfSubTenant), func(
 })
 
 // mayHave tells whether a tenant has sub-tenants, or may have some.
-func (s subTenants) mayHave(ctx context.Context, tenant int64) (bool, error) {
-	used, most, err := s.Callers.System().LimitOfSubTenants(ctx, tenant)
+func (s *subTenants) mayHave(ctx context.Context, tenant int64) (bool, error) {
+	used, most, err := s.callers.System().LimitOfSubTenants(ctx, tenant)
 	return used != 0 || most != 0, err
 }
 
-func (s subTenants) count(ctx context.Context, _ route.Call, tenant int64) (int64, error) {
-	used, _, err := s.Callers.System().LimitOfSubTenants(ctx, tenant)
+func (s *subTenants) count(ctx context.Context, _ route.Call, tenant int64) (int64, error) {
+	used, _, err := s.callers.System().LimitOfSubTenants(ctx, tenant)
 	return used, err
 }
 
 // room is how many sub-tenants there are, and may be.
-func (s subTenants) room(ctx context.Context, c route.Call) (string, error) {
-	used, most, err := s.Callers.System().LimitOfSubTenants(ctx, actsFor(c))
+func (s *subTenants) room(ctx context.Context, c route.Call) (string, error) {
+	used, most, err := s.callers.System().LimitOfSubTenants(ctx, actsFor(c))
 	w, of := web.Texts[web.Readers(c)], share{used: used, limit: unlessUnlimited(most)}
 	return w["sub_tenants_room"] + " " + of.bar(w, "").Text, err
 }
 
-func (s subTenants) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {
+func (s *subTenants) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {
 	l.Order = []projections.Ordering{{Field: "name"}}
 	l.Filters = []projections.Filter{{Field: "parent", Op: "=", Value: actsFor(c)}, {Field: "requested_for", Op: "=", Value: ""}}
-	rows, err := s.tenantKind().list(ctx, c, l)
+	rows, err := s.tenants.list(ctx, c, l)
 	return record.Map(rows, err, func(h hosted) field.Record { return &h })
 }
 
 // find finds a sub-tenant of the tenant for which the caller acts.
-func (s subTenants) find(ctx context.Context, c route.Call) (any, string, error) {
-	found, tag, err := s.tenantKind().find(ctx, c)
+func (s *subTenants) find(ctx context.Context, c route.Call) (any, string, error) {
+	found, tag, err := s.tenants.find(ctx, c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -87,16 +91,16 @@ func (s subTenants) find(ctx context.Context, c route.Call) (any, string, error)
 }
 
 // findOpen finds one for a change, unless its parent is suspended.
-func (s subTenants) findOpen(ctx context.Context, c route.Call) (any, string, error) {
+func (s *subTenants) findOpen(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := s.find(ctx, c)
 	if err == nil {
-		err = s.tenantKind().open(ctx, caller.Of(c))
+		err = s.tenants.collection.open(ctx, caller.Of(c))
 	}
 	return found, tag, err
 }
 
 // check gives a new sub-tenant its parent. One that stays without a package asks for none.
-func (s subTenants) check(ctx context.Context, c route.Call, about any, wrong *field.Errors) error {
+func (s *subTenants) check(ctx context.Context, c route.Call, about any, wrong *field.Errors) error {
 	w := about.(*resource) //nolint:forcetypeassert // of the kind
 	if w.IsNew() {
 		parent := actsFor(c)
@@ -104,24 +108,24 @@ func (s subTenants) check(ctx context.Context, c route.Call, about any, wrong *f
 	} else if was := w.row.Spec; specOf(w).Package == nil && isNone(was["package"]) {
 		c.Sent = slices.DeleteFunc(slices.Clone(c.Sent), func(f field.Field) bool { return f.Name == "package" })
 	}
-	return s.tenantKind().check(ctx, c, w, wrong)
+	return s.tenants.collection.check(ctx, c, w, wrong)
 }
 
 func isNone(value []byte) bool { return len(value) == 0 || string(value) == "null" }
 
 // packages are those that a sub-tenant may get: its own, the default one, and that of its
 // parent.
-func (s subTenants) packages(ctx context.Context, c route.Call, f field.Field) (options []web.Option, err error) {
+func (s *subTenants) packages(ctx context.Context, c route.Call, f field.Field) (options []web.Option, err error) {
 	kind, _ := hosting.KindNamed("package")
-	standard, err := s.Callers.System().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
+	standard, err := s.callers.System().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
 	if err != nil {
 		return nil, err
 	}
-	parent, err := s.tenantKind().tenantOf(ctx, actsFor(c))
+	parent, err := s.tenants.collection.tenantOf(ctx, actsFor(c))
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.Callers.System().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
+	others, err := s.callers.System().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
 	for _, row := range append(standard.Rows, others...) {
 		one := web.Option{Value: strconv.FormatInt(row.ID, 10), Text: nameOfPackage(row)}
 		if !slices.Contains(options, one) {
@@ -149,11 +153,11 @@ func nameOfPackage(row projections.Resource) string {
 }
 
 // acts are what the API lets administrators of the parent do with the state.
-func (s subTenants) acts() []pageAct {
+func (s *subTenants) acts() []pageAct {
 	turning := func(status string) func(context.Context, route.Call, url.Values) (field.Record, error) {
 		return func(ctx context.Context, c route.Call, sent url.Values) (field.Record, error) {
 			w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
-			return &hosted{resource: w, now: s.Callers.Now()}, s.turning(status)(ctx, c, w, sent)
+			return &hosted{resource: w, now: s.callers.Now()}, s.tenants.turn(status)(ctx, c, w, sent)
 		}
 	}
 	return []pageAct{
@@ -165,9 +169,9 @@ func (s subTenants) acts() []pageAct {
 const mostUsed = 3 // figures in a row of a list
 
 // tells are the address and the package of a sub-tenant, and what it uses.
-func (s subTenants) tells(ctx context.Context, c route.Call, r field.Record) (texts []string, err error) {
+func (s *subTenants) tells(ctx context.Context, c route.Call, r field.Record) (texts []string, err error) {
 	h := r.(*hosted) //nolint:forcetypeassert // of the list
-	bars, err := s.usageBarsOf(ctx, c, h.resource)
+	bars, err := s.tenants.usageBarsOf(ctx, c, h.resource)
 	texts = append(texts, specOf(h.resource).Email)
 	if name := h.seen.names["package_name"]; name != "" {
 		texts = append(texts, name)
@@ -182,7 +186,7 @@ func (s subTenants) tells(ctx context.Context, c route.Call, r field.Record) (te
 }
 
 // more adds what a sub-tenant uses, its data export, and the form to act for it.
-func (s subTenants) more(ctx context.Context, c route.Call, set field.Set, page map[string]any) error {
+func (s *subTenants) more(ctx context.Context, c route.Call, set field.Set, page map[string]any) error {
 	found, _, err := s.find(ctx, c)
 	if err != nil {
 		return err
@@ -190,8 +194,8 @@ func (s subTenants) more(ctx context.Context, c route.Call, set field.Set, page 
 	w := web.Texts[web.Readers(c)]
 	choose := web.Form{Name: "panel_tenant", Of: strconv.FormatInt(numberOf(set), 10), Action: web.TenantsPath}
 	acts, _ := page["Acts"].([]actForm)
-	page["Acts"] = append([]actForm{s.actForm(c, w, choose, nil)}, acts...)
+	page["Acts"] = append([]actForm{newActForm(s.web, c, w, choose, nil)}, acts...)
 	page["Export"], page["UsageTitle"] = exportOf(c, numberOf(set)), w["tenant_usage"]
-	page["Usage"], err = s.usageBarsOf(ctx, c, found.(*resource)) //nolint:forcetypeassert // found by find
+	page["Usage"], err = s.tenants.usageBarsOf(ctx, c, found.(*resource)) //nolint:forcetypeassert // found by find
 	return err
 }

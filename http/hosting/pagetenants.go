@@ -33,7 +33,7 @@ func (s *pages) tenantsPage() web.FormPage {
 
 func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number, w, bar := web.PageNumber(c), web.Texts[web.Readers(c)], &web.Bar{Action: web.TenantsPath}
-	found, err := s.Callers.Scope(c).Tenants(ctx, projections.Listing{
+	found, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{
 		Search: bar.Searched(c, w["panel_tenants_search"]), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * web.PageSize, Limit: web.PageSize,
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returne
 	}
 	rows := make([]tenantRow, len(found.Rows))
 	for i, row := range found.Rows {
-		t, err := s.loadTenant(ctx, row)
+		t, err := loadTenant(row)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returne
 		if next := web.LocalPath(c.Param("next")); next != "" {
 			form.Inputs = []web.Input{{Name: "next", Type: "hidden", Value: next}}
 		}
-		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.Web.Fill(c, form, back)}
+		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.web.Fill(c, form, back)}
 	}
 	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", w["panel_tenants_title"], web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
 }
@@ -60,13 +60,13 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, domain.RefuseField("of", field.NoSuchChoice)
 	}
-	if _, err := s.Callers.Scope(c).Tenant(ctx, id); err != nil {
+	if _, err := s.callers.Scope(c).Tenant(ctx, id); err != nil {
 		return nil, err
 	}
-	if _, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.Callers.Now()}); err != nil {
+	if _, err := s.commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.callers.Now()}); err != nil {
 		return nil, err
 	}
-	return s.Web.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil
+	return s.web.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil
 }
 
 // unlessElsewhere leads to the choice of the tenant whose record a path names, if that is
@@ -76,13 +76,13 @@ func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, m
 	if !record.IsMissing(missing) || who.IsSuperuser {
 		return missing
 	}
-	memberships, err := s.Callers.Scope(c).Memberships(ctx, who.ID)
+	memberships, err := s.callers.Scope(c).Memberships(ctx, who.ID)
 	if err != nil {
 		return err
 	}
 	for _, m := range memberships {
 		who.ActiveTenant = &m.Tenant
-		switch err := k.isIn(ctx, s.Callers.Reading(who), c.ID("id")); {
+		switch err := k.isIn(ctx, s.callers.Reading(who), c.ID("id")); {
 		case err == nil:
 			return route.SeeOther(web.TenantsPath + "?" + url.Values{"search": {m.TenantName}, "next": {c.Path}}.Encode())
 		case !record.IsMissing(err):
@@ -95,11 +95,11 @@ func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, m
 // bearings are for which tenant the user acts, and whether there is a choice.
 func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayChoose bool, err error) {
 	if actsFor(c) != 0 {
-		row, err := s.Callers.Scope(c).Tenant(ctx, actsFor(c))
+		row, err := s.callers.Scope(c).Tenant(ctx, actsFor(c))
 		if err != nil {
 			return "", false, err
 		}
-		t, err := s.loadTenant(ctx, row)
+		t, err := loadTenant(row)
 		if err != nil {
 			return "", false, err
 		}
@@ -108,7 +108,7 @@ func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayCho
 	if caller.Of(c).IsSuperuser {
 		return name, true, nil
 	}
-	memberships, err := s.Callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	memberships, err := s.callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
 	isOwn := func(m projections.Membership) bool { return m.Tenant == actsFor(c) }
 	return name, len(memberships) > 1 || len(memberships) > 0 && !slices.ContainsFunc(memberships, isOwn), err
 }
@@ -123,5 +123,5 @@ func (s *pages) sheet(ctx context.Context, c route.Call, status int, name, title
 	if mayChoose && c.Path != web.TenantsPath {
 		data["Choose"] = web.TenantsPath
 	}
-	return s.Web.Sheet(c, status, name, "panel_title", data)
+	return s.web.Sheet(c, status, name, "panel_title", data)
 }

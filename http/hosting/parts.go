@@ -13,7 +13,7 @@ import (
 // within is the list of all parts of one record, such as the records of a zone,
 // in the order in which they were made.
 func (k *collection) within(part hosting.Child) route.Route {
-	parts := &collection{k.handlers, part.Kind}
+	parts := k.of(part.Kind)
 	list := func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[hosted], error) {
 		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: c.Subject.(*resource).row.ID}) //nolint:forcetypeassert // found by find
 		return parts.list(ctx, c, l)

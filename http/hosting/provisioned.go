@@ -15,34 +15,34 @@ import (
 )
 
 // provisionRoute makes a site with what goes with it.
-func (s *handlers) provisionRoute() route.Route {
-	sites := s.kindOf("site")
+func (s *sites) provisionRoute() route.Route {
+	sites := s.kinds.named("site")
 	r := route.Post(sites.path()+"provision_full/", "Make a site with what goes with it", s.provision).As("site_provision").
-		For(s.Callers.Writing()).Barring(sites.barSuspended).Tagged().
+		For(s.callers.Writing()).Barring(sites.barSuspended).Tagged().
 		Checking(route.Check(s.checkProvision)).Asking(newProvision).Resuming(s.showProvision).
 		Saying("All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not asked for are skipped.")
-	return r.Answering(func() field.Set { return (&provisioned{handlers: s}).Fields() })
+	return r.Answering(func() field.Set { return (&siteAnswer{kinds: s.kinds}).Fields() })
 }
 
-func (s *handlers) checkProvision(ctx context.Context, c route.Call, p *provision, wrong *field.Errors) error {
+func (s *sites) checkProvision(ctx context.Context, c route.Call, p *provision, wrong *field.Errors) error {
 	p.Owner.Sent = c.Sent
-	return s.Service.PrepareSite(ctx, caller.Of(c).Reader(), p.order(), wrong)
+	return s.service.PrepareSite(ctx, caller.Of(c).Reader(), p.order(), wrong)
 }
 
 // provision asks for all pieces that are missing, and gives the engine a moment
 // to make them.
-func (s *handlers) provision(ctx context.Context, c route.Call, p *provision) (*provisioned, error) {
-	versions, err := s.Service.ProvisionFull(ctx, c.CauseOf, caller.Of(c).Reader(), &p.SiteOrder, s.kindOf("site").located(c))
+func (s *sites) provision(ctx context.Context, c route.Call, p *provision) (*siteAnswer, error) {
+	versions, err := s.service.ProvisionFull(ctx, c.CauseOf, caller.Of(c).Reader(), &p.SiteOrder, s.kinds.named("site").located(c))
 	if err != nil {
 		return nil, err
 	}
 	if err := s.awaitPieces(ctx, c, p, versions); err != nil {
 		return nil, err
 	}
-	return s.provisioned(ctx, c, p)
+	return s.answer(ctx, c, p)
 }
 
-func (s *handlers) awaitPieces(ctx context.Context, c route.Call, p *provision, versions domain.Versions) error {
+func (s *sites) awaitPieces(ctx context.Context, c route.Call, p *provision, versions domain.Versions) error {
 	if prefersAsync(c.Header.Values("Prefer")) {
 		c.Set("Preference-Applied", "respond-async")
 		return nil
@@ -50,7 +50,7 @@ func (s *handlers) awaitPieces(ctx context.Context, c route.Call, p *provision, 
 	var all errgroup.Group
 	for _, one := range p.Pieces {
 		if one.Missing {
-			k := &collection{s, one.Kind}
+			k := s.kinds.of(one.Kind)
 			all.Go(func() error { return k.awaitEngine(ctx, c, one.Ref(), versions[one.Ref().Stream()]) })
 		}
 	}
@@ -58,10 +58,10 @@ func (s *handlers) awaitPieces(ctx context.Context, c route.Call, p *provision, 
 }
 
 // provisioned reads what has become of all pieces.
-func (s *handlers) provisioned(ctx context.Context, c route.Call, p *provision) (*provisioned, error) {
+func (s *sites) answer(ctx context.Context, c route.Call, p *provision) (*siteAnswer, error) {
 	p.pieces = nil
 	for _, one := range p.Pieces {
-		k := &collection{s, one.Kind}
+		k := s.kinds.of(one.Kind)
 		row, err := k.scopeOf(c).Resource(ctx, one.Ref())
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (s *handlers) provisioned(ctx context.Context, c route.Call, p *provision) 
 		p.pieces = append(p.pieces, &piece{w, one.Step, one.Password})
 	}
 	c.ETag(p.pieces[0].Tag())
-	a := &provisioned{handlers: s, provision: p, credentials: p.credentials()}
+	a := &siteAnswer{kinds: s.kinds, provision: p, credentials: p.credentials()}
 	if a.credentials != nil {
 		c.Set("Cache-Control", "no-store")
 	}
@@ -86,12 +86,12 @@ func (s *handlers) provisioned(ctx context.Context, c route.Call, p *provision) 
 
 // showProvision is the answer to a repeated request whose first answer was
 // never given: what there is of the site by now.
-func (s *handlers) showProvision(ctx context.Context, c route.Call, location string) (route.Answer, error) {
+func (s *sites) showProvision(ctx context.Context, c route.Call, location string) (route.Answer, error) {
 	id, err := strconv.ParseInt(path.Base(location), 10, 64)
 	if err != nil {
 		return nil, route.Missing("Site")
 	}
-	row, err := s.kindOf("site").scopeOf(c).Resource(ctx, hosting.Ref{Kind: "site", ID: id})
+	row, err := s.kinds.named("site").scopeOf(c).Resource(ctx, hosting.Ref{Kind: "site", ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (s *handlers) showProvision(ctx context.Context, c route.Call, location str
 	for _, asked := range p.asked {
 		*asked = true
 	}
-	if err := s.Service.KnownPieces(ctx, p.order()); err != nil {
+	if err := s.service.KnownPieces(ctx, p.order()); err != nil {
 		return nil, err
 	}
-	a, err := s.provisioned(ctx, c, p)
+	a, err := s.answer(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,10 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// A provisioned answer shows all records of a provision and the status of each
-// step.
-type provisioned struct {
-	*handlers
-	*provision
+// A siteAnswer shows all records of a provision and the status of each step.
+type siteAnswer struct {
+	kinds       *collection
+	provision   *provision
 	proxy       *proxyShown
 	credentials *madeUp
 	steps       []stepShown
@@ -17,7 +16,7 @@ type provisioned struct {
 }
 
 // Fields are the answer.
-func (a *provisioned) Fields() field.Set {
+func (a *siteAnswer) Fields() field.Set {
 	set := field.Set{}
 	for _, kind := range []string{"site", "dns_zone", "mail_domain", "ftp_account", "database"} {
 		set = append(set, a.record(kind))
@@ -31,12 +30,12 @@ func (a *provisioned) Fields() field.Set {
 }
 
 // record shows one of the records; null: it was not requested.
-func (a *provisioned) record(kind string) field.Field {
-	k := a.kindOf(kind)
-	h := &hosted{resource: k.empty(), now: k.Callers.Now()}
+func (a *siteAnswer) record(kind string) field.Field {
+	k := a.kinds.named(kind)
+	h := &hosted{resource: k.empty(), now: k.callers.Now()}
 	var one *piece
 	if a.provision != nil {
-		one = a.first(kind)
+		one = a.provision.first(kind)
 	}
 	if one != nil {
 		h.resource = one.resource

@@ -11,16 +11,16 @@ import (
 
 // publishRoutes bring the keys of records into the tenant's own DNS zone
 // (docs/hosting.md, "Keys that sign mails").
-func (s *handlers) publishRoutes() (all []route.Route) {
+func (s *Area) publishRoutes() (all []route.Route) {
 	for _, kind := range hosting.Kinds {
 		if kind.KeyIn != "" {
-			all = append(all, s.publishRoute(s.kindOf(kind.Name), s.kindOf(kind.KeyIn)))
+			all = append(all, publishRoute(s.kinds.named(kind.Name), s.kinds.named(kind.KeyIn)))
 		}
 	}
 	return all
 }
 
-func (*handlers) publishRoute(mail, records *collection) route.Route {
+func publishRoute(mail, records *collection) route.Route {
 	publish := func(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 		return mail.publish(ctx, c, records)
 	}
@@ -33,7 +33,7 @@ func (*handlers) publishRoute(mail, records *collection) route.Route {
 // publish brings the record of the key among the records of the tenant's zone.
 func (k *collection) publish(ctx context.Context, c route.Call, records *collection) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
-	d, receipt, err := k.Service.PublishKey(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	d, receipt, err := k.service.PublishKey(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ func (s *sender) Fields() field.Set {
 	}
 }
 
-func (s *handlers) senderRoutes() []route.Route {
-	brands := s.kindOf("whitelabel")
+func (s *Area) senderRoutes() []route.Route {
+	brands := s.kinds.named("whitelabel")
 	one := brands.path() + "{id:int}/sender/"
 	return []route.Route{
 		route.Get(one, "Whether mails may come from the tenant's own address", brands.showSender).
@@ -49,7 +49,7 @@ func (k *collection) proveSender(ctx context.Context, c route.Call, _ *route.Not
 	if look.IsProven() {
 		return &sender{*look}, nil
 	}
-	receipt, err := k.Service.ProveSender(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, look)
+	receipt, err := k.service.ProveSender(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, look)
 	if _, err := k.changed(ctx, c, w, receipt, err); err != nil {
 		return nil, err
 	}

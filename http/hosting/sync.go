@@ -20,9 +20,9 @@ import (
 
 // Comparing a tenant's records with the engine's (docs/sync.md, "Comparing").
 
-func (s *handlers) syncRoute() route.Route {
+func (s *jobs) syncRoute() route.Route {
 	return route.Post(tenantPath+"sync/", "Compare the tenant's records with the hosting engine's", s.syncTenant).
-		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.Callers.TenantAdmin()).Finding(s.tenantKind().findOwn).
+		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.tenants.findOwn).
 		Checking(route.Check(checkSync)).Resuming(s.showSync).
 		Taking(field.Flag("wait", new(bool)).Doc("Wait for the result, 25 seconds at most.")).
 		Saying("What the engine lacks, has refused or was never told is pushed; what differs is reported. One runs at a time.").
@@ -91,7 +91,7 @@ func answerOf(o projections.Operation) (*syncAnswer, error) {
 	}.Load(o.Result)
 }
 
-func (s *handlers) syncTenant(ctx context.Context, c route.Call, f *syncForm) (*syncAnswer, error) {
+func (s *jobs) syncTenant(ctx context.Context, c route.Call, f *syncForm) (*syncAnswer, error) {
 	o, err := s.beginSync(ctx, c, f)
 	if err != nil {
 		return nil, err
@@ -115,17 +115,17 @@ var engineAway = &route.Refusal{
 }
 
 // beginSync starts a comparison. A running comparison is returned instead.
-func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (projections.Operation, error) {
+func (s *jobs) beginSync(ctx context.Context, c route.Call, f *syncForm) (projections.Operation, error) {
 	about := hosting.Ref{Kind: "tenant", ID: c.ID("id")}
 	for range record.Tries {
-		running, is, err := s.Callers.System().OpenOperation(ctx, hosting.TenantSync, about)
+		running, is, err := s.callers.System().OpenOperation(ctx, hosting.TenantSync, about)
 		if err != nil || is {
 			c.Location(hosting.OperationPath(running.ID))
 			return running, err
 		}
 		id := uuid.New()
 		c.Location(hosting.OperationPath(id))
-		err = s.Jobs.Sync(ctx, c.Cause(), hosting.QueueOperation{
+		err = s.jobs.Sync(ctx, c.Cause(), hosting.QueueOperation{
 			ID: id, Kind: hosting.TenantSync, Tenant: about.ID, User: caller.Of(c).ID, About: about, Sync: &f.Sync,
 		})
 		var refusal *domain.Error
@@ -138,7 +138,7 @@ func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (pr
 }
 
 // showSync answers a repeated request whose first answer was lost.
-func (s *handlers) showSync(ctx context.Context, c route.Call, location string) (route.Answer, error) {
+func (s *jobs) showSync(ctx context.Context, c route.Call, location string) (route.Answer, error) {
 	o, err := s.jobOf(ctx, c, location)
 	if err != nil {
 		return nil, err

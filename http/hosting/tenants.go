@@ -3,7 +3,6 @@ package hosting
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -23,48 +22,38 @@ const (
 	tenantPath    = tenantsPath + "{id:int}/"
 )
 
-// Routes are what customers see and do of what runs for them (docs/hosting.md).
-func Routes(d Deps) route.Area {
-	s := &handlers{d}
-	return route.Area{
-		Name: "Hosting", Prefix: hostingPrefix, Access: s.Callers.User(),
-		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
-		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), s.senderRoutes(), s.publishRoutes(), []route.Route{s.provisionRoute()}),
-	}
-}
-
 // Tenants are a kind of resource like the others, but for who reaches which:
 // users see those they belong to, whichever they act for, and superusers alone
 // make and end them (docs/tenants.md).
-type tenants struct{ *collection }
-
-func (s *handlers) tenantKind() tenants {
-	kind, _ := hosting.KindNamed("tenant")
-	return tenants{&collection{s, kind}}
+type tenants struct {
+	collection *collection
+	callers    *caller.Callers
+	commands   record.Commands
+	service    Service
 }
 
 // tenantRoutes are the tenants as the API has them.
-func (s *handlers) tenantRoutes() []route.Route {
-	t := s.tenantKind()
+func (s *Area) tenantRoutes() []route.Route {
+	t := &s.tenants
 	routes := []route.Route{
 		listing.Pages[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
 			Saying("Superusers see all tenants."),
-		route.Get(tenantPath, "A tenant", t.show).As("tenant_read").Finding(t.find),
-		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.Callers.TenantAdmin()).Barring(t.barOthers).
+		route.Get(tenantPath, "A tenant", t.collection.show).As("tenant_read").Finding(t.find),
+		t.collection.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.callers.TenantAdmin()).Barring(t.barOthers).
 			Saying("Superusers make any. " + ofSubTenants),
-		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.Callers.TenantAdmin()).Finding(t.findSubTenant).
+		t.collection.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.callers.TenantAdmin()).Finding(t.findSubTenant).
 			Saying("Superusers replace any. " + ofSubTenants),
-		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.Callers.TenantAdmin()).Finding(t.findOwn).
+		t.collection.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.callers.TenantAdmin()).Finding(t.findOwn).
 			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect. " + ofSubTenants),
-		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.Callers.TenantAdmin()).Finding(t.findSubTenant).
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.callers.TenantAdmin()).Finding(t.findSubTenant).
 			Saying("It is off and gone at once, and removed after 30 days. " + ofSubTenants),
 		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
 			With(http.StatusOK).Finding(t.find),
 	}
 	for i := range routes {
-		routes[i] = t.shaped(routes[i])
+		routes[i] = t.collection.shaped(routes[i])
 	}
-	return append(routes, t.statsRoute(), s.exportRoute())
+	return append(routes, t.statsRoute(), s.exporter.route())
 }
 
 var tenantList = listing.Spec{
@@ -79,27 +68,27 @@ var tenantList = listing.Spec{
 	Search: "name, email and slug", Ordering: []string{"name"},
 }
 
-func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {
+func (t *tenants) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {
 	if err := t.knownPackage(ctx, l); err != nil {
 		return listed, err
 	}
-	found, err := t.Callers.Scope(c).Tenants(ctx, l)
+	found, err := t.callers.Scope(c).Tenants(ctx, l)
 	if err != nil {
 		return listed, err
 	}
 	listed.Count = found.Count
-	listed.Rows, err = t.shown(ctx, t.Callers.System(), found.Rows)
+	listed.Rows, err = t.collection.shown(ctx, t.callers.System(), found.Rows)
 	return listed, err
 }
 
 // knownPackage refuses a filter by a package that there is not.
-func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error {
+func (t *tenants) knownPackage(ctx context.Context, l projections.Listing) error {
 	for _, f := range l.Filters {
 		id, _ := f.Value.(int64)
 		if f.Field != "package" {
 			continue
 		}
-		_, err := t.Callers.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		_, err := t.callers.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
 		if record.IsMissing(err) {
 			err = domain.RefuseField("package", field.NoSuchChoice)
 		}
@@ -111,12 +100,12 @@ func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error 
 }
 
 // find finds one of those that the caller may act for.
-func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := t.Callers.Scope(c).Tenant(ctx, c.ID("id"))
+func (t *tenants) find(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := t.callers.Scope(c).Tenant(ctx, c.ID("id"))
 	if err != nil {
 		return nil, "", err
 	}
-	w, err := t.whole(ctx, t.Callers.System(), row)
+	w, err := t.collection.whole(ctx, t.callers.System(), row)
 	if err != nil {
 		return nil, "", err
 	}
@@ -125,17 +114,17 @@ func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
 
 // findOwn finds a tenant for a change: one that the caller administers, unless it is
 // suspended.
-func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error) {
+func (t *tenants) findOwn(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := t.findAdministered(ctx, c)
 	if err == nil {
-		err = t.open(ctx, caller.Of(c))
+		err = t.collection.open(ctx, caller.Of(c))
 	}
 	return found, tag, err
 }
 
 // findAdministered finds to superusers any tenant, to others the one for which they act, of
 // which they change only some fields, and its sub-tenants.
-func (t tenants) findAdministered(ctx context.Context, c route.Call) (any, string, error) {
+func (t *tenants) findAdministered(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := t.find(ctx, c)
 	who := caller.Of(c)
 	if err != nil || who.IsSuperuser {
@@ -161,7 +150,7 @@ const ofSubTenants = "Administrators of a tenant with a SaaS service may do so w
 // findSubTenant finds a tenant to replace or to end: to superusers any, to others a
 // sub-tenant of the one for which they act. Administrators of a tenant without a SaaS
 // service are turned away whatever they name.
-func (t tenants) findSubTenant(ctx context.Context, c route.Call) (any, string, error) {
+func (t *tenants) findSubTenant(ctx context.Context, c route.Call) (any, string, error) {
 	who := caller.Of(c)
 	if err := t.barOthers(ctx, c); err != nil {
 		return nil, "", err
@@ -175,7 +164,7 @@ func (t tenants) findSubTenant(ctx context.Context, c route.Call) (any, string, 
 
 // barOthers turns away all but superusers and the administrators of a tenant that has, or
 // may have, sub-tenants.
-func (t tenants) barOthers(ctx context.Context, c route.Call) error {
+func (t *tenants) barOthers(ctx context.Context, c route.Call) error {
 	who := caller.Of(c)
 	if who.IsSuperuser {
 		return nil
@@ -183,25 +172,25 @@ func (t tenants) barOthers(ctx context.Context, c route.Call) error {
 	if who.Tenant() == 0 {
 		return route.NoPermission
 	}
-	used, most, err := t.Callers.System().LimitOfSubTenants(ctx, who.Tenant())
+	used, most, err := t.callers.System().LimitOfSubTenants(ctx, who.Tenant())
 	if err == nil && used == 0 && most == 0 {
 		err = route.NoPermission
 	}
 	if err != nil {
 		return err
 	}
-	return t.open(ctx, who)
+	return t.collection.open(ctx, who)
 }
 
 // activate makes the tenant the one in whose name the caller acts.
-func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
+func (t *tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	who := caller.Of(c)
-	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.Callers.Now()})
+	_, err := t.commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.callers.Now()})
 	if err != nil {
 		return nil, err
 	}
-	return t.show(ctx, c)
+	return t.collection.show(ctx, c)
 }
 
 // A tenant is what the rules of everything in it ask of it.
@@ -210,7 +199,7 @@ type tenant struct {
 	spec hosting.Tenant
 }
 
-func (s *handlers) loadTenant(_ context.Context, row projections.Resource) (*tenant, error) {
+func loadTenant(row projections.Resource) (*tenant, error) {
 	t := &tenant{row: row}
 	return t, row.Load(&t.spec)
 }

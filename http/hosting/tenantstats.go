@@ -61,19 +61,19 @@ func (s *share) Fields() field.Set {
 	return field.Set{field.Int("used", &s.used).ReadOnly(), field.NullInt("limit", &s.limit).ReadOnly()}
 }
 
-func (t tenants) statsRoute() route.Route {
+func (t *tenants) statsRoute() route.Route {
 	return route.Get(tenantPath+"stats/", "What a tenant uses of what it may", t.stats).As("tenant_stats").
-		Of(t.kind.Class).For(t.Callers.User()).Finding(t.find).
+		Of(t.collection.kind.Class).For(t.callers.User()).Finding(t.find).
 		Saying("Records are counted at this moment; storage and this month's traffic are what the engine said at collected_at. A limit of null is none.")
 }
 
-func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
+func (t *tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	used, err := t.used(ctx, w.row.ID)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := t.Service.LimitsOf(ctx, specOf(w))
+	limits, err := t.service.LimitsOf(ctx, specOf(w))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 	if err := t.addSaaS(ctx, w, answer); err != nil {
 		return nil, err
 	}
-	usage, err := t.Callers.System().Usage(ctx, w.row.ID)
+	usage, err := t.callers.System().Usage(ctx, w.row.ID)
 	if !usage.CollectedAt.IsZero() {
 		answer.collectedAt = &usage.CollectedAt
 		answer.shares[hosting.StorageMB].used, answer.shares[hosting.TrafficMB].used = usage.StorageMB(), usage.TrafficMB()
@@ -93,8 +93,8 @@ func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 }
 
 // addSaaS adds what the SaaS services of the tenant let it have.
-func (t tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
-	accounts, _, err := t.Callers.System().LimitOfSubTenants(ctx, w.row.ID)
+func (t *tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
+	accounts, _, err := t.callers.System().LimitOfSubTenants(ctx, w.row.ID)
 	may := specOf(w).MaySaaS()
 	if accounts == 0 && may == (hosting.SaaSLimits{}) {
 		return err
@@ -107,8 +107,8 @@ func (t tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
 }
 
 // used counts what the tenant has, by what is counted.
-func (t tenants) used(ctx context.Context, id int64) (map[string]int64, error) {
-	counts, err := t.Callers.System().Counts(ctx, id)
+func (t *tenants) used(ctx context.Context, id int64) (map[string]int64, error) {
+	counts, err := t.callers.System().Counts(ctx, id)
 	used := map[string]int64{}
 	for _, kind := range hosting.Kinds {
 		if kind.Quota != "" {

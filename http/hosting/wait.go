@@ -22,11 +22,11 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 		c.Set("Preference-Applied", "respond-async")
 		return nil
 	}
-	if k.EngineWait == 0 {
+	if k.engineWait == 0 {
 		return nil
 	}
-	return waiting.For(ctx, k.Changes, k.EngineWait, func(ctx context.Context) (bool, error) {
-		return k.Callers.System().Acknowledged(ctx, ref, version)
+	return waiting.For(ctx, k.changes, k.engineWait, func(ctx context.Context) (bool, error) {
+		return k.callers.System().Acknowledged(ctx, ref, version)
 	})
 }
 
@@ -45,7 +45,7 @@ func prefersAsync(preferences []string) bool {
 
 // sparing counts a call against the tenant's rate limit for expensive engine
 // work. All such calls share the limit.
-func (s *handlers) sparing(ctx context.Context, tenant int64) error {
+func (s *collection) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
-	return s.Callers.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
+	return s.callers.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }

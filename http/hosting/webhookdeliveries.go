@@ -23,18 +23,18 @@ const (
 	testPending  = "One is on its way already (in_progress), or the endpoint is switched off (endpoint_inactive)."
 )
 
-func (e endpoints) deliveryRoutes(one string) []route.Route {
+func (e *endpoints) deliveryRoutes(one string) []route.Route {
 	all := one + "deliveries/"
 	single := all + "{uuid:uuid}/"
 	return []route.Route{
 		deliveriesAsk.Document(route.Pages[delivery](all, "What an endpoint was told", listing.Listing(deliveriesAsk, e.listDeliveries))).
-			As("webhook_delivery_list").Of(e.kind.Class).For(e.readers()).Finding(e.find).Saying("Of the last 30 days, the newest first."),
+			As("webhook_delivery_list").Of(e.collection.kind.Class).For(e.collection.readers()).Finding(e.find).Saying("Of the last 30 days, the newest first."),
 		route.Get(single, "What became of a message to an endpoint", record.Found[delivery]).As("webhook_delivery_read").
-			Of(deliveryClass).For(e.readers()).Finding(e.findDelivery),
+			Of(deliveryClass).For(e.collection.readers()).Finding(e.findDelivery),
 		route.Post(single+"redeliver/", "Send a message again", e.redeliver).As("webhook_delivery_redeliver").With(http.StatusAccepted).
-			Of(deliveryClass).For(e.writers()).Finding(e.findDeliveryOpen).Failing(http.StatusConflict, stillPending).
+			Of(deliveryClass).For(e.collection.writers()).Finding(e.findDeliveryOpen).Failing(http.StatusConflict, stillPending).
 			Saying("The same message with the same webhook-id, signed anew."),
-		e.changing(route.Post(one+"test/", "Send an endpoint a test message", e.test), "test").With(http.StatusAccepted).Of(e.kind.Class).
+		e.changing(route.Post(one+"test/", "Send an endpoint a test message", e.test), "test").With(http.StatusAccepted).Of(e.collection.kind.Class).
 			Failing(http.StatusConflict, testPending).Saying("A message of the type " + webhook.TestEvent + ", whatever the endpoint wants to hear."),
 	}
 }
@@ -69,18 +69,18 @@ func statusNames() (names []string) {
 	return names
 }
 
-func (e endpoints) listDeliveries(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[delivery], error) {
+func (e *endpoints) listDeliveries(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[delivery], error) {
 	of := c.Subject.(*endpoint) //nolint:forcetypeassert // found by find
-	rows, err := e.Callers.Scope(c).WebhookDeliveries(ctx, of.ID, l)
+	rows, err := e.callers.Scope(c).WebhookDeliveries(ctx, of.ID, l)
 	return record.Map(rows, err, func(row projections.WebhookDelivery) delivery { return delivery{WebhookDelivery: row} })
 }
 
-func (e endpoints) delivery(ctx context.Context, c route.Call, to *endpoint, id uuid.UUID) (*delivery, error) {
-	row, err := e.Callers.Scope(c).WebhookDelivery(ctx, to.ID, id)
+func (e *endpoints) delivery(ctx context.Context, c route.Call, to *endpoint, id uuid.UUID) (*delivery, error) {
+	row, err := e.callers.Scope(c).WebhookDelivery(ctx, to.ID, id)
 	return &delivery{row, to.before}, err
 }
 
-func (e endpoints) findDelivery(ctx context.Context, c route.Call) (any, string, error) {
+func (e *endpoints) findDelivery(ctx context.Context, c route.Call) (any, string, error) {
 	to, err := e.record(ctx, c, c.ID("id"))
 	if err != nil {
 		return nil, "", err
@@ -88,10 +88,10 @@ func (e endpoints) findDelivery(ctx context.Context, c route.Call) (any, string,
 	return record.Subject(e.delivery(ctx, c, to, c.UUID("uuid")))
 }
 
-func (e endpoints) findDeliveryOpen(ctx context.Context, c route.Call) (any, string, error) {
+func (e *endpoints) findDeliveryOpen(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := e.findDelivery(ctx, c)
 	if err == nil {
-		err = e.open(ctx, caller.Of(c))
+		err = e.collection.open(ctx, caller.Of(c))
 	}
 	return found, tag, err
 }
@@ -99,40 +99,40 @@ func (e endpoints) findDeliveryOpen(ctx context.Context, c route.Call) (any, str
 var endpointInactive = &domain.Error{Code: domain.Conflict, Reason: "endpoint_inactive", Message: "The endpoint is switched off."}
 
 // redeliver has a message delivered once more.
-func (e endpoints) redeliver(ctx context.Context, c route.Call, _ *route.Nothing) (*delivery, error) {
+func (e *endpoints) redeliver(ctx context.Context, c route.Call, _ *route.Nothing) (*delivery, error) {
 	d := c.Subject.(*delivery) //nolint:forcetypeassert // found by findDeliveryOpen
 	if !d.to.IsActive {
 		return nil, endpointInactive
 	}
 	c.Location(e.deliveryPath(d.to.ID, d.ID))
 	cause := c.CauseOf(domain.Versions{webhook.DeliveryStream(d.ID): d.Version})
-	if _, err := e.Commands.Execute(ctx, cause, webhook.Redeliver{ID: d.ID, By: caller.Of(c).ID}); err != nil {
+	if _, err := e.commands.Execute(ctx, cause, webhook.Redeliver{ID: d.ID, By: caller.Of(c).ID}); err != nil {
 		return nil, err
 	}
 	return e.deliveryShown(ctx, c, d.to, d.ID)
 }
 
 // test has a message delivered that says nothing but that messages arrive.
-func (e endpoints) test(ctx context.Context, c route.Call, _ *route.Nothing) (*delivery, error) {
+func (e *endpoints) test(ctx context.Context, c route.Call, _ *route.Nothing) (*delivery, error) {
 	to := c.Subject.(*endpoint) //nolint:forcetypeassert // found by findOpen
 	if !to.IsActive {
 		return nil, endpointInactive
 	}
 	request := webhook.Request{ID: uuid.New(), Endpoint: to.ID, Tenant: to.Tenant, Message: webhook.Message{
-		ID: uuid.NewString(), Type: webhook.TestEvent, At: e.Callers.Now(), Tenant: to.Tenant,
+		ID: uuid.NewString(), Type: webhook.TestEvent, At: e.callers.Now(), Tenant: to.Tenant,
 		Data: webhook.Thing{Kind: webhook.EndpointCategory, ID: to.ID, Tenant: to.Tenant, URL: e.pathOf(to.ID)}.Data(),
 	}}
 	c.Location(e.deliveryPath(to.ID, request.ID))
-	if _, err := e.Commands.Execute(ctx, e.causeOf(c, to), request); err != nil {
+	if _, err := e.commands.Execute(ctx, e.causeOf(c, to), request); err != nil {
 		return nil, err
 	}
 	return e.deliveryShown(ctx, c, to.before, request.ID)
 }
 
-func (e endpoints) deliveryPath(endpoint int64, id uuid.UUID) string {
+func (e *endpoints) deliveryPath(endpoint int64, id uuid.UUID) string {
 	return e.pathOf(endpoint) + "deliveries/" + id.String() + "/"
 }
 
-func (e endpoints) deliveryShown(ctx context.Context, c route.Call, to projections.WebhookEndpoint, id uuid.UUID) (*delivery, error) {
+func (e *endpoints) deliveryShown(ctx context.Context, c route.Call, to projections.WebhookEndpoint, id uuid.UUID) (*delivery, error) {
 	return record.Shown(c, func() (*delivery, error) { return e.delivery(ctx, c, &endpoint{WebhookEndpoint: to, before: to}, id) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 
@@ -33,25 +34,33 @@ type WebhookEndpoints interface {
 
 // Endpoints are served beside the kinds of hosting records, and reached by the
 // same rules: those of a kind that only administrators write.
-type endpoints struct{ *collection }
-
-func (s *handlers) endpoints() endpoints {
-	return endpoints{&collection{s, hosting.Kind{
-		Name: webhook.EndpointCategory, Class: "WebhookEndpoint", Label: "webhook endpoint", Collection: webhook.EndpointCollection, Writers: hosting.Admin,
-	}}}
+type endpoints struct {
+	collection *collection
+	callers    *caller.Callers
+	commands   record.Commands
+	numbers    record.Numbers
+	service    Service
+	endpoints  WebhookEndpoints
+	networks   []netip.Prefix
 }
 
-func (e endpoints) pathOf(id int64) string { return e.path() + strconv.FormatInt(id, 10) + "/" }
+var endpointKind = hosting.Kind{
+	Name: webhook.EndpointCategory, Class: "WebhookEndpoint", Label: "webhook endpoint",
+	Collection: webhook.EndpointCollection, Writers: hosting.Admin,
+}
+
+func (e *endpoints) pathOf(id int64) string {
+	return e.collection.path() + strconv.FormatInt(id, 10) + "/"
+}
 
 const secretOnce = "The secret is in this answer and nowhere else. A repeat with the same Idempotency-Key shows null."
 
-func (s *handlers) endpointRoutes() []route.Route {
-	e := s.endpoints()
-	one := e.path() + "{id:int}/"
+func (e *endpoints) routes() []route.Route {
+	one := e.collection.path() + "{id:int}/"
 	routes := []route.Route{
-		listing.Pages[endpoint](e.path(), "All webhook endpoints", e.listSpec(), e.list).As("webhook_endpoint_list").For(e.readers()),
-		route.Get(one, "One webhook endpoint", record.Found[endpoint]).As("webhook_endpoint_read").For(e.readers()).Finding(e.find),
-		route.Post(e.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").For(e.writers()).Barring(e.barSuspended).
+		listing.Pages[endpoint](e.collection.path(), "All webhook endpoints", e.listSpec(), e.list).As("webhook_endpoint_list").For(e.collection.readers()),
+		route.Get(one, "One webhook endpoint", record.Found[endpoint]).As("webhook_endpoint_read").For(e.collection.readers()).Finding(e.find),
+		route.Post(e.collection.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").For(e.collection.writers()).Barring(e.collection.barSuspended).
 			Caching("no-store").Checking(route.Check(e.check)).Saying(secretOnce),
 		e.changing(route.Put(one, "Replace a webhook endpoint", e.change), "replace").Checking(route.Check(e.check)),
 		e.changing(route.Patch(one, "Change some fields of a webhook endpoint", e.change), "change").Checking(route.Check(e.check)),
@@ -60,14 +69,14 @@ func (s *handlers) endpointRoutes() []route.Route {
 			Caching("no-store").Saying(secretOnce + " Messages are signed with both secrets for 24 hours."),
 	}
 	for i := range routes {
-		routes[i] = routes[i].Of(e.kind.Class)
+		routes[i] = routes[i].Of(e.collection.kind.Class)
 	}
 	return slices.Concat(routes, e.deliveryRoutes(one))
 }
 
 // changing declares a change of an endpoint.
-func (e endpoints) changing(r route.Route, what string) route.Route {
-	return r.As("webhook_endpoint_" + what).For(e.writers()).Finding(e.findOpen)
+func (e *endpoints) changing(r route.Route, what string) route.Route {
+	return r.As("webhook_endpoint_" + what).For(e.collection.writers()).Finding(e.findOpen)
 }
 
 // An endpoint is one as requests and answers have it.
@@ -118,7 +127,7 @@ func (e *endpoint) changes() webhook.Change {
 	return c
 }
 
-func (e endpoints) listSpec() listing.Spec {
+func (e *endpoints) listSpec() listing.Spec {
 	return listing.Spec{
 		Filters: func() field.Set {
 			return field.Set{
@@ -130,65 +139,65 @@ func (e endpoints) listSpec() listing.Spec {
 	}
 }
 
-func (e endpoints) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[endpoint], err error) {
-	if err := e.knownFilters(ctx, c, l); err != nil {
+func (e *endpoints) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[endpoint], err error) {
+	if err := e.collection.knownFilters(ctx, c, l); err != nil {
 		return listed, err
 	}
-	scope, l := e.listScope(c, l)
+	scope, l := e.collection.listScope(c, l)
 	rows, err := scope.WebhookEndpoints(ctx, l)
 	return record.Map(rows, err, func(row projections.WebhookEndpoint) endpoint { return endpoint{WebhookEndpoint: row} })
 }
 
-func (e endpoints) record(ctx context.Context, c route.Call, id int64) (*endpoint, error) {
-	row, err := e.Callers.Scope(c).WebhookEndpoint(ctx, id)
+func (e *endpoints) record(ctx context.Context, c route.Call, id int64) (*endpoint, error) {
+	row, err := e.callers.Scope(c).WebhookEndpoint(ctx, id)
 	return &endpoint{WebhookEndpoint: row, before: row}, err
 }
 
-func (e endpoints) find(ctx context.Context, c route.Call) (any, string, error) {
+func (e *endpoints) find(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(e.record(ctx, c, c.ID("id")))
 }
 
 // findOpen finds what the path names, for a change.
-func (e endpoints) findOpen(ctx context.Context, c route.Call) (any, string, error) {
+func (e *endpoints) findOpen(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := e.find(ctx, c)
 	if err == nil {
-		err = e.open(ctx, caller.Of(c))
+		err = e.collection.open(ctx, caller.Of(c))
 	}
 	return found, tag, err
 }
 
 // check says whose a new endpoint is, and whether messages could go there.
-func (e endpoints) check(ctx context.Context, c route.Call, w *endpoint, wrong *field.Errors) error {
+func (e *endpoints) check(ctx context.Context, c route.Call, w *endpoint, wrong *field.Errors) error {
 	if c.Sent.Has("url") && !wrong.Has("url") {
 		var refusal *domain.Error
-		if err := webhook.CheckURL(w.URL, e.WebhookNetworks); errors.As(err, &refusal) {
+		if err := webhook.CheckURL(w.URL, e.networks); errors.As(err, &refusal) {
 			wrong.Add(refusal.Field, refusal.Message)
 		}
 	}
 	if w.ID != 0 {
 		return nil
 	}
-	return e.Service.SettleTenant(ctx, caller.Of(c).Reader(), c.Sent, &w.Tenant, wrong)
+	return e.service.SettleTenant(ctx, caller.Of(c).Reader(), c.Sent, &w.Tenant, wrong)
 }
 
-func (e endpoints) create(ctx context.Context, c route.Call, w *endpoint) (*endpoint, error) {
-	id, err := record.NextNumber(ctx, e.Numbers, e.kind.Name)
+func (e *endpoints) create(ctx context.Context, c route.Call, w *endpoint) (*endpoint, error) {
+	id, err := record.NextNumber(ctx, e.numbers, e.collection.kind.Name)
 	if err != nil {
 		return nil, err
 	}
 	c.Location(e.pathOf(id))
-	secret, err := e.WebhookEndpoints.Open(ctx, c.Cause(), webhook.Create{ID: id, Tenant: w.Tenant, URL: w.URL, Events: w.Events, IsActive: w.IsActive})
+	secret, err := e.endpoints.Open(ctx, c.Cause(), webhook.Create{ID: id, Tenant: w.Tenant, URL: w.URL, Events: w.Events, IsActive: w.IsActive})
 	return e.withSecret(ctx, c, id, secret, err)
 }
 
-func (e endpoints) rotate(ctx context.Context, c route.Call, _ *route.Nothing) (*endpoint, error) {
+func (e *endpoints) rotate(ctx context.Context, c route.Call, _ *route.Nothing) (*endpoint, error) {
 	w := c.Subject.(*endpoint) //nolint:forcetypeassert // found by findOpen
-	secret, err := e.WebhookEndpoints.Rotate(ctx, e.causeOf(c, w), w.ID)
+	secret, err := e.endpoints.Rotate(ctx, e.causeOf(c, w), w.ID)
 	return e.withSecret(ctx, c, w.ID, secret, err)
 }
 
 // withSecret is the record after its secret was made, with the secret.
-func (e endpoints) withSecret(ctx context.Context, c route.Call, id int64, secret string, err error) (*endpoint, error) {
+func (e *endpoints) withSecret(ctx context.Context, c route.Call, id int64, secret string, err error) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -197,18 +206,18 @@ func (e endpoints) withSecret(ctx context.Context, c route.Call, id int64, secre
 	return record, err
 }
 
-func (e endpoints) change(ctx context.Context, c route.Call, w *endpoint) (*endpoint, error) {
-	if _, err := e.Commands.Execute(ctx, e.causeOf(c, w), w.changes()); err != nil {
+func (e *endpoints) change(ctx context.Context, c route.Call, w *endpoint) (*endpoint, error) {
+	if _, err := e.commands.Execute(ctx, e.causeOf(c, w), w.changes()); err != nil {
 		return nil, err
 	}
 	return record.Shown(c, func() (*endpoint, error) { return e.record(ctx, c, w.ID) })
 }
 
-func (e endpoints) remove(ctx context.Context, c route.Call) error {
+func (e *endpoints) remove(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*endpoint) //nolint:forcetypeassert // found by findOpen
-	return e.WebhookEndpoints.Remove(ctx, e.causeOf(c, w), w.ID)
+	return e.endpoints.Remove(ctx, e.causeOf(c, w), w.ID)
 }
 
-func (e endpoints) causeOf(c route.Call, w *endpoint) domain.Metadata {
+func (e *endpoints) causeOf(c route.Call, w *endpoint) domain.Metadata {
 	return c.CauseOf(domain.Versions{webhook.EndpointStream(w.ID): w.Version})
 }

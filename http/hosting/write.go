@@ -10,7 +10,7 @@ import (
 
 func (k *collection) create(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
 	c.Location(k.pathOf(w.ID))
-	receipt, given, err := k.Service.Create(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	receipt, given, err := k.service.Create(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	made, err := k.changed(ctx, c, w, receipt, err)
 	if err == nil && given != nil {
 		c.Set("Cache-Control", "no-store")
@@ -20,14 +20,14 @@ func (k *collection) create(ctx context.Context, c route.Call, w *resource) (*ho
 }
 
 func (k *collection) change(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
-	receipt, err := k.Service.Change(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	receipt, err := k.service.Change(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return k.changed(ctx, c, w, receipt, err)
 }
 
 // remove removes a record; with ?force=true also what is part of it.
 func (k *collection) remove(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
-	receipt, err := k.Service.Remove(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, c.Param("force") == "true")
+	receipt, err := k.service.Remove(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, c.Param("force") == "true")
 	if err != nil {
 		return err
 	}
