@@ -111,4 +111,4 @@ func (s *Server) operations() *operations.Area {
 }
 
 // ForgetKey makes the next call with an API key look it up anew.
-func (s *Server) ForgetKey(id string) { s.callers().ForgetKey(id) }
+func (s *Server) ForgetKey(id string) { s.callers().Keys.Forget(id) }

@@ -16,7 +16,7 @@ func (s *factors) pages() route.Area {
 		"factor_begin": s.beginFactor, "factor_on": s.takeFactor, "factor_codes": s.takeCodes, "factor_off": s.dropFactor,
 	}}
 	return route.Area{
-		Name: "Second factor", Access: (caller.SecondFactor{Callers: s.callers}).EnrollingSession(),
+		Name: "Second factor", Access: s.callers.EnrollingSession(),
 		About: "What proves beside the password that it is the user who signs in.",
 		Routes: []route.Route{
 			web.View(caller.FactorPath, "The second factor of the own account", d.Look).As("second_factor_page"),

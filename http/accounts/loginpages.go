@@ -122,7 +122,7 @@ func (s *entrance) giveCode(ctx context.Context, c route.Call, sent url.Values) 
 	if err := web.Needed(sent, "otp"); err != nil {
 		return nil, err
 	}
-	if err := (caller.SecondFactor{Callers: s.callers}).Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
+	if err := s.callers.Factor.Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
 		return nil, err
 	}
 	return s.open(ctx, c, user.User, sent)

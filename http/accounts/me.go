@@ -242,7 +242,7 @@ func (s *passwords) askReset(ctx context.Context, c route.Call, f *forgotten) (*
 // many requests from one place.
 func (s *passwords) reset(ctx context.Context, c route.Call, email string) error {
 	const fromAddress = 60 // a minute
-	if err := s.callers.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
+	if err := s.callers.Limiter.Spend(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
 		return err
 	}
 	return s.accounts.AskReset(ctx, email)

@@ -23,7 +23,7 @@ func (s *factors) routes() []route.Route {
 	const state = "The second factor is on already, or it is not; or no proposal is open (invalid_state)."
 	remove := route.Delete(factorPath, "Switch the second factor off", s.disableFactor).As("second_factor_disable").Keeping("")
 	all := []route.Route{
-		route.Get(factorPath, "Whether sign-ins need a code", s.showFactor).As("second_factor_read").For((caller.SecondFactor{Callers: s.callers}).Enrolling()),
+		route.Get(factorPath, "Whether sign-ins need a code", s.showFactor).As("second_factor_read").For(s.callers.Enrolling()),
 		route.Post(factorPath, "Make the secret of a second factor", s.proposeFactor).As("second_factor_propose").
 			Saying("Put it into an app for one-time passwords (TOTP), and send a code within an hour. Nothing changes before that."),
 		route.Post(factorPath+"enable/", "Switch the second factor on, by a code of the app", s.enableFactor).As("second_factor_enable").
@@ -34,7 +34,7 @@ func (s *factors) routes() []route.Route {
 	}
 	for i := range all[1:] {
 		r := &all[1+i]
-		*r = r.For((caller.SecondFactor{Callers: s.callers}).EnrollingConfirmed()).Caching("no-store").
+		*r = r.For(s.callers.EnrollingConfirmed()).Caching("no-store").
 			Failing(http.StatusForbidden, "The call came with a token (session_required), without the CSRF token, or the password has to be given again (reauthentication_required).").
 			Failing(http.StatusConflict, state)
 		if r.Method == http.MethodPost {
@@ -65,7 +65,7 @@ func (s *factors) showFactor(ctx context.Context, c route.Call) (*factorState, e
 
 func (s *factors) factorState(ctx context.Context, user projections.User) (*factorState, error) {
 	left, err := s.accounts.RecoveryCodesLeft(ctx, user.ID)
-	return &factorState{user.SecondFactor, (caller.SecondFactor{Callers: s.callers}).IsRequired(user), int64(left)}, err
+	return &factorState{user.SecondFactor, s.callers.Factor.IsRequired(user), int64(left)}, err
 }
 
 // A factorProposal is what an app needs to show codes.

@@ -107,8 +107,8 @@ func (s *tokens) issue(ctx context.Context, user int64, version int) (*pair, err
 // yet.
 func (s *tokens) pair(user int64, version int, family uuid.UUID) (p *pair, id string, until time.Time, err error) {
 	p, until = &pair{}, clock.Now().UTC().Add(caller.RefreshTime)
-	if p.Refresh, id, err = s.callers.Sign(caller.RefreshToken, user, version, family, until); err == nil {
-		p.Access, _, err = s.callers.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
+	if p.Refresh, id, err = s.callers.Tokens.Sign(caller.RefreshToken, user, version, family, until); err == nil {
+		p.Access, _, err = s.callers.Tokens.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
 	}
 	return p, id, until, err
 }
@@ -157,7 +157,7 @@ func (s *tokens) refresh(ctx context.Context, c route.Call, shown *shownRefresh)
 
 // shown is the holder of a token that came in a body.
 func (s *tokens) shown(ctx context.Context, text string, as caller.TokenType) (caller.Claims, caller.Identity, error) {
-	token, err := s.callers.Read(text, as)
+	token, err := s.callers.Tokens.Read(text, as)
 	if err != nil {
 		return token, caller.Identity{}, caller.RefusedToken(err)
 	}
@@ -212,7 +212,7 @@ func (s *tokens) verify(ctx context.Context, _ route.Call, shown *shownToken) (*
 
 // blacklist ends a refresh token, in any state of its user.
 func (s *tokens) blacklist(ctx context.Context, c route.Call, shown *shownRefresh) (*route.Nothing, error) {
-	token, err := s.callers.Read(shown.Refresh, caller.RefreshToken)
+	token, err := s.callers.Tokens.Read(shown.Refresh, caller.RefreshToken)
 	if err != nil {
 		return nil, caller.RefusedToken(err)
 	}

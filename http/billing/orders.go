@@ -156,7 +156,7 @@ func testMoneyAlone(offers order.Offers) bool {
 func (s *orders) place(ctx context.Context, c route.Call, f *orderForm) (uuid.UUID, error) {
 	const perCustomer = 10 // in an hour
 	if !f.TestMoney {
-		if err := s.callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
+		if err := s.callers.Limiter.Spend(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
 			return uuid.Nil, err
 		}
 	}

@@ -24,8 +24,7 @@ import (
 // User admits everybody who has signed in. Where superusers need a second factor,
 // it refuses those without one.
 func (s *Callers) User() route.Access {
-	f := SecondFactor{s}
-	return f.Enrolling().Requiring(f.enrolled)
+	return s.Enrolling().Requiring(s.enrolled)
 }
 
 // Superuser admits those who operate the installation.
@@ -62,7 +61,7 @@ func (s *Callers) onlyFor(rule string, may func(Identity) bool, refuse func(cont
 
 // denied writes down who is turned away.
 func (s *Callers) denied(ctx context.Context, r route.Request, who Identity) error {
-	s.noteDenied(ctx, r, who.User)
+	s.journal.noteDenied(ctx, r, who.User)
 	return route.NoPermission
 }
 
@@ -197,14 +196,14 @@ func (s *Callers) Scope(c route.Call) projections.Scope {
 // if cached.
 func (s *Callers) identify(may func(Identity) bool) func(context.Context, route.Request) (route.Caller, error) {
 	return func(ctx context.Context, r route.Request) (route.Caller, error) {
-		if id, brought := (pageScripts{s}).cookie(r); brought {
-			return pageScripts{s}.identify(ctx, r, id)
+		if id, brought := s.pageCookie(r); brought {
+			return s.identifyPage(ctx, r, id)
 		}
 		text, err := bearerToken(r.Header.Values("Authorization"))
 		if err != nil {
 			return route.Caller{}, err
 		}
-		if c, ok := s.remember(r, s.hashOf(text), may); ok {
+		if c, ok := s.remember(r, s.Tokens.hashOf(text), may); ok {
 			return c, nil
 		}
 		return s.lookUp(ctx, r, text)
@@ -214,7 +213,7 @@ func (s *Callers) identify(may func(Identity) bool) func(context.Context, route.
 // lookUp reads who holds a token, and counts the call in the same round trip: a
 // token that opens nothing uses up no calls.
 func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (route.Caller, error) {
-	token, err := s.Read(text, AccessToken)
+	token, err := s.Tokens.Read(text, AccessToken)
 	if err != nil {
 		return route.Caller{}, refusedAccess(err)
 	}
@@ -224,7 +223,7 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 	who, err := s.holderIn(ctx, scope, token)
 	if err != nil {
 		if who.ID != 0 {
-			s.noteDenied(ctx, r, who.User)
+			s.journal.noteDenied(ctx, r, who.User)
 		}
 		return route.Caller{}, refusedAccess(err)
 	}
@@ -237,7 +236,7 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 		h.counted = &left
 	}
 	if h.counted == nil || h.counted.Allowed {
-		s.deps.Caches.tokens.keep(s.hashOf(text), memorized{who, token.SignIn, token.Expires.Time}, clock.Now())
+		s.deps.Caches.tokens.keep(s.Tokens.hashOf(text), memorized{who, token.SignIn, token.Expires.Time}, clock.Now())
 	}
 	return h.caller(), nil
 }

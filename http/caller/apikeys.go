@@ -54,35 +54,42 @@ func (k *keyring) keep(key projections.APIKey, now time.Time, forgotten int) {
 	k.known[key.ID] = knownKey{key, now.Add(keyLife)}
 }
 
-// ForgetKey makes the next call with a key look it up anew, such as after it
-// was revoked.
-func (s *Callers) ForgetKey(id string) {
-	s.deps.Caches.keys.mu.Lock()
-	defer s.deps.Caches.keys.mu.Unlock()
-	delete(s.deps.Caches.keys.known, id)
-	s.deps.Caches.keys.forgotten++
+// Keys are those of the storefront, and who calls with them.
+type Keys struct {
+	tables    *projections.Tables
+	caches    *Caches
+	limiter   *Limiter
+	journal   *journal
+	publicURL func() string
+	isPast    bool
 }
 
-// holders is the keyring as the access rule of the storefront sees it.
-type holders struct{ callers *Callers }
+// Forget makes the next call with a key look it up anew, such as after it
+// was revoked.
+func (k *Keys) Forget(id string) {
+	k.caches.keys.mu.Lock()
+	defer k.caches.keys.mu.Unlock()
+	delete(k.caches.keys.known, id)
+	k.caches.keys.forgotten++
+}
 
 // Holder tells whose key it is. Keys of a wrong form cost no look-up.
-func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
-	if s.callers.deps.isPast() {
+func (k *Keys) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
+	if k.isPast {
 		return route.Caller{}, route.NotInPast
 	}
 	parts, ok := storefront.ParseKey(text)
 	if !ok {
-		return route.Caller{}, s.callers.malformedKey(from)
+		return route.Caller{}, k.malformedKey(from)
 	}
-	key, err := s.callers.key(ctx, parts.ID)
+	key, err := k.key(ctx, parts.ID)
 	if err != nil {
 		return route.Caller{}, err
 	}
 	hash := storefront.HashKey(text)
 	switch {
 	case subtle.ConstantTimeCompare(hash[:], key.Hash) != 1, key.RevokedAt != nil:
-		return route.Caller{}, s.callers.refusedKey(ctx, from)
+		return route.Caller{}, k.refusedKey(ctx, from)
 	case key.ExpiresAt != nil && !clock.Now().Before(*key.ExpiresAt):
 		return route.Caller{}, route.ExpiredKey
 	}
@@ -93,36 +100,36 @@ func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (rout
 
 // key looks a key up. One that was not issued is the zero key, which no hash
 // matches.
-func (s *Callers) key(ctx context.Context, id string) (projections.APIKey, error) {
+func (k *Keys) key(ctx context.Context, id string) (projections.APIKey, error) {
 	now := clock.Now()
-	key, known, forgotten := s.deps.Caches.keys.get(id, now)
+	key, known, forgotten := k.caches.keys.get(id, now)
 	if known {
 		return key, nil
 	}
-	key, issued, err := s.System().APIKey(ctx, id)
+	key, issued, err := k.tables.For(projections.System).APIKey(ctx, id)
 	if err != nil || !issued {
 		return projections.APIKey{}, err
 	}
-	s.deps.Caches.keys.keep(key, now, forgotten)
-	if err := s.deps.Tables.TouchKey(ctx, id, now); err != nil {
-		s.Log().WarnContext(ctx, "the last use of a key was not noted", "key", id, "err", err.Error())
+	k.caches.keys.keep(key, now, forgotten)
+	if err := k.tables.TouchKey(ctx, id, now); err != nil {
+		k.journal.log.WarnContext(ctx, "the last use of a key was not noted", "key", id, "err", err.Error())
 	}
 	return key, nil
 }
 
 // refusedKey is the answer to a key that opens nothing. Who tries many of them
 // has to wait.
-func (s *Callers) refusedKey(ctx context.Context, from netip.Addr) error {
+func (k *Keys) refusedKey(ctx context.Context, from netip.Addr) error {
 	if !from.IsValid() {
 		return route.InvalidKey
 	}
-	return errors.Join(s.Limit(ctx, "refused_key", Network(from, 32, 64), refusedKeys, time.Minute), route.InvalidKey)
+	return errors.Join(k.limiter.Spend(ctx, "refused_key", Network(from, 32, 64), refusedKeys, time.Minute), route.InvalidKey)
 }
 
 // malformedKey is the answer to a text that was never a key. The database is
 // not asked, so each process counts for itself.
-func (s *Callers) malformedKey(from netip.Addr) error {
-	if wait := s.deps.Caches.malformed.count(Network(from, 32, 64), clock.Now()); s.deps.Abuse && wait > 0 {
+func (k *Keys) malformedKey(from netip.Addr) error {
+	if wait := k.caches.malformed.count(Network(from, 32, 64), clock.Now()); k.limiter.abuse && wait > 0 {
 		return route.Throttle(wait)
 	}
 	return route.InvalidKey
@@ -156,12 +163,12 @@ func KeyOf(c route.Call) projections.APIKey {
 	return key
 }
 
-// Visitor reads what the holder of the key may see.
-func (s *Callers) Visitor(c route.Call) projections.Scope {
-	return s.deps.Tables.For(projections.Caller{KeyOwner: KeyOf(c).Owner})
+// Scope reads what the holder of the key may see.
+func (k *Keys) Scope(c route.Call) projections.Scope {
+	return k.tables.For(projections.Caller{KeyOwner: KeyOf(c).Owner})
 }
 
-// APIKey admits websites that hold a key of the storefront.
-func (s *Callers) APIKey() route.Access {
-	return route.APIKey(holders{s}, s.deps.Limits, s.deps.PublicURL).Requiring(s.noteOrigin)
+// Access admits websites that hold a key of the storefront.
+func (k *Keys) Access() route.Access {
+	return route.APIKey(k, k.limiter.limits, k.publicURL).Requiring(k.noteOrigin)
 }

@@ -40,33 +40,30 @@ func sessionCredentials() []route.Credential {
 	}
 }
 
-// pageScripts are callers by the session of a browser.
-type pageScripts struct{ callers *Callers }
-
-// cookie is that of a call that brings no other credentials.
-func (s pageScripts) cookie(r route.Request) (id string, brought bool) {
+// pageCookie is that of a call that brings no other credentials.
+func (s *Callers) pageCookie(r route.Request) (id string, brought bool) {
 	_, token := r.Header["Authorization"]
 	_, key := r.Header["X-Api-Key"]
-	cookie, err := r.Cookie(s.callers.CookieName(SessionCookie))
+	cookie, err := r.Cookie(s.CookieName(SessionCookie))
 	if token || key || err != nil || !isCookieID(cookie.Value) {
 		return "", false
 	}
 	return cookie.Value, true
 }
 
-// identify tells who calls from a page of the panel. The session of a call from
+// identifyPage tells who calls from a page of the panel. The session of a call from
 // elsewhere is as good as none.
-func (s pageScripts) identify(ctx context.Context, r route.Request, id string) (route.Caller, error) {
-	if !s.callers.isOwnPage(r) {
+func (s *Callers) identifyPage(ctx context.Context, r route.Request, id string) (route.Caller, error) {
+	if !s.isOwnPage(r) {
 		return route.Caller{}, route.NoKey
 	}
-	v, err := s.callers.visit(ctx, id, finder(s.callers.deps.Sessions, r, true))
+	v, err := s.visit(ctx, id, finder(s.deps.Sessions, r, true))
 	switch {
 	case err != nil:
 		return route.Caller{}, err
 	case !v.IsSignedIn():
 		return route.Caller{}, route.NoKey
-	case !isSafe(r.Method) && !s.callers.IsToken(id, r.Header.Get(CSRFHeader)):
+	case !isSafe(r.Method) && !s.IsToken(id, r.Header.Get(CSRFHeader)):
 		return route.Caller{}, wrongCSRFToken
 	}
 	return v.caller(), nil

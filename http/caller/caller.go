@@ -18,7 +18,14 @@ import (
 )
 
 // Callers knows who calls, and what they may do and read.
-type Callers struct{ deps Deps }
+type Callers struct {
+	Limiter *Limiter
+	Tokens  TokenKeys
+	Keys    *Keys
+	Factor  *SecondFactor
+	journal *journal
+	deps    Deps
+}
 
 // Deps are what callers are known by.
 type Deps struct {
@@ -53,7 +60,13 @@ func (d Deps) isPast() bool { return !d.AsOf.IsZero() }
 // New returns the callers of a panel.
 func New(d Deps) *Callers {
 	d.Now = clock.Or(d.Now)
-	return &Callers{d}
+	l := &Limiter{d.Limits, d.Once, d.Abuse}
+	j := &journal{d.Commands, d.Limits, d.Now, d.Log}
+	return &Callers{
+		Limiter: l, Tokens: d.TokenKeys, journal: j, deps: d,
+		Keys:   &Keys{d.Tables, d.Caches, l, j, d.PublicURL, d.isPast()},
+		Factor: &SecondFactor{d.Credentials, l, j, d.Factor, d.isPast()},
+	}
 }
 
 // Now is the business time in UTC: that of what callers do.

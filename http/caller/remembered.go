@@ -33,8 +33,8 @@ type memory struct {
 // A tokenHash is of a token and of the keys that it was read with.
 type tokenHash [sha256.Size]byte
 
-func (s *Callers) hashOf(token string) tokenHash {
-	for _, key := range s.deps.TokenKeys {
+func (k TokenKeys) hashOf(token string) tokenHash {
+	for _, key := range k {
 		token += " " + key.ID
 	}
 	return sha256.Sum256([]byte(token))

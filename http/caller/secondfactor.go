@@ -14,7 +14,13 @@ import (
 )
 
 // A SecondFactor is what is asked for beside the password.
-type SecondFactor struct{ Callers *Callers }
+type SecondFactor struct {
+	credentials Credentials
+	limiter     *Limiter
+	journal     *journal
+	isRequired  bool // of superusers
+	isPast      bool
+}
 
 // How often a code of the second factor may be wrong, for an account over all
 // addresses (docs/security.md, "Second factor").
@@ -44,8 +50,8 @@ var enrolFirst = &route.Refusal{
 const FactorPath = notice.FactorPath
 
 // Complete signs in a user who has given the password before, with a code.
-func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projections.User, code, through string) error {
-	done, err := s.Callers.attempt(ctx, user.Email, c.IP)
+func (s *SecondFactor) Complete(ctx context.Context, c route.Call, user projections.User, code, through string) error {
+	done, err := s.limiter.attempt(ctx, user.Email, c.IP)
 	if err != nil {
 		return err
 	}
@@ -54,8 +60,8 @@ func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projectio
 
 // complete checks the code of a user with a second factor. Without a right one
 // the attempt counts as a failure, though the password was right.
-func (s SecondFactor) complete(ctx context.Context, c route.Call, user projections.User, code, through string, done func() error) error {
-	if s.Callers.deps.isPast() && !user.IsSuperuser {
+func (s *SecondFactor) complete(ctx context.Context, c route.Call, user projections.User, code, through string, done func() error) error {
+	if s.isPast && !user.IsSuperuser {
 		return errors.Join(done(), route.NotInPast)
 	}
 	if user.SecondFactor {
@@ -64,7 +70,7 @@ func (s SecondFactor) complete(ctx context.Context, c route.Call, user projectio
 			return err
 		}
 		if refusal != nil {
-			if err := s.Callers.noteRefusal(ctx, c, user, throughCode); err != nil {
+			if err := s.journal.noteRefusal(ctx, c, user, throughCode); err != nil {
 				return err
 			}
 			return refusal
@@ -73,7 +79,7 @@ func (s SecondFactor) complete(ctx context.Context, c route.Call, user projectio
 	if err := done(); err != nil {
 		return err
 	}
-	return s.Callers.noteSignIn(ctx, c, user, through)
+	return s.journal.noteSignIn(ctx, c, user, through)
 }
 
 // PlainCode is a code without the spaces that apps show in it.
@@ -82,24 +88,24 @@ func PlainCode(text string) string { return strings.Join(strings.Fields(text), "
 // checkCode uses a code up; nil: it is right. A text that is not of six digits is
 // a recovery code. Attempts are counted before the check, and released on
 // success. Many guesses at once therefore do not evade the limit.
-func (s SecondFactor) checkCode(ctx context.Context, user int64, code string) (*route.Refusal, error) {
+func (s *SecondFactor) checkCode(ctx context.Context, user int64, code string) (*route.Refusal, error) {
 	switch {
 	case code == "":
 		return CodeMissing, nil
 	case !isFactorCode(code):
-		return unlessRight(s.Callers.deps.Credentials.UseRecoveryCode(ctx, user, code))
+		return unlessRight(s.credentials.UseRecoveryCode(ctx, user, code))
 	}
-	key := s.Callers.limitKey("second_factor", strconv.FormatInt(user, 10))
-	left, err := s.Callers.deps.Limits.Take(ctx, key, wrongCodes, wrongCodeTime)
+	key := s.limiter.key("second_factor", strconv.FormatInt(user, 10))
+	left, err := s.limiter.limits.Take(ctx, key, wrongCodes, wrongCodeTime)
 	if err != nil {
 		return nil, err
 	}
 	if !left.Allowed {
 		return codesSpent, nil
 	}
-	refusal, err := unlessRight(s.Callers.deps.Credentials.UseFactorCode(ctx, user, code))
+	refusal, err := unlessRight(s.credentials.UseFactorCode(ctx, user, code))
 	if err == nil && refusal == nil {
-		err = s.Callers.deps.Limits.GiveBack(ctx, key)
+		err = s.limiter.limits.GiveBack(ctx, key)
 	}
 	return refusal, err
 }
@@ -118,18 +124,18 @@ func isFactorCode(text string) bool {
 }
 
 // IsRequired tells whether a user may do nothing without a second factor.
-func (s SecondFactor) IsRequired(user projections.User) bool {
-	return s.Callers.deps.Factor && user.IsSuperuser
+func (s *SecondFactor) IsRequired(user projections.User) bool {
+	return s.isRequired && user.IsSuperuser
 }
 
 // mustEnrol tells whether a user has to set up a second factor before anything
 // else.
-func (s SecondFactor) mustEnrol(who Identity) bool {
-	return s.IsRequired(who.User) && !who.SecondFactor
+func (s *Callers) mustEnrol(who Identity) bool {
+	return s.Factor.IsRequired(who.User) && !who.SecondFactor
 }
 
 // enrolled refuses those who have to set up a second factor.
-func (s SecondFactor) enrolled(_ context.Context, _ route.Request, c route.Caller) error {
+func (s *Callers) enrolled(_ context.Context, _ route.Request, c route.Caller) error {
 	if s.mustEnrol(IdentityOf(c)) {
 		return enrolFirst
 	}
@@ -138,22 +144,22 @@ func (s SecondFactor) enrolled(_ context.Context, _ route.Request, c route.Calle
 
 // Enrolling admits users who have signed in, also those who have to set up a
 // second factor first.
-func (s SecondFactor) Enrolling() route.Access {
+func (s *Callers) Enrolling() route.Access {
 	return route.Access{
 		Rule: "user", Scheme: "bearer", Challenge: BearerChallenge,
 		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}, Instead: sessionCredentials(),
-		Identify: s.Callers.identify(func(Identity) bool { return true }), Limit: s.Callers.limitUser,
+		Identify: s.identify(func(Identity) bool { return true }), Limit: s.limitUser,
 	}
 }
 
-// EnrollingBySession admits those of [SecondFactor.Enrolling] who call by session.
-func (s SecondFactor) EnrollingBySession() route.Access { return bySession(s.Enrolling()) }
+// EnrollingBySession admits those of [Callers.Enrolling] who call by session.
+func (s *Callers) EnrollingBySession() route.Access { return bySession(s.Enrolling()) }
 
 // EnrollingConfirmed admits those who, besides, have given the password again a
 // moment ago.
-func (s SecondFactor) EnrollingConfirmed() route.Access {
+func (s *Callers) EnrollingConfirmed() route.Access {
 	return s.EnrollingBySession().As("user in a browser with the password given again").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
-		if v, is := c.Detail.(Visit); !is || !s.Callers.IsFresh(v) {
+		if v, is := c.Detail.(Visit); !is || !s.IsFresh(v) {
 			return passwordAgain
 		}
 		return nil
@@ -162,16 +168,16 @@ func (s SecondFactor) EnrollingConfirmed() route.Access {
 
 // EnrollingSession admits browsers with a signed-in user, also one who has to
 // set up a second factor first.
-func (s SecondFactor) EnrollingSession() route.Access {
-	access := s.Callers.Session()
-	access.Admit = s.Callers.sameSite
+func (s *Callers) EnrollingSession() route.Access {
+	access := s.Session()
+	access.Admit = s.sameSite
 	return access
 }
 
 // sentToEnrol sends browsers of those who have to set up a second factor to its
 // page.
-func (s SecondFactor) sentToEnrol(ctx context.Context, r route.Request, c route.Caller) error {
-	if err := s.Callers.sameSite(ctx, r, c); err != nil {
+func (s *Callers) sentToEnrol(ctx context.Context, r route.Request, c route.Caller) error {
+	if err := s.sameSite(ctx, r, c); err != nil {
 		return err
 	}
 	if s.mustEnrol(IdentityOf(c)) {

@@ -61,7 +61,7 @@ func (s *Callers) Session() route.Access {
 	return route.Access{
 		Rule: "session", Scheme: "session",
 		Security: sessionCredentials()[0].Security,
-		Identify: s.signedIn, Admit: SecondFactor{s}.sentToEnrol, Limit: s.limitUser,
+		Identify: s.signedIn, Admit: s.sentToEnrol, Limit: s.limitUser,
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *Callers) Session() route.Access {
 func (s *Callers) SuperuserSession() route.Access {
 	return s.Session().As("session of a superuser").Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
 		if who := IdentityOf(c); !who.IsSuperuser {
-			s.noteDenied(ctx, r, who.User)
+			s.journal.noteDenied(ctx, r, who.User)
 			return route.NoPermission
 		}
 		return nil
@@ -90,7 +90,7 @@ func WritingSession(s *Callers) route.Access {
 func AdminSession(s *Callers) route.Access {
 	return s.Session().As("session of a tenant administrator").Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
 		if who := IdentityOf(c); !who.Administers() {
-			s.noteDenied(ctx, r, who.User)
+			s.journal.noteDenied(ctx, r, who.User)
 			return route.NoPermission
 		}
 		return nil

@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -41,7 +43,7 @@ type Proof struct{ Username, Password, Code string }
 // password without a right code, it returns the user too, with [CodeMissing] or
 // another refusal.
 func (s *Callers) Authenticate(ctx context.Context, c route.Call, p Proof, through string) (projections.User, error) {
-	done, err := s.attempt(ctx, p.Username, c.IP)
+	done, err := s.Limiter.attempt(ctx, p.Username, c.IP)
 	if err != nil {
 		return projections.User{}, err
 	}
@@ -54,18 +56,18 @@ func (s *Callers) Authenticate(ctx context.Context, c route.Call, p Proof, throu
 		return projections.User{}, err
 	}
 	if !right || !user.IsActive {
-		if err := s.noteRefusal(ctx, c, user, through); err != nil {
+		if err := s.journal.noteRefusal(ctx, c, user, through); err != nil {
 			return projections.User{}, err
 		}
 		return projections.User{}, noActiveAccount
 	}
-	return user, SecondFactor{s}.complete(ctx, c, user, p.Code, through, done)
+	return user, s.Factor.complete(ctx, c, user, p.Code, through, done)
 }
 
 // Confirm tells whether it is really the user who asks, by the password. After
 // too many failures it refuses with 429.
 func (s *Callers) Confirm(ctx context.Context, c route.Call, user projections.User, password string) (bool, error) {
-	done, err := s.attempt(ctx, user.Email, c.IP)
+	done, err := s.Limiter.attempt(ctx, user.Email, c.IP)
 	if err != nil {
 		return false, err
 	}
@@ -74,46 +76,54 @@ func (s *Callers) Confirm(ctx context.Context, c route.Call, user projections.Us
 	case err != nil:
 		return false, err
 	case !right:
-		return false, s.noteRefusal(ctx, c, user, throughConfirm)
+		return false, s.journal.noteRefusal(ctx, c, user, throughConfirm)
 	}
 	return true, done()
 }
 
-func (s *Callers) noteSignIn(ctx context.Context, c route.Call, user projections.User, through string) error {
-	return s.note(ctx, c.Cause(), Identity{projections.Identity{User: user}}.actor(),
-		account.NoteSignIn{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.Now()})
+// A journal is where that is written down.
+type journal struct {
+	commands record.Commands
+	limits   Limits
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+func (j *journal) noteSignIn(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return j.note(ctx, c.Cause(), Identity{projections.Identity{User: user}}.actor(),
+		account.NoteSignIn{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: j.now().UTC()})
 }
 
 // noteRefusal writes down that a password was wrong; for user 0, who does not
 // exist, it does so too.
-func (s *Callers) noteRefusal(ctx context.Context, c route.Call, user projections.User, through string) error {
-	return s.note(ctx, c.Cause(), "system:access",
-		account.NoteRefusal{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.Now()})
+func (j *journal) noteRefusal(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return j.note(ctx, c.Cause(), "system:access",
+		account.NoteRefusal{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: j.now().UTC()})
 }
 
 // NoteReuse records that a refresh token was used twice, which warns its user.
 func (s *Callers) NoteReuse(ctx context.Context, c route.Call, r domain.Rotation) error {
-	return s.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.Now()})
+	return s.journal.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.Now()})
 }
 
 // noteDenied writes down that a known user was turned away, a few times an
 // hour: who knocks all day fills no log.
-func (s *Callers) noteDenied(ctx context.Context, r route.Request, user projections.User) {
+func (j *journal) noteDenied(ctx context.Context, r route.Request, user projections.User) {
 	const anHour = 10
 	who := Identity{projections.Identity{User: user}}
-	left, err := s.deps.Limits.Take(ctx, "denied:"+who.Principal(), anHour, time.Hour)
+	left, err := j.limits.Take(ctx, "denied:"+who.Principal(), anHour, time.Hour)
 	if err == nil && left.Allowed {
-		err = s.note(ctx, domain.Metadata{ID: uuid.New(), Request: r.ID}, who.actor(),
-			account.NoteDenied{User: user.ID, Method: r.Method, Route: r.Route, At: s.Now()})
+		err = j.note(ctx, domain.Metadata{ID: uuid.New(), Request: r.ID}, who.actor(),
+			account.NoteDenied{User: user.ID, Method: r.Method, Route: r.Route, At: j.now().UTC()})
 	}
 	if err != nil {
-		s.Log().WarnContext(ctx, "a refusal was not written down", "user", user.ID, "err", err.Error())
+		j.log.WarnContext(ctx, "a refusal was not written down", "user", user.ID, "err", err.Error())
 	}
 }
 
 // noteOrigin writes down from which websites a key comes, each once: one that
 // its owner does not know has copied it. Made-up origins fill no log.
-func (s *Callers) noteOrigin(ctx context.Context, r route.Request, c route.Caller) error {
+func (k *Keys) noteOrigin(ctx context.Context, r route.Request, c route.Caller) error {
 	const most, longest = 50, 255
 	key, _ := c.Detail.(projections.APIKey)
 	origin := strings.ToLower(r.Header.Get("Origin"))
@@ -122,15 +132,16 @@ func (s *Callers) noteOrigin(ctx context.Context, r route.Request, c route.Calle
 	}
 	// Many calls at once from a new website are one request to write it down.
 	cause := domain.Metadata{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(key.ID+" "+origin)), Request: r.ID}
-	if err := s.note(ctx, cause, c.Principal, account.NoteKeyOrigin{User: key.Owner, Key: key.ID, Origin: origin, At: s.Now()}); err != nil {
-		s.Log().WarnContext(ctx, "the website of a key was not written down", "key", key.ID, "err", err.Error())
+	fact := account.NoteKeyOrigin{User: key.Owner, Key: key.ID, Origin: origin, At: k.journal.now().UTC()}
+	if err := k.journal.note(ctx, cause, c.Principal, fact); err != nil {
+		k.journal.log.WarnContext(ctx, "the website of a key was not written down", "key", key.ID, "err", err.Error())
 	}
-	s.ForgetKey(key.ID)
+	k.Forget(key.ID)
 	return nil
 }
 
-func (s *Callers) note(ctx context.Context, cause domain.Metadata, actor string, fact domain.Command) error {
+func (j *journal) note(ctx context.Context, cause domain.Metadata, actor string, fact domain.Command) error {
 	cause.Actor, cause.IdempotencyKey = actor, nil
-	_, err := s.deps.Commands.Execute(ctx, cause, fact)
+	_, err := j.commands.Execute(ctx, cause, fact)
 	return err
 }

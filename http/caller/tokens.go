@@ -42,6 +42,9 @@ type TokenKey struct {
 	Key []byte
 }
 
+// TokenKeys sign tokens with the first of them, and read those that any of them signed.
+type TokenKeys []TokenKey
+
 // Claims are what a token says.
 type Claims struct {
 	Type     TokenType        `json:"token_type"`
@@ -110,7 +113,7 @@ func RefusedToken(err error) error {
 
 // Sign makes a token of the type for a sign-in of the user, who has the session
 // version.
-func (s *Callers) Sign(as TokenType, user int64, version int, signIn uuid.UUID, until time.Time) (text, id string, err error) {
+func (k TokenKeys) Sign(as TokenType, user int64, version int, signIn uuid.UUID, until time.Time) (text, id string, err error) {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id = hex.EncodeToString(random[:])
@@ -118,7 +121,7 @@ func (s *Callers) Sign(as TokenType, user int64, version int, signIn uuid.UUID, 
 		Type: as, Expires: jwt.NewNumericDate(until), Issued: jwt.NewNumericDate(clock.Now()), ID: id,
 		User: strconv.FormatInt(user, 10), Issuer: tokenIssuer, Audience: tokenAudience, Version: version, SignIn: signIn,
 	})
-	key := s.deps.TokenKeys[0]
+	key := k[0]
 	token.Header["kid"] = key.ID
 	text, err = token.SignedString(key.Key)
 	if err != nil {
@@ -129,7 +132,7 @@ func (s *Callers) Sign(as TokenType, user int64, version int, signIn uuid.UUID, 
 
 // Read checks a token of the type and returns what it says; the error is a
 // [badToken].
-func (s *Callers) Read(text string, as TokenType) (Claims, error) {
+func (k TokenKeys) Read(text string, as TokenType) (Claims, error) {
 	var c Claims
 	if len(text) > tokenMax {
 		return c, TokenInvalid
@@ -137,7 +140,7 @@ func (s *Callers) Read(text string, as TokenType) (Claims, error) {
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithLeeway(0),
 		jwt.WithIssuer(tokenIssuer), jwt.WithAudience(tokenAudience), jwt.WithTimeFunc(clock.Now), jwt.WithStrictDecoding())
-	_, err := parser.ParseWithClaims(text, &c, s.keyOfToken)
+	_, err := parser.ParseWithClaims(text, &c, k.named)
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && c.complete():
 		return c, tokenExpired
@@ -156,11 +159,11 @@ func (c *Claims) complete() bool {
 
 var errForeignKey = errors.New("signed with a key that is not ours")
 
-// keyOfToken finds the key that the token names. Keys that a token brings along
+// named finds the key that the token names. Keys that a token brings along
 // are not used.
-func (s *Callers) keyOfToken(token *jwt.Token) (any, error) {
+func (k TokenKeys) named(token *jwt.Token) (any, error) {
 	id, _ := token.Header["kid"].(string)
-	for _, key := range s.deps.TokenKeys {
+	for _, key := range k {
 		if key.ID == id {
 			return key.Key, nil
 		}

@@ -47,5 +47,5 @@ func prefersAsync(preferences []string) bool {
 // work. All such calls share the limit.
 func (s *collection) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
-	return s.callers.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
+	return s.callers.Limiter.Spend(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }

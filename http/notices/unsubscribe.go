@@ -116,7 +116,7 @@ func (s *Area) unsubscription(ctx context.Context, c route.Call) (notice.Unsubsc
 	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		return u, errors.Join(s.Callers.Limit(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
+		return u, errors.Join(s.Callers.Limiter.Spend(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
 	}
 	user, err := s.Callers.System().User(ctx, u.User)
 	if err == nil && user.Email == "" {

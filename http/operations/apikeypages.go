@@ -158,6 +158,6 @@ func (s *apiKeys) withdrawKey(ctx context.Context, c route.Call, sent url.Values
 	if _, err := s.commands.Execute(ctx, c.Cause(), storefront.RevokeKey{ID: id, At: s.callers.Now()}); err != nil {
 		return nil, err
 	}
-	s.callers.ForgetKey(id)
+	s.callers.Keys.Forget(id)
 	return s.web.Done(web.KeysPath, "revoked"), nil
 }

@@ -164,7 +164,7 @@ func (s *apiKeys) revokeKey(ctx context.Context, c route.Call, _ *route.Nothing)
 // commandKey changes a key, for the next call that is made with it.
 func (s *apiKeys) commandKey(ctx context.Context, c route.Call, k *keyRecord, command domain.Command) (*keyRecord, error) {
 	err := record.Execute(ctx, s.commands, c, k.Version, command)
-	s.callers.ForgetKey(k.ID) // also after an error: who knows what has happened
+	s.callers.Keys.Forget(k.ID) // also after an error: who knows what has happened
 	if err != nil {
 		return nil, err
 	}

@@ -53,10 +53,10 @@ func (s *Area) limitOrders(ctx context.Context, c route.Call, f *orderForm) erro
 	if caller.KeyOf(c).Mode != storefront.Live {
 		return nil
 	}
-	if err := s.Callers.Limit(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
+	if err := s.Callers.Limiter.Spend(ctx, "orders_customer", strings.ToLower(f.Customer.Email), perCustomer, time.Hour); err != nil {
 		return err
 	}
-	return s.Callers.Limit(ctx, "orders_address", c.IP.String(), perAddress, time.Hour)
+	return s.Callers.Limiter.Spend(ctx, "orders_address", c.IP.String(), perAddress, time.Hour)
 }
 
 // resumeOrder goes on with an order whose first answer was never given, or was

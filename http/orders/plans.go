@@ -26,7 +26,7 @@ func (s *Area) shopArea() route.Area {
 	return route.Area{
 		Name: "Storefront", Prefix: storefrontPrefix,
 		About:  "Plans and orders for other websites. Every call needs the header X-API-Key.",
-		Access: s.Callers.APIKey(),
+		Access: s.Callers.Keys.Access(),
 		CORS:   &route.CORS{PerKey: true},
 		Routes: []route.Route{
 			route.List(storefrontPrefix+"plans/", "Plans on offer", s.plans).
@@ -51,20 +51,20 @@ func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
-		plans, err := s.Callers.Visitor(c).Plans(ctx, kind)
+		plans, err := s.Callers.Keys.Scope(c).Plans(ctx, kind)
 		return offered(plans), err
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
 func (s *Area) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
-	widget, err := s.Callers.Visitor(c).Widget(ctx, c.Var("widget_id"))
+	widget, err := s.Callers.Keys.Scope(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
 	return s.offeredWidget(widget, offers), err
 }
 
 func (s *Area) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {
-	return s.explained(ctx, s.Callers.Visitor(c), c.UUID("order_id"))
+	return s.explained(ctx, s.Callers.Keys.Scope(c), c.UUID("order_id"))
 }
 
 // explained is an order with the message that tells its customer how it

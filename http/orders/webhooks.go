@@ -60,7 +60,7 @@ func (s *Area) receive(ctx context.Context, c route.Call) (*route.Document, erro
 	}
 	err := s.Payments.Receive(ctx, provider, c.Body, c.Header)
 	if domain.CodeOf(err) == domain.Invalid {
-		err = errors.Join(s.Callers.Limit(ctx, "forged_webhook", c.IP.String(), forgedWebhooks, time.Minute), err)
+		err = errors.Join(s.Callers.Limiter.Spend(ctx, "forged_webhook", c.IP.String(), forgedWebhooks, time.Minute), err)
 	}
 	if err != nil {
 		return nil, err

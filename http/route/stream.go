@@ -113,7 +113,7 @@ func (x *exchange) lastEventID() (int64, error) {
 
 // A stream is an answer that goes on.
 type stream struct {
-	*exchange
+	x         *exchange
 	to        *http.ResponseController
 	following Following
 }
@@ -141,13 +141,13 @@ func (x *exchange) tell(f Following) {
 const eventStream = "text/event-stream"
 
 func (s *stream) goOn() {
-	beat := time.NewTicker(s.t.options.Heartbeat)
+	beat := time.NewTicker(s.x.t.options.Heartbeat)
 	defer beat.Stop()
 	for going := true; going; {
 		select {
-		case <-s.whole.Done():
+		case <-s.x.whole.Done():
 			return
-		case <-s.t.audience.sentHome:
+		case <-s.x.t.audience.sentHome:
 			return
 		case <-s.following.Ready():
 			going = s.next(nil, false)
@@ -161,9 +161,9 @@ func (s *stream) goOn() {
 // heartbeat says where the client is by now, so that a client without events
 // for long does not return from far behind.
 func (s *stream) next(send []byte, beat bool) (going bool) {
-	ctx, cancel := context.WithTimeout(s.whole, s.t.options.Timeout)
+	ctx, cancel := context.WithTimeout(s.x.whole, s.x.t.options.Timeout)
 	defer cancel()
-	told, at, err := s.following.Next(ctx, s.call)
+	told, at, err := s.following.Next(ctx, s.x.call)
 	for _, event := range told {
 		send = event.append(send)
 	}
@@ -171,7 +171,7 @@ func (s *stream) next(send []byte, beat bool) (going bool) {
 		send = append(strconv.AppendInt(append(send, ":\nid: "...), at, 10), "\n\n"...)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		s.t.options.Log.DebugContext(s.whole, "a stream is cut", "request_id", s.call.RequestID, "err", err.Error())
+		s.x.t.options.Log.DebugContext(s.x.whole, "a stream is cut", "request_id", s.x.call.RequestID, "err", err.Error())
 	}
 	return s.send(send) && err == nil
 }
@@ -187,9 +187,9 @@ func (s *stream) send(b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
-	err := s.to.SetWriteDeadline(s.t.options.Now().Add(writing))
+	err := s.to.SetWriteDeadline(s.x.t.options.Now().Add(writing))
 	if err == nil || errors.Is(err, http.ErrNotSupported) {
-		_, err = s.w.Write(b)
+		_, err = s.x.w.Write(b)
 	}
 	if err == nil {
 		err = s.to.Flush()
@@ -200,19 +200,19 @@ func (s *stream) send(b []byte) bool {
 // mayStill asks again who the caller is and whether they are let in. As long
 // as that cannot be told, there is nothing to be told to them either.
 func (s *stream) mayStill() bool {
-	ctx, cancel := context.WithTimeout(s.whole, s.t.options.Timeout)
+	ctx, cancel := context.WithTimeout(s.x.whole, s.x.t.options.Timeout)
 	defer cancel()
-	request := s.request()
+	request := s.x.request()
 	request.Fresh = true
-	caller, err := s.access.Identify(ctx, request)
-	if err == nil && s.access.Admit != nil {
-		err = s.access.Admit(ctx, request, caller)
+	caller, err := s.x.access.Identify(ctx, request)
+	if err == nil && s.x.access.Admit != nil {
+		err = s.x.access.Admit(ctx, request, caller)
 	}
 	if err != nil {
-		refusal := s.t.refusalOf(err)
+		refusal := s.x.t.refusalOf(err)
 		return refusal == nil || refusal.Status >= http.StatusInternalServerError
 	}
-	same := caller.Principal == s.call.Caller.Principal
-	s.call.Caller = caller
+	same := caller.Principal == s.x.call.Caller.Principal
+	s.x.call.Caller = caller
 	return same
 }
