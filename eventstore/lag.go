@@ -29,7 +29,7 @@ func (r *Reader) Lags(ctx context.Context) (map[string]Lag, error) {
 	return lags, nil
 }
 
-// OldestTransaction returns how long the oldest transaction of the cluster is
+// OldestTransaction returns how long the oldest transaction of the database is
 // open, of those that the program's login may see. A long one keeps Postgres from
 // cleaning up (docs/operations.md, "Metrics").
 func (r *Reader) OldestTransaction(ctx context.Context) (age time.Duration, err error) {
@@ -37,7 +37,8 @@ func (r *Reader) OldestTransaction(ctx context.Context) (age time.Duration, err 
 	asked := &pgx.Batch{}
 	asked.Queue("begin read only")
 	asked.Queue("set local role none") // Postgres shows the sessions of one's own login
-	asked.Queue(`select coalesce(extract(epoch from real_now() - min(xact_start)), 0) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`).
+	asked.Queue(`select coalesce(extract(epoch from real_now() - min(xact_start)), 0) from pg_stat_activity
+		where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&seconds) })
 	asked.Queue("rollback")
 	if err := r.pool.SendBatch(ctx, asked).Close(); err != nil {
