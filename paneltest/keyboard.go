@@ -1,7 +1,5 @@
 package paneltest
 
-import ()
-
 // MenuShowsThePage tells whether the entry of the present page is within what is seen of
 // the menu.
 const MenuShowsThePage = `[...document.querySelectorAll(".menu [aria-current]")].every((a) => {

@@ -1,7 +1,5 @@
 package paneltest
 
-import ()
-
 const (
 	AnaMail  = "ana@example.com"
 	RootMail = "root@example.com"

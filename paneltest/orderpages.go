@@ -1,5 +1,3 @@
 package paneltest
 
-import ()
-
 const OpMail = "op@example.com"

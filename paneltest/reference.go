@@ -1,5 +1,3 @@
 package paneltest
 
-import ()
-
 const ReferencePath = "/api/schema/swagger-ui/"

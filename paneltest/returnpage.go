@@ -1,7 +1,5 @@
 package paneltest
 
-import ()
-
 // LinkCalled is where a link of the page leads; "": there is none.
 func (b *Browser) LinkCalled(text string) string {
 	for _, a := range Elements(b.Page, "a") {

@@ -1,7 +1,5 @@
 package paneltest
 
-import ()
-
 // ShownKey is the key that a page shows.
 func (b *Browser) ShownKey() string {
 	for _, in := range Elements(b.Page, "textarea") {

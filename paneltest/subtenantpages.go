@@ -1,5 +1,3 @@
 package paneltest
 
-import ()
-
 const SubTenantPages = "/panel/sub-tenants/"

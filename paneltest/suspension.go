@@ -1,5 +1,3 @@
 package paneltest
 
-import ()
-
 const TenantOne = "/hosting/api/rest/tenants/1/"

@@ -1,5 +1,3 @@
 package paneltest
 
-import ()
-
 const WidgetOne, WidgetTwo = "browserbrowser01", "browserbrowser02"

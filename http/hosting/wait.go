@@ -45,7 +45,7 @@ func prefersAsync(preferences []string) bool {
 
 // sparing counts a call against the tenant's rate limit for expensive engine
 // work. All such calls share the limit.
-func (s *collection) sparing(ctx context.Context, tenant int64) error {
+func (k *collection) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
-	return s.callers.Limiter.Spend(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
+	return k.callers.Limiter.Spend(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }

@@ -109,7 +109,7 @@ func (s *Panel) addBilling(o Options) {
 		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Provisioner.Changes,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Changes,
 		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused,
 		YearsKept: cmp.Or(p.YearsKept, invoices.UsualYearsKept), Writers: o.Documents, Offers: o.Offers,
 	})

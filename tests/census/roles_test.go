@@ -2,8 +2,6 @@
 
 package census_test
 
-import ()
-
 // What each role may do with which object, as the table of permissions says it.
 
 func everybody(_, object string) string {
