@@ -13,8 +13,6 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
-	"hostpanel/cmd/hostpanel/serve"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // told runs the program in this process.
@@ -28,11 +26,8 @@ func told(t *testing.T, args ...string) (code int, out, complaint string) {
 // demoForCommands is a demo in a database that the commands of the test work on.
 func demoForCommands(t *testing.T) (p *program.Program, url string) {
 	t.Helper()
-	url = eventstoretest.URL(t)
-	p = programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p = programtest.Demo(t)
+	url = p.Config.DatabaseURL
 	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
 	t.Setenv("DATABASE_URL", url)
 	return p, url

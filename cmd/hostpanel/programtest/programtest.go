@@ -2,7 +2,10 @@
 package programtest
 
 import (
+	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,12 +22,26 @@ const SecretKey = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
 // Demo is a demo on a database of the test's own, with nothing served.
 func Demo(t *testing.T) *program.Program {
 	t.Helper()
-	p := Open(t, eventstoretest.URL(t), t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
+	url := eventstoretest.Database(t, "programtest, demo", func(ctx context.Context, url string) error {
+		dir := t.TempDir()
+		p := Open(t, url, dir, true)
+		defer p.Close()
+		if err := serve.SeedDemo(ctx, p); err != nil {
+			return err
+		}
+		var err error
+		description, err = os.ReadFile(filepath.Join(dir, "demo.json"))
+		return err
+	})
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "demo.json"), description, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return Open(t, url, dir, true)
 }
+
+// description is the file in which the demo of the template describes itself.
+var description []byte
 
 // Open puts a panel together on a database of the test's own, with nothing served.
 func Open(t *testing.T, url, dir string, demo bool) *program.Program {
