@@ -16,7 +16,10 @@ import (
 
 // accountPages are what people see and change of themselves (docs/accounts.md, "Pages").
 func (a *Area) accountPages() route.Area {
-	d, sessions := a.profile.accountDesk(), a.signIns.page()
+	d := a.profile.accountDesk()
+	sessions := web.FormPage{Show: a.signIns.showSignIns, Forms: map[string]web.FormHandler{
+		"session_end": a.signIns.takeEnd, "sessions_end": a.signIns.takeEndOthers,
+	}}
 	return route.Area{
 		Name: "Account", Access: a.callers.Session(),
 		About: "What people see and change of their own account.",

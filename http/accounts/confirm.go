@@ -32,21 +32,21 @@ func (q *confirmation) Fields() field.Set {
 	return field.Set{field.Text("password", &q.Password).Required().Verbatim().Max(account.PasswordRead).Secret()}
 }
 
-// A confirmed session has a new token, for as long as the password counts.
-type confirmed struct {
+// A freshSession has a new token, for as long as the password counts.
+type freshSession struct {
 	CSRFToken string
 	Until     time.Time
 }
 
 // Fields are what a script needs to go on.
-func (a *confirmed) Fields() field.Set {
+func (a *freshSession) Fields() field.Set {
 	return field.Set{
 		field.Text("csrf_token", &a.CSRFToken).Doc("For the header X-CSRF-Token from now on; it replaces that of the page."),
 		field.Time("confirmed_until", &a.Until).Doc("When the password is asked for again."),
 	}
 }
 
-func (s *profile) confirm(ctx context.Context, c route.Call, q *confirmation) (*confirmed, error) {
+func (s *profile) confirm(ctx context.Context, c route.Call, q *confirmation) (*freshSession, error) {
 	right, err := s.callers.Confirm(ctx, c, caller.Of(c).User, q.Password)
 	if err == nil && !right {
 		err = domain.RefuseField("password", "The current password is wrong.")
@@ -59,5 +59,5 @@ func (s *profile) confirm(ctx context.Context, c route.Call, q *confirmation) (*
 		return nil, err
 	}
 	c.Set("Set-Cookie", s.callers.Cookie(caller.SessionCookie, id, 0).String())
-	return &confirmed{s.callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
+	return &freshSession{s.callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
 }

@@ -16,7 +16,11 @@ import (
 
 // pages are where people come in and go out (docs/accounts.md, "Pages").
 func (s *entrance) pages() route.Area {
-	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.passwords.resetDesk()
+	login := web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{
+		"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain,
+	}}
+	leave := web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
+	reset := web.FormPage{Show: s.passwords.showReset, Forms: map[string]web.FormHandler{"reset": s.passwords.sendLink}}
 	return route.Area{
 		Name: "Entrance", Access: s.callers.Browser(),
 		About: "Where people sign in and out in a browser.",
@@ -37,10 +41,6 @@ func (s *entrance) start(_ context.Context, c route.Call) (*route.Document, erro
 		return web.SeeOther(web.HomeOf(v.Who.User)), nil
 	}
 	return web.SeeOther(caller.LoginPath), nil
-}
-
-func (s *entrance) loginDesk() web.FormPage {
-	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain}}
 }
 
 func (s *entrance) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
@@ -152,10 +152,6 @@ func (s *entrance) endVisit(ctx context.Context, c route.Call) error {
 	return errors.Join(s.sessions.EndSession(ctx, id), s.sessions.EndSignIn(ctx, id))
 }
 
-func (s *entrance) leaveDesk() web.FormPage {
-	return web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
-}
-
 // showLeave asks again after an outdated form, unless the user has signed out
 // already.
 func (s *entrance) showLeave(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
@@ -174,10 +170,6 @@ func (s *entrance) leave(ctx context.Context, c route.Call, _ url.Values) (*rout
 	return s.web.Done(caller.LoginPath, "signed_out", s.callers.Cookie(caller.SessionCookie, "", -1)), nil
 }
 
-func (s *passwords) resetDesk() web.FormPage {
-	return web.FormPage{Show: s.showReset, Forms: map[string]web.FormHandler{"reset": s.sendLink}}
-}
-
 func (s *passwords) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	return s.web.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.web.Fill(c, web.Form{
 		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
@@ -188,7 +180,7 @@ func (s *passwords) showReset(_ context.Context, c route.Call, back *web.Returne
 
 // sendLink says the same whether the account exists or not.
 func (s *passwords) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	var asked forgotten
+	var asked resetRequest
 	if err := web.DecodeForm(&asked, sent); err != nil {
 		return nil, err
 	}

@@ -214,28 +214,28 @@ func (s *profile) changePassword(ctx context.Context, c route.Call, p *passwordC
 	return s.tokens.issue(ctx, now.ID, now.SessionVersion)
 }
 
-// A forgotten password names the address of its user.
-type forgotten struct{ Email string }
+// A resetRequest names the address of its user.
+type resetRequest struct{ Email string }
 
 // Fields are the address.
-func (f *forgotten) Fields() field.Set {
+func (f *resetRequest) Fields() field.Set {
 	return field.Set{field.Text("email", &f.Email).Required().Is(field.Email)}
 }
 
-// A told is an answer in words.
-type told struct{ Detail string }
+// A message is an answer in words.
+type message struct{ Detail string }
 
 // Fields are the words.
-func (t *told) Fields() field.Set { return field.Set{field.Text("detail", &t.Detail)} }
+func (t *message) Fields() field.Set { return field.Set{field.Text("detail", &t.Detail)} }
 
 const resetAnswer = "If the account exists, a message has been sent."
 
 // askReset says the same to everybody.
-func (s *passwords) askReset(ctx context.Context, c route.Call, f *forgotten) (*told, error) {
+func (s *passwords) askReset(ctx context.Context, c route.Call, f *resetRequest) (*message, error) {
 	if err := s.reset(ctx, c, f.Email); err != nil {
 		return nil, err
 	}
-	return &told{resetAnswer}, nil
+	return &message{resetAnswer}, nil
 }
 
 // reset has a link mailed to the user with the address, unless there were too

@@ -12,10 +12,6 @@ import (
 	"hostpanel/http/web"
 )
 
-func (s *signIns) page() web.FormPage {
-	return web.FormPage{Show: s.showSignIns, Forms: map[string]web.FormHandler{"session_end": s.takeEnd, "sessions_end": s.takeEndOthers}}
-}
-
 // A signInRow is a sign-in in the list.
 type signInRow struct {
 	Name      string

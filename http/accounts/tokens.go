@@ -79,11 +79,11 @@ func (p *pair) Fields() field.Set {
 	}
 }
 
-// turned is a pair in the order in which a refresh shows it.
-type turned struct{ pair }
+// renewedPair is a pair in the order in which a refresh shows it.
+type renewedPair pair
 
 // Fields are both tokens.
-func (t *turned) Fields() field.Set { f := t.pair.Fields(); return field.Set{f[1], f[0]} }
+func (p *renewedPair) Fields() field.Set { f := (*pair)(p).Fields(); return field.Set{f[1], f[0]} }
 
 func (s *tokens) signIn(ctx context.Context, c route.Call, l *login) (*pair, error) {
 	user, err := s.callers.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
@@ -136,7 +136,7 @@ var noAccountOfToken = &route.Refusal{
 }
 
 // refresh gives the next pair for a refresh token, once.
-func (s *tokens) refresh(ctx context.Context, c route.Call, shown *shownRefresh) (*turned, error) {
+func (s *tokens) refresh(ctx context.Context, c route.Call, shown *shownRefresh) (*renewedPair, error) {
 	token, who, err := s.shown(ctx, shown.Refresh, caller.RefreshToken)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *tokens) refresh(ctx context.Context, c route.Call, shown *shownRefresh)
 	if err := s.worth(ctx, c, rotation); err != nil {
 		return nil, caller.RefusedToken(err)
 	}
-	return &turned{*next}, nil
+	return (*renewedPair)(next), nil
 }
 
 // shown is the holder of a token that came in a body.

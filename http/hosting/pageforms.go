@@ -22,14 +22,6 @@ import (
 // records that there are, a flag a box, a list has an item a line. What a form brings is
 // decoded and checked as a body of the API is.
 
-func (s *pages) addPage() web.FormPage {
-	return web.FormPage{Show: s.showAdd, Forms: map[string]web.FormHandler{"panel_create": s.takeCreate}}
-}
-
-func (s *pages) editPage() web.FormPage {
-	return web.FormPage{Show: s.showEdit, Forms: map[string]web.FormHandler{"panel_change": s.takeChange}}
-}
-
 // addable is the kind that a path names, if the caller may make a record of it.
 func (s *pages) addable(ctx context.Context, c route.Call) (pageKind, error) {
 	k, err := s.writable(ctx, c)

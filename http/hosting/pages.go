@@ -68,7 +68,7 @@ type pageKind struct {
 
 // ownPages are those that are about no kind.
 func (s *Area) ownPages() []route.Route {
-	choose := s.pages.tenantsPage()
+	choose := web.FormPage{Show: s.pages.showTenants, Forms: map[string]web.FormHandler{"panel_tenant": s.pages.takeTenant}}
 	return []route.Route{
 		web.View(hosting.PanelPath, "What runs for the tenant", s.pages.showStart).As("panel_start"),
 		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants"),
@@ -80,8 +80,9 @@ func (s *Area) ownPages() []route.Route {
 // kindPages are the pages of all kinds.
 func (s *pages) kindPages() []route.Route {
 	all := strings.Replace(kindPath, "%s", strings.Join(s.collections(), "|"), 1)
-	add, one := s.addPage(), s.onePage()
-	edit, writing := s.editPage(), caller.WritingSession(s.callers)
+	one, writing := s.onePage(), caller.WritingSession(s.callers)
+	add := web.FormPage{Show: s.showAdd, Forms: map[string]web.FormHandler{"panel_create": s.takeCreate}}
+	edit := web.FormPage{Show: s.showEdit, Forms: map[string]web.FormHandler{"panel_change": s.takeChange}}
 	return []route.Route{
 		web.View(all, "All records of a kind", s.showList).As("panel_list").Of("Record"),
 		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),

@@ -27,10 +27,6 @@ type tenantRow struct {
 	Form       web.Form
 }
 
-func (s *pages) tenantsPage() web.FormPage {
-	return web.FormPage{Show: s.showTenants, Forms: map[string]web.FormHandler{"panel_tenant": s.takeTenant}}
-}
-
 func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number, w, bar := web.PageNumber(c), web.Texts[web.Readers(c)], &web.Bar{Action: web.TenantsPath}
 	found, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{

@@ -17,7 +17,7 @@ import (
 // PageRoutes are where users read in a browser what they were told
 // (docs/notifications.md, "In the browser").
 func (s *Area) PageRoutes() route.Area {
-	prefers := s.preferencesPage()
+	prefers := web.FormPage{Show: s.showPreferences, Forms: map[string]web.FormHandler{"preferences": s.takePreferences}}
 	told := web.FormPage{Show: s.showNotifications, Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead}}
 	return route.Area{
 		Name: "Notifications in the browser", Access: s.Callers.Session(),

@@ -12,12 +12,6 @@ import (
 	"hostpanel/http/web"
 )
 
-// preferencesPage is the form of what the user wants to hear of. It has the fields of the
-// API and does the same.
-func (s *Area) preferencesPage() web.FormPage {
-	return web.FormPage{Show: s.showPreferences, Forms: map[string]web.FormHandler{"preferences": s.takePreferences}}
-}
-
 func (s *Area) showPreferences(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	p, err := s.preferences(ctx, c)
 	if err != nil {

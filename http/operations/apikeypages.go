@@ -17,10 +17,6 @@ import (
 	"hostpanel/projections"
 )
 
-func (s *apiKeys) keysDesk() web.FormPage {
-	return web.FormPage{Show: s.showKeys, Forms: map[string]web.FormHandler{"create": s.handOutKey, "revoke": s.withdrawKey}}
-}
-
 // A keyCard is a key as the page shows it.
 type keyCard struct {
 	Key                        projections.APIKey

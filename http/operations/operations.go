@@ -130,16 +130,15 @@ func (a *Area) Routes() route.Area {
 		About: "What superusers do: accounts, plans, widgets, keys of the storefront, orders, and what goes on behind them.",
 		Routes: slices.Concat(a.users.userRoutes(), a.catalog.planRoutes(), a.catalog.widgetRoutes(), a.keys.keyRoutes(),
 			a.orders.orderFileRoutes(), a.runs.sagaRoutes(), a.inbox.inboxRoutes(), a.mailPreviews.mailRoutes(),
-			a.incidents.incidentRoutes(), a.incidents.answerRoutes(), []route.Route{
-				a.reports.reconciliationRoute(), a.reports.overviewRoute(), a.reports.settingsRoute(),
-				a.reports.readTablesRoute(), a.reports.projectionsRoute(), a.reports.rebuildRoute(),
-			}),
+			a.incidents.incidentRoutes(), a.incidents.answerRoutes(), a.reports.routes()),
 	}
 }
 
 // PageRoutes are where superusers run the storefront (docs/accounts.md, "Pages").
 func (a *Area) PageRoutes() route.Area {
-	keys := a.keys.keysDesk()
+	keys := web.FormPage{Show: a.keys.showKeys, Forms: map[string]web.FormHandler{
+		"create": a.keys.handOutKey, "revoke": a.keys.withdrawKey,
+	}}
 	return route.Area{
 		Name: "Storefront pages", Access: a.callers.SuperuserSession(),
 		About: "Where superusers run the storefront.",

@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"net/http"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
@@ -11,12 +10,6 @@ import (
 )
 
 var mailStates = []string{operations.MailSent, operations.MailWaits, operations.MailFailed, operations.MailGivenUp}
-
-func (s *orders) orderMailsRoute() route.Route {
-	return route.List(orderPath+"mails/", "The mails to the customer of an order", s.listMails).As("operator_order_mails").Of("Order").
-		Failing(http.StatusNotFound, "There is no such order.").
-		Saying("The oldest first, written anew from the log in the brand of today. The secrets of their links are left out. A customer who was erased has none.")
-}
 
 func (s *orders) listMails(ctx context.Context, c route.Call) ([]mailEntry, error) {
 	if _, err := s.callers.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {

@@ -29,7 +29,7 @@ func (s *orders) pageRoutes() []route.Route {
 	one[0] = one[0].Taking(field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."))
 	return append([]route.Route{
 		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page"),
-		s.previewPage(),
+		web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page"),
 	}, one...)
 }
 

@@ -156,11 +156,6 @@ func (c *conflict) Fields() field.Set {
 	}
 }
 
-// previewPage is the same in a browser. It shows no personal data, so its address may be kept.
-func (s *orders) previewPage() route.Route {
-	return web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page")
-}
-
 func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document, error) {
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	data := map[string]any{"Action": c.Path, "Wide": true, "Domain": c.Param("domain"), "Tenant": c.Param("tenant")}

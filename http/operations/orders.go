@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -74,7 +75,11 @@ func (s *orders) orderFileRoutes() []route.Route {
 			Search: "order_number, customer_email, customer_name and domain", Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,
 		}, s.listOrders).As("operator_order_list"),
 		route.Get(orderPath, "An order with all that came of it", record.Found[orderDetail]).As("operator_order_read").Of("Order").Finding(s.findOrderFile),
-		s.orderStream(), s.orderMailsRoute(), s.previewRoute(),
+		s.orderStream(),
+		route.List(orderPath+"mails/", "The mails to the customer of an order", s.listMails).As("operator_order_mails").Of("Order").
+			Failing(http.StatusNotFound, "There is no such order.").
+			Saying("The oldest first, written anew from the log in the brand of today. The secrets of their links are left out. A customer who was erased has none."),
+		s.previewRoute(),
 	}, s.orderActions()...)
 }
 

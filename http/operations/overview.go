@@ -36,11 +36,6 @@ const (
 	healthTime   = 5 * time.Second
 )
 
-func (s *reports) overviewRoute() route.Route {
-	return route.Get(overviewPath, "What happens today, and what needs a person", s.overview).As("overview").
-		Saying("Days are those of UTC. Money is what has arrived and what has gone back on a day, whatever became of the order.")
-}
-
 // An overview is what operators look at first.
 type overview struct {
 	at       time.Time

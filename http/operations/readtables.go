@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,23 +20,6 @@ import (
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
-
-func (s *reports) readTablesRoute() route.Route {
-	return route.Get(operationsPrefix+"read-tables/", "How far the read tables and the readers of the log are", s.readTables).
-		As("read_tables").Caching("no-store").Saying("A live table changes with the log and is never behind.")
-}
-
-func (s *reports) projectionsRoute() route.Route {
-	return route.List(operationsPrefix+"projections/", "The read tables and how far behind the log they are", s.projections).
-		As("projections").Caching("no-store").
-		Saying("While one is rebuilt, its position is that of the new table, and the old one serves.")
-}
-
-func (s *reports) rebuildRoute() route.Route {
-	return route.Post(operationsPrefix+"projections/{name}/rebuild/", "Build a read table anew from the log", s.rebuild).As("projection_rebuild").With(http.StatusAccepted).
-		Finding(findTable).Resuming(s.resumeRebuild).
-		Saying("The old table serves until the new one takes its place. Before that they are compared row by row. The job at Location tells what differed. If the table is being rebuilt already, the answer is that job.")
-}
 
 // findTable refuses the name of a table that there is not.
 func findTable(_ context.Context, c route.Call) (any, string, error) {

@@ -11,11 +11,6 @@ import (
 	"hostpanel/http/web"
 )
 
-func (s *reports) settingsRoute() route.Route {
-	return route.List(operationsPrefix+"settings/", "The settings that the panel runs with", s.listSettings).As("settings").Caching("no-store").
-		Saying("Those of the process that answers, in the order of the documentation. Of a secret it is told whether it is set, and nothing else.")
-}
-
 func (s *reports) listSettings(context.Context, route.Call) ([]settingEntry, error) {
 	all := s.inForce()
 	entries := make([]settingEntry, len(all))
