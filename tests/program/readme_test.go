@@ -20,8 +20,10 @@ import (
 // in another folder, and with a program that is built already.
 const standIns = `
 curl() { command curl --max-time 60 "${@//http:\/\/127.0.0.1:8080/$BASE}"; }
-go() { local what=$2; shift 2; if [ "$what" = ./cmd/hostpanel ]; then "$PROGRAM" "$@"; else command go run
-	"hostpanel/${what#./}" "$@"; fi; }
+go() {
+	local what=$2; shift 2
+	if [ "$what" = ./cmd/hostpanel ]; then "$PROGRAM" "$@"; else command go run "hostpanel/${what#./}" "$@"; fi
+}
 id() { echo 1000; }
 `
 
