@@ -27,22 +27,19 @@ import (
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/payments/test"
+	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/money"
-	"hostpanel/domain/notice"
 	operation "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/idempotency"
-	"hostpanel/eventstore/ratelimit"
 	panel "hostpanel/http"
-	"hostpanel/http/css"
 	"hostpanel/http/route"
 	"hostpanel/http/route/routetest"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 	invoicing "hostpanel/sagas/billing"
 	usecases "hostpanel/sagas/hosting"
@@ -129,37 +126,29 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 	times := assembly.Defaults
 	times.SessionCall, times.SessionPause, times.SessionBudget = 2*time.Second, 10*time.Millisecond, 3*time.Second
 	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
+	policy := assembly.Policy{TaxRate: Price("21")}
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.Provider},
 		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters), MailFrom: "panel@example.com",
-		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
+		PublicURL: base, Times: times, Policy: policy, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()), names, o)
 		},
 	})
 	s.Attach(eventstore.WithStarter(s.Panel))
-	s.Hosting = usecases.New(usecases.Options{
-		Tables: s.Tables, Resources: s.Reconciler, Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
-	})
-	s.Orders = orders.New(orders.Options{
-		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Payments, Domains: s.Hosting, Offers: Offers(), TaxRate: Price("21"),
-	})
-	s.Server = &panel.Server{
+	s.Server = program.Wire(program.Parts{
 		Settings: panel.Settings{
-			Version: "test", PublicURL: base, Currency: "EUR", Offers: s.Orders.Offers,
+			Version: "test", PublicURL: base, Currency: "EUR", Offers: Offers(),
 			Unavailable: func(err error) bool {
 				return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, puddle.ErrClosedPool) // tests close the pool
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.Listeners},
-		Credentials: s.Vault(), Tokens: s.Vault(), TokenKeys: KeysOf(eventstoretest.Keys(t)), Sessions: s.Vault(),
-		Storefront: s.Orders, Subscriptions: s.Billing, Documents: s.Billing, Machines: s.Reconciler, Payments: s.Payments, HostedCheckout: s.Provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: Health{s.Store}, Log: log,
-		OrderDetails: s.Operations, Orders: s.Panel, Previews: orders.Previews{Setup: s.Provisioner, Orders: s.Orders}, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
-	}
-	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
-		s.Server.UnsubscribeKeys = append(s.Server.UnsubscribeKeys, key.Key)
-	}
+		Store: s.Store, Tables: s.Tables, Sagas: s.Panel, Present: pool, Vault: s.Vault(), Commands: s.Store, Policy: policy,
+		Hosted: s.Provider, Health: Health{s.Store}, InForce: someSettings, Log: log,
+	})
+	s.Hosting, s.Orders = s.Server.Hosting.(*usecases.Service), s.Server.Storefront.(*orders.Service)
+	s.Server.Feed = happenings{s.Server.Feed, &s.Listeners}
 	for _, o := range options {
 		o(s)
 	}
@@ -227,18 +216,18 @@ type (
 	Health struct{ *eventstore.Store }
 
 	happenings struct {
-		*eventstore.Feed
+		route.LiveFeed
 		open *atomic.Int64
 	}
 
 	countedListener struct {
-		*eventstore.Listener
+		route.LiveEvents
 		open *atomic.Int64
 	}
 )
 
 func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
-	l, err := h.Feed.Listen(ctx, after, topics...)
+	l, err := h.LiveFeed.Listen(ctx, after, topics...)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +236,7 @@ func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.St
 }
 
 func (l countedListener) Close() {
-	l.Listener.Close()
+	l.LiveEvents.Close()
 	l.open.Add(-1)
 }
 

@@ -1,11 +1,6 @@
 package program
 
-import (
-	"strings"
-
-	"hostpanel/sagas/hosting"
-	"hostpanel/sagas/orders"
-)
+import "strings"
 
 // SagaFigures are the names of the figures that sagas know of themselves.
 func SagaFigures() (names []string) {
@@ -15,9 +10,3 @@ func SagaFigures() (names []string) {
 	}
 	return names
 }
-
-// HostingOf is the service that the API is given for hosting resources.
-func HostingOf(p *Program) *hosting.Service { return p.hosting() }
-
-// StorefrontOf is the service that the API is given for orders.
-func StorefrontOf(p *Program) *orders.Service { return p.storefront() }

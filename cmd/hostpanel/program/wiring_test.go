@@ -5,21 +5,21 @@ import (
 	"slices"
 	"testing"
 
-	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/sagas/hosting"
+	"hostpanel/sagas/orders"
 )
 
 // An option that the program forgets to pass on compiles, and is missing only
 // where it is used: zones without a name server are refused by the engine.
 func TestTheProgramPassesOnEveryOption(t *testing.T) {
-	p := programtest.Demo(t)
-	server, hosting, storefront := p.Server(), program.HostingOf(p), program.StorefrontOf(p)
+	server := programtest.Demo(t).Server()
 	for _, one := range []struct {
 		options any
 		mayBe   []string // empty
 	}{
-		{&hosting.Options, []string{"Forms"}}, // only of an engine outside the panel
-		{&storefront.Options, nil},
+		{&server.Hosting.(*hosting.Service).Options, []string{"Forms"}}, // only of an engine outside the panel
+		{&server.Storefront.(*orders.Service).Options, nil},
 		{&server.Settings, []string{
 			"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess",
 			"KeepDisputed", "Heartbeat", "Patience",
