@@ -1,4 +1,6 @@
-package http_test
+//go:build system
+
+package census_test
 
 import (
 	"encoding/json"
