@@ -39,7 +39,7 @@ func Has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-func (s *Shop) Await(t *testing.T, a Answer, status order.Status) projections.OrderView {
+func (s *Shop) Await(t testing.TB, a Answer, status order.Status) projections.OrderView {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {

@@ -14,13 +14,17 @@ import (
 
 // Desk is an office with running workers and three orders: an active one, one
 // whose setup failed at the engine, and an unpaid one.
-func Desk(t *testing.T) *Shop {
+func Desk(t testing.TB) *Shop {
 	t.Helper()
-	return Office(t).Start(t).AtWork(t)
+	s := desk.open(t).Start(t)
+	s.Known["base"] = s.Public
+	return s
 }
 
+var desk = fixture{make: func(t testing.TB) *Shop { return Office(t).Start(t).AtWork(t) }}
+
 // AtWork places the orders of a desk.
-func (s *Shop) AtWork(t *testing.T) *Shop {
+func (s *Shop) AtWork(t testing.TB) *Shop {
 	t.Helper()
 	running := Read(t, s.Order(t, http.StatusCreated, strings.Replace(AHostingOrder, "{", `{"domain":"runs.example",`, 1)))
 	s.Press(running, "action", "pay")

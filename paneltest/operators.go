@@ -11,12 +11,16 @@ import (
 // Office is a stocked shop with people. The ids of new records begin at 101.
 func Office(t testing.TB, options ...func(*Shop)) *Shop {
 	t.Helper()
-	s := Open(t, options...).Stock(t).People(t)
+	return office.open(t, options...)
+}
+
+var office = fixture{make: func(t testing.TB) *Shop {
+	s := Open(t).Stock(t).People(t)
 	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
+}}
 
 const Operations = "/operations/api/v1/"
 

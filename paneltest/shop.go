@@ -74,7 +74,8 @@ type Shop struct {
 	Listeners atomic.Int64 // of the log, that are open
 	Public    string
 	Known     routetest.Known
-	Close     func() // what open has started
+	Close     func() // what Start has started
+	url       string // of the database
 }
 
 const (
@@ -117,7 +118,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 	t.Helper()
 	s := &Shop{
 		Store:  eventstore.Open(pool, sagastest.Catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
-		Tables: projections.Open(readers), Readers: readers, Owner: eventstoretest.Owner(t, url), Logged: &logBook{}, Letters: t.TempDir(),
+		Tables: projections.Open(readers), Readers: readers, url: url, Owner: eventstoretest.Owner(t, url), Logged: &logBook{}, Letters: t.TempDir(),
 		Public: PublicURL, Known: routetest.Known{},
 	}
 	assembly.Serve(s.Store)

@@ -216,6 +216,46 @@ func (s *server) empty(ctx context.Context, d *database) (err error) {
 	return pgx.BeginFunc(ctx, d.keeper, func(tx pgx.Tx) error { return d.template.content.restore(ctx, tx, 1+len(d.sessions)) })
 }
 
+// A State is what a test's database held at a moment, for later tests to begin with.
+type State struct{ content content }
+
+// StateOf is the present state of a test's database.
+func StateOf(t testing.TB, address string) (s State) {
+	t.Helper()
+	err := asKeeper(t, address, func(ctx context.Context, keeper *pgx.Conn) (err error) {
+		s.content, err = contentOf(ctx, keeper)
+		return err
+	})
+	if err != nil || s.content.Schema == "" {
+		t.Fatalf("the state of %s is too large, or was not read: %v", address, err)
+	}
+	return s
+}
+
+// Restore gives the state to a test's database, before anything reads it.
+func (s State) Restore(t testing.TB, address string) {
+	t.Helper()
+	err := asKeeper(t, address, func(ctx context.Context, keeper *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, keeper, func(tx pgx.Tx) error { return s.content.write(ctx, tx) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asKeeper does something with the connection that empties a lent database.
+func asKeeper(t testing.TB, address string, do func(context.Context, *pgx.Conn) error) (err error) {
+	t.Helper()
+	known, _ := lent.Load(address)
+	d := known.(*database)
+	if d.keeper == nil {
+		if d.keeper, err = pgx.Connect(t.Context(), address); err != nil {
+			return err
+		}
+	}
+	return do(t.Context(), d.keeper)
+}
+
 const (
 	// clients counts who is connected to the database, and tells its schema.
 	clients = `select (select count(*) from pg_stat_activity where datname = current_database()), (` + schema + `)`
@@ -286,6 +326,11 @@ func (c content) restore(ctx context.Context, tx pgx.Tx, known int) error {
 	if others != known || now != c.Schema {
 		return fmt.Errorf("%d clients are connected, and %d are known; the schema was %s and is %s", others, known, c.Schema, now)
 	}
+	return c.write(ctx, tx)
+}
+
+// write replaces all rows by those of the content.
+func (c content) write(ctx context.Context, tx pgx.Tx) error {
 	rows, _ := tx.Query(ctx, written)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {

@@ -130,25 +130,3 @@ func TestAnOperatorLooksAfterAUserInTheBrowser(t *testing.T) {
 		t.Errorf("the last superuser: %d", w.Code)
 	}
 }
-
-func TestThePagesOfCustomersAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	s := paneltest.Office(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range []string{"tenants/", "tenants/?search=none&status=nonsense&page=-1", "tenants/1/", "users/", "users/?is_active=maybe", "users/5/", "users/1/"} {
-			w := b.Get("/storefront/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-	}
-	administrator := s.Visiting(t, paneltest.Ana)
-	for _, path := range []string{"tenants/", "tenants/1/", "users/", "users/2/"} {
-		if w := administrator.Get("/storefront/" + path); w.Code != http.StatusForbidden {
-			t.Errorf("%s for no operator: %d", path, w.Code)
-		}
-	}
-}

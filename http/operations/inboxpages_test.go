@@ -1,14 +1,12 @@
 package operations_test
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"hostpanel/domain/notice"
-	seen "hostpanel/domain/operations"
 	"hostpanel/paneltest"
 )
 
@@ -69,28 +67,4 @@ func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
 		return strings.Contains(text, "All orders fit together.")
 	})
 	paneltest.Has(t, text, "The records and the engine do not differ.")
-}
-
-func TestThePagesOfTheInboxAndTheReconciliationAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
-	s.Do(t, seen.OrphanTrouble(1, "site", 99).Report(time.Now()))
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range []string{"inbox/", "inbox/?state=nonsense&page=-1", "inbox/?search=none", "inbox/1/", "reconciliation/"} {
-			w := b.Get("/storefront/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-	}
-	for _, path := range []string{"/storefront/inbox/", "/storefront/reconciliation/"} {
-		if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get(path); w.Code != http.StatusForbidden {
-			t.Errorf("no operator: %d", w.Code)
-		}
-	}
 }

@@ -45,27 +45,6 @@ func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
 	}
 }
 
-func TestThePagesOfIncidentsAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range []string{"", "?kind=nonsense&page=-1", "?is_settled=true", paneltest.Lonely.ID().String() + "/", paneltest.ChangedAtEngine.ID().String() + "/"} {
-			w := b.Get("/storefront/incidents/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-	}
-	if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get("/storefront/incidents/"); w.Code != http.StatusForbidden {
-		t.Errorf("no operator: %d", w.Code)
-	}
-}
-
 // Each notice to operators leads to a page that a superuser can open, and where a
 // reader who has signed out arrives after the sign-in.
 func TestEveryNoticeToOperatorsLeadsToThePageOfWhatItIsAbout(t *testing.T) {

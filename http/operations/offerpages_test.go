@@ -83,33 +83,3 @@ func TestOperatorsMakeOrderFormsInTheBrowser(t *testing.T) {
 		t.Errorf("the order form is there: %d", w.Code)
 	}
 }
-
-// The pages of plans and order forms are for operators alone, in both languages.
-func TestThePagesOfOffersAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
-	pages := []string{
-		"plans/", "plans/?is_active=false&search=nothing+like+it", "plans/?page=-1&resource_type=nonsense", "plans/1/", "plans/2/",
-		"plans/new/", "plans/new/?resource_type=saas", "widgets/", "widgets/new/", "widgets/1/",
-	}
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range pages {
-			w := b.Get("/storefront/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-		b.Get("/storefront/plans/new/")
-		b.IsForEverybody(t, language, b.Send("create_plan").Body.String())
-	}
-	for _, path := range pages {
-		if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get("/storefront/" + path); w.Code != http.StatusForbidden {
-			t.Errorf("%s: no operator: %d", path, w.Code)
-		}
-	}
-}

@@ -67,38 +67,6 @@ func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range []string{"", "?status=nonsense&page=-1", "?search=nothing+like+it", s.Known["running"] + "/", s.Known["failed"] + "/", s.Known["unpaid"] + "/"} {
-			w := b.Get("/storefront/orders/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-		paneltest.Has(t, b.Get("/storefront/orders/"+s.Known["running"]+"/").Body.String(), `id="hooks"`)
-		for _, link := range paneltest.Elements(paneltest.Elements(b.Page, "main")[0], "a") {
-			if paneltest.Attribute(link, "href") == b.Address {
-				t.Errorf("the page of an order leads to itself: %s", paneltest.TextOf(link))
-			}
-		}
-		b.IsForEverybody(t, language, b.Send("cancel").Body.String())
-	}
-	if w := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + s.Known["run"] + "/"); w.Code != http.StatusNotFound {
-		t.Errorf("no order: %d", w.Code)
-	}
-	if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get("/storefront/orders/"); w.Code != http.StatusForbidden {
-		t.Errorf("no operator: %d", w.Code)
-	}
-	paneltest.Goes(t, s.Browser(t).Get("/storefront/orders/"), "/login/?next=%2Fstorefront%2Forders%2F")
-}
-
 // What may be written in the history of an order has words in both languages.
 func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
 	t.Parallel()

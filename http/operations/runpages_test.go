@@ -77,24 +77,3 @@ func TestWhatOperatorsMayDoWithARunInTheBrowser(t *testing.T) {
 	s.Stands(t, "deprovision:"+s.Known["running"], "grace")
 	paneltest.Has(t, b.Get(page).Body.String(), "The run is released.", "attempt 3: waits")
 }
-
-func TestThePagesOfRunsAreForEverybodyAndOperatorsAlone(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
-	s.Resident(t, 903, "not"+paneltest.OpMail, "en", false)
-	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
-		b := s.Browser(t).Enter(mail)
-		for _, path := range []string{"", "?status=nonsense&page=-1", "?status=parked", "?search=nothing", s.Known["run"] + "/", s.Known["parked"] + "/"} {
-			w := b.Get("/storefront/runs/" + path)
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-			b.IsForEverybody(t, language, w.Body.String())
-		}
-	}
-	if w := s.Browser(t).Enter("not" + paneltest.OpMail).Get("/storefront/runs/"); w.Code != http.StatusForbidden {
-		t.Errorf("no operator: %d", w.Code)
-	}
-}
