@@ -77,7 +77,7 @@ func provable(t *testing.T, s *paneltest.Shop) *paneltest.Shop {
 func busyDesk(t *testing.T) *paneltest.Shop {
 	t.Helper()
 	s := paneltest.Desk(t)
-	odd := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"domain":"odd.example",`, 1)))
+	odd := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
 	if w := s.Webhook("/storefront/webhooks/test/", paneltest.Event("evt_odd", "checkout.session.completed", odd, 200, "paid")); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
@@ -130,7 +130,7 @@ func madeByHand(t *testing.T, s *paneltest.Shop) {
 	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "tenant", What: faults.Refuse, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "ana@", "carla@", 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "ana@", "carla@", 1)))
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusFailed)
 	if err := broken.Clear(t.Context()); err != nil {

@@ -84,7 +84,7 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 	s.Start(t)
 	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
 	s.Raise(t, paneltest.Ana, "of Ana")
-	for deadline := time.After(paneltest.AMinute); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case e := <-h.Events:
 			if head, _, err := s.Head(t.Context()); err == nil && e.ID >= head {
@@ -121,7 +121,7 @@ func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
 	s := paneltest.Open(t).Stock(t).People(t)
 	s.Server.Settings.Heartbeat = 20 * time.Millisecond
 	s.Start(t)
-	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	following := s.Stream(t, "/storefront/api/orders/"+placed.ID+"/events/", "X-API-Key", s.Known["key"])
 	of := map[string]*paneltest.EventStream{}
 	for _, who := range []string{"ana", "ben", "eve"} {
@@ -168,7 +168,7 @@ func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
 func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t, func(s *paneltest.Shop) { s.Server.Settings.Abuse = true }).Stock(t).People(t).Start(t)
-	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	for _, c := range []struct {
 		most    int
 		path    string
@@ -197,7 +197,7 @@ func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	path := "/storefront/api/orders/" + placed.ID + "/events/"
 	key := []string{"X-API-Key", s.Known["key"]}
 	h := s.Stream(t, path, key...)

@@ -10,18 +10,23 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
 
 var (
+	// BilledAt is when the invoices of [Shop.Billed] are issued.
 	BilledAt = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	Hoster   = billing.Seller{
+	// Hoster sells what they bill.
+	Hoster = billing.Seller{
 		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678",
 		IBAN: "ES9121000418450200051332", BIC: "CAIXESBBXXX",
 	}
+
 	ruiz = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
 )
 
@@ -117,4 +122,56 @@ func (s *Shop) Credited(t testing.TB, tenant int64) (balance, movement string) {
 	payment := uuid.NewSHA1(id, []byte("Statement 11"))
 	s.Do(t, billing.BookPayment{CreditAccount: a, ID: payment, Amount: Price("20"), Method: "bank_transfer", Reference: "Statement 11", Received: BilledAt, At: BilledAt})
 	return id.String(), payment.String()
+}
+
+// Subscribed starts a subscription whose period is not over.
+func (s *Shop) Subscribed(t testing.TB, tenant int64) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	s.Do(t, billing.Subscribe{
+		Order: id, Tenant: tenant, User: Ben, Plan: 2, PlanName: "Grande", BillingPeriod: "yearly", Price: Price("99"), Currency: "EUR", At: time.Now(), Terms: billing.UsualTerms,
+	})
+	return id
+}
+
+// KeepsCard saves a card of a person in a tenant, with the order that was paid by it.
+func (s *Shop) KeepsCard(t testing.TB, tenant int64, person, with uuid.UUID) (card uuid.UUID) {
+	t.Helper()
+	card = uuid.NewSHA1(with, person[:])
+	s.Do(t, billing.SaveMethod{ID: card, Tenant: tenant, At: BilledAt, Kept: billing.KeptMethod{
+		SubjectID: person, Order: with, Provider: "test", Customer: "cus_1", Token: "pm_" + card.String(), Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03",
+	}})
+	return card
+}
+
+// BuyerOf is the person who has placed an order.
+func (s *Shop) BuyerOf(t testing.TB, id uuid.UUID) uuid.UUID {
+	t.Helper()
+	o, err := s.Tables.For(projections.System).Order(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Subject
+}
+
+// Documented makes the documents of all that was issued.
+func (s *Shop) Documented(t testing.TB) {
+	t.Helper()
+	if _, err := s.Billing.MakeDocuments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TaxedBy lets a shop of a seller in Spain tax by a mode.
+func (s *Shop) TaxedBy(mode tax.Mode) *Shop {
+	s.Orders.Tax = tax.Policy{Mode: mode, Home: "ES", Rates: tax.European()}
+	return s
+}
+
+// Machined lets a tenant have a virtual server of a service. No hypervisor knows it.
+func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
+	t.Helper()
+	id := 990 + tenant
+	vm := hosting.Machine{Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1, OS: "debian-12"}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(), For: "order:" + service.String()})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"hostpanel/eventstore/credentials"
 )
 
+// Password is that of residents.
 const Password = "Tr0ub4dor & 3 caballos"
 
 // Resident creates an account with a password.
@@ -36,7 +38,7 @@ func (s *Shop) Resident(t testing.TB, user int64, email, language string, superu
 	}
 }
 
-// A browser keeps cookies and sends forms with all their fields. It does not
+// A Browser keeps cookies and sends forms with all their fields. It does not
 // follow redirects.
 type Browser struct {
 	*Shop
@@ -46,6 +48,7 @@ type Browser struct {
 	Address string
 }
 
+// Browser is a new browser.
 func (s *Shop) Browser(t testing.TB) *Browser {
 	return &Browser{Shop: s, T: t, Cookies: map[string]string{}}
 }
@@ -55,6 +58,7 @@ func (b *Browser) Twin() *Browser {
 	return &Browser{Shop: b.Shop, T: b.T, Cookies: maps.Clone(b.Cookies), Page: b.Page, Address: b.Address}
 }
 
+// Do sends a request with the cookies of the browser.
 func (b *Browser) Do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	b.T.Helper()
 	for name, value := range b.Cookies {
@@ -85,6 +89,7 @@ func (b *Browser) Do(method, path, body string, headers ...string) *httptest.Res
 	return w
 }
 
+// Get opens a page.
 func (b *Browser) Get(path string, headers ...string) *httptest.ResponseRecorder {
 	b.T.Helper()
 	return b.Do("GET", path, "", headers...)
@@ -133,6 +138,7 @@ func (b *Browser) Enter(email string) *Browser {
 // IsIn tells whether the browser has a signed-in session.
 func (b *Browser) IsIn() bool { return b.Twin().Get("/account/").Code == http.StatusOK }
 
+// SessionID is the id of the session; "": there is none.
 func (b *Browser) SessionID() string { return b.Cookies["__Host-session"] }
 
 // Goes checks that an answer redirects to a path.
@@ -157,6 +163,7 @@ func Refused(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...st
 	}
 }
 
+// Elements are the elements below a node.
 func Elements(n *html.Node, tag string) (all []*html.Node) {
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && d.Data == tag {
@@ -166,6 +173,7 @@ func Elements(n *html.Node, tag string) (all []*html.Node) {
 	return all
 }
 
+// Attribute is the value of an attribute; "": there is none.
 func Attribute(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -175,6 +183,7 @@ func Attribute(n *html.Node, name string) string {
 	return ""
 }
 
+// HasAttribute reports whether a node has an attribute.
 func HasAttribute(n *html.Node, name string) bool {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -184,6 +193,7 @@ func HasAttribute(n *html.Node, name string) bool {
 	return false
 }
 
+// TextOf is the text of a node.
 func TextOf(n *html.Node) string {
 	var text strings.Builder
 	for d := range n.Descendants() {
@@ -197,6 +207,7 @@ func TextOf(n *html.Node) string {
 	return strings.TrimSpace(text.String())
 }
 
+// valueOf is the value of a field of a form.
 func valueOf(in *html.Node) string {
 	switch in.Data {
 	case "textarea":
@@ -211,3 +222,169 @@ func valueOf(in *html.Node) string {
 	}
 	return Attribute(in, "value")
 }
+
+// inline is what a page that needs no exception from its policy has not.
+var inline = regexp.MustCompile(`<style|<[^>]*(?: style=| on\w+=|javascript:)`)
+
+// IsForEverybody demands of a page what makes it accessible, in its language.
+func (b *Browser) IsForEverybody(t *testing.T, language, text string) {
+	t.Helper()
+	problem := func(what string) {
+		t.Helper()
+		t.Errorf("%s in %s: %s\n%s", b.Address, language, what, text)
+	}
+	if lang := Attribute(Elements(b.Page, "html")[0], "lang"); lang != language {
+		problem("its language is " + lang)
+	}
+	if len(Elements(b.Page, "h1")) != 1 || len(Elements(b.Page, "main")) != 1 || TextOf(Elements(b.Page, "title")[0]) == "" {
+		problem("no single heading, main part or title")
+	}
+	for _, script := range Elements(b.Page, "script") {
+		if !strings.HasPrefix(Attribute(script, "src"), "/") || TextOf(script) != "" {
+			problem("it has a script that is no file of ours")
+		}
+	}
+	if forbidden := inline.FindString(text); forbidden != "" {
+		problem("it has " + forbidden)
+	}
+	ids, labels := map[string]int{}, map[string]string{}
+	for d := range b.Page.Descendants() {
+		if id := Attribute(d, "id"); id != "" {
+			ids[id]++
+		}
+		if d.Data == "label" {
+			labels[Attribute(d, "for")] = TextOf(d)
+		}
+	}
+	for _, tag := range []string{"input", "select", "textarea"} {
+		for _, in := range Elements(b.Page, tag) {
+			if Attribute(in, "type") != "hidden" && !HasAttribute(in, "hidden") && labels[Attribute(in, "id")] == "" {
+				problem(Attribute(in, "id") + " has no label")
+			}
+			for id := range strings.FieldsSeq(Attribute(in, "aria-describedby")) {
+				if ids[id] != 1 {
+					problem(id + " explains nothing")
+				}
+			}
+			if Attribute(in, "type") == "password" && (Attribute(in, "autocomplete") == "" || Attribute(in, "value") != "") {
+				problem("a password is not for password managers, or is shown")
+			}
+		}
+	}
+	for id, n := range ids {
+		if n != 1 {
+			problem("two things are called " + id)
+		}
+	}
+	for _, a := range Elements(b.Page, "a") {
+		if target, inside := strings.CutPrefix(Attribute(a, "href"), "#"); TextOf(a) == "" || inside && ids[target] != 1 {
+			problem("a link leads nowhere or says nothing")
+		}
+	}
+	for _, button := range Elements(b.Page, "button") {
+		if TextOf(button) == "" {
+			problem("a button says nothing")
+		}
+	}
+	if strings.Contains(text, "no value") {
+		problem("something is missing")
+	}
+}
+
+// Visiting is a browser in which a user has signed in.
+func (s *Shop) Visiting(t testing.TB, user int64) *Browser {
+	t.Helper()
+	id, err := s.Vault().OpenSession(t.Context(), user, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Browser(t)
+	b.Cookies["session"], b.Cookies["__Host-session"] = id, id
+	return b
+}
+
+// Makes sends the form for a new record, twice, and answers with the page of the record.
+func (b *Browser) Makes(collection string, fields ...string) string {
+	b.T.Helper()
+	b.Get("/panel/" + collection + "/new/")
+	path, sent := b.Fill("panel_create", fields...)
+	twin := b.Twin()
+	first := b.Do("POST", path, sent.Encode())
+	if first.Code != http.StatusSeeOther {
+		b.T.Fatalf("%s %v: %d %s", collection, fields, first.Code, first.Body)
+	}
+	page := first.Header().Get("Location")
+	Goes(b.T, twin.Do("POST", path, sent.Encode()), page)
+	return page
+}
+
+// Speaks gives a user another language.
+func Speaks(user int64, language string) domain.Command {
+	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim", Language: language, At: time.Now()}
+}
+
+// ShownKey is the key that a page shows.
+func (b *Browser) ShownKey() string {
+	for _, in := range Elements(b.Page, "textarea") {
+		if Attribute(in, "id") == "key" {
+			return TextOf(in)
+		}
+	}
+	return ""
+}
+
+// LinkCalled is where a link of the page leads; "": there is none.
+func (b *Browser) LinkCalled(text string) string {
+	for _, a := range Elements(b.Page, "a") {
+		if TextOf(a) == text {
+			return Attribute(a, "href")
+		}
+	}
+	return ""
+}
+
+// Refusals of calls with a session.
+const (
+	CsrfFailed = `{"detail":"CSRF Failed: CSRF token missing or incorrect."}`
+	AskedAgain = `{"detail":"The password has to be given again.","code":"reauthentication_required"}`
+)
+
+// Csrf is the token of the page that the browser shows.
+func (b *Browser) Csrf() string {
+	b.T.Helper()
+	for _, meta := range Elements(b.Page, "meta") {
+		if Attribute(meta, "name") == "csrf-token" {
+			return Attribute(meta, "content")
+		}
+	}
+	b.T.Fatalf("%s has no CSRF token", b.Address)
+	return ""
+}
+
+// Script calls an API as a script of the page does. Cookies of the answer are
+// kept.
+func (b *Browser) Script(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	for name, value := range b.Cookies {
+		headers = append(headers, "Cookie", name+"="+value)
+	}
+	w := b.Call(method, path, body, headers...)
+	for _, cookie := range w.Result().Cookies() {
+		b.Cookies[cookie.Name] = cookie.Value
+	}
+	return w
+}
+
+// Answers compares an answer with its status and, if there is one, its body.
+func Answers(t *testing.T, what string, w *httptest.ResponseRecorder, status int, body string) {
+	t.Helper()
+	if w.Code != status || body != "" && w.Body.String() != body {
+		t.Errorf("%s: %d %s instead of %d %s", what, w.Code, w.Body, status, body)
+	}
+}
+
+// MenuShowsThePage tells whether the entry of the present page is within what is seen of
+// the menu.
+const MenuShowsThePage = `[...document.querySelectorAll(".menu [aria-current]")].every((a) => {
+	const box = a.getBoundingClientRect(), menu = a.closest(".menu").getBoundingClientRect();
+	return box.left >= menu.left && box.right <= menu.right;
+})`

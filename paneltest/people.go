@@ -2,17 +2,22 @@ package paneltest
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/sealing"
@@ -28,8 +33,10 @@ const (
 	Gone = 5 // is no longer active
 )
 
+// GoodPassword is that of all people.
 const GoodPassword = "a good password, really"
 
+// Emails are the addresses of people.
 var Emails = map[int64]string{Root: "root@example.com", Ana: "ana@example.com", Ben: "ben@example.com", Eve: "eve@example.com", Gone: "gone@example.com"}
 
 // People opens accounts with a good password, and the tenants that they belong
@@ -58,6 +65,7 @@ func (s *Shop) People(t testing.TB) *Shop {
 	return s
 }
 
+// Person opens an account with the good password.
 func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 	t.Helper()
 	hash, err := s.Vault().HashPassword(t.Context(), GoodPassword)
@@ -71,6 +79,7 @@ func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 	}
 }
 
+// Tenant makes a tenant with a slug of its number.
 func (s *Shop) Tenant(t testing.TB, id int64, name string) {
 	t.Helper()
 	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
@@ -87,6 +96,7 @@ func (s *Shop) Token(t testing.TB, user int64, other With) string {
 	return Forge(t, s.Server.TokenKeys[0], ClaimsOf(user, other))
 }
 
+// ClaimsOf are the claims of a token for a user.
 func ClaimsOf(user int64, other With) jwt.MapClaims {
 	now := time.Now()
 	claims := jwt.MapClaims{
@@ -101,6 +111,7 @@ func ClaimsOf(user int64, other With) jwt.MapClaims {
 	return claims
 }
 
+// Forge signs claims.
 func Forge(t testing.TB, key caller.TokenKey, claims jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
@@ -112,6 +123,7 @@ func Forge(t testing.TB, key caller.TokenKey, claims jwt.MapClaims) string {
 	return text
 }
 
+// KeysOf are the keys of access tokens.
 func KeysOf(r *sealing.Keyring) (all []caller.TokenKey) {
 	for _, key := range r.DeriveAll("access tokens") {
 		all = append(all, caller.TokenKey(key))
@@ -119,6 +131,7 @@ func KeysOf(r *sealing.Keyring) (all []caller.TokenKey) {
 	return all
 }
 
+// Tokens are what a sign-in returns.
 type Tokens struct{ Refresh, Access string }
 
 // SignIn gets tokens with a password.
@@ -139,4 +152,145 @@ func Answered[T any](t testing.TB, w *httptest.ResponseRecorder) (body T) {
 	return body
 }
 
+// Bearer is the header with an access token.
 func Bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
+
+// Organisation makes one, of which users are members.
+func (s *Shop) Organisation(t testing.TB, id int64, name string, members ...int64) {
+	t.Helper()
+	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
+	for _, user := range members {
+		s.Do(t, account.GrantMembership{User: user, Tenant: id, Role: account.Admin, At: time.Now()})
+	}
+}
+
+// Addresses of residents.
+const (
+	AnaMail  = "ana@example.com"
+	RootMail = "root@example.com"
+)
+
+// Guarded applies the rate limits.
+func Guarded(s *Shop) { s.Server.Settings.Abuse = true }
+
+// Try signs in from an IP address.
+func (s *Shop) Try(from, email, password string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "/api/token/", strings.NewReader(fmt.Sprintf(`{"username":%q,"password":%q}`, email, password)))
+	r.Header.Set("Content-Type", "application/json")
+	r.RemoteAddr = from
+	w := httptest.NewRecorder()
+	s.Handler.ServeHTTP(w, r)
+	return w
+}
+
+// A shownSignIn is a sign-in as the API shows it.
+type shownSignIn struct {
+	ID, Kind  string
+	IsCurrent bool `json:"is_current"`
+}
+
+// SignIns are those of the caller.
+func (s *Shop) SignIns(t *testing.T, headers ...string) (all []shownSignIn) {
+	t.Helper()
+	w := s.Call("GET", "/api/me/sessions/", "", headers...)
+	var page struct{ Results []shownSignIn }
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return page.Results
+}
+
+// purpose is that of a link that sets a password.
+const purpose = "set_password"
+
+// Link is the token of a link that sets a user's password.
+func (s *Shop) Link(t *testing.T, user int64) string {
+	t.Helper()
+	token := credentials.NewToken()
+	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{}, credentials.TokenRows(token, purpose, user, time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// Code is what an app shows, some steps of time from now.
+func Code(t testing.TB, secret string, steps int) string {
+	t.Helper()
+	text, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// WrongCode is a code of six digits that is wrong for some minutes.
+func WrongCode(t testing.TB, secret string) string {
+	t.Helper()
+	right := map[string]bool{}
+	for steps := -4; steps <= 4; steps++ {
+		right[Code(t, secret, steps)] = true
+	}
+	for n := 0; ; n++ {
+		if wrong := fmt.Sprintf("%06d", n); !right[wrong] {
+			return wrong
+		}
+	}
+}
+
+// Enrolled gives a user a second factor. No code is used up.
+func (s *Shop) Enrolled(t testing.TB, user int64) (secret string, recovery []string) {
+	t.Helper()
+	secret, err := s.Accounts.ProposeFactor(t.Context(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recovery, err = s.Accounts.EnableFactor(t.Context(), domain.Metadata{Actor: "user:2"}, user, Code(t, secret, 0)); err != nil {
+		t.Fatal(err)
+	}
+	s.ForgetsCodes(t)
+	return secret, recovery
+}
+
+// ForgetsCodes makes codes good that were used before.
+func (s *Shop) ForgetsCodes(t testing.TB) {
+	t.Helper()
+	if _, err := s.Owner.Exec(t.Context(), `update second_factors set last_step = 0`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WaitFor waits until done returns true.
+func WaitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Error("nothing happens")
+			return
+		}
+	}
+}
+
+// Figures lets the panel have metrics.
+func Figures(s *Shop) {
+	s.Server.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		_, _ = w.Write([]byte("orders 7"))
+	})
+}
+
+// InvalidToken is the refusal of a token.
+func InvalidToken(message string) string {
+	return `{"detail":"Given token not valid for any token type","code":"token_not_valid","messages":[{"token_class":"AccessToken","token_type":"access","message":"` +
+		message + `"}]}`
+}
+
+// Unsubscribe returns the token in mails about invoices to a user.
+func (s *Shop) Unsubscribe(user int64) string {
+	return notice.Unsubscription{User: user, Preference: notice.Billing.Preference()}.Token(s.Server.UnsubscribeKeys[0])
+}
+
+// IsOfSessions tells whether a call is refused to tokens.
+func IsOfSessions(method, path string) bool {
+	return path == "/api/me/confirm/" || strings.HasPrefix(path, "/api/me/second-factor/") && method != http.MethodGet
+}

@@ -55,9 +55,9 @@ func Offers() order.Offers {
 	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"}}
 }
 
-// A shop is the whole panel on a private database: log, read tables, sagas,
+// A Shop is the whole panel on a private database: log, read tables, sagas,
 // the test provider and sandboxes for everything outside. Its workers rest
-// until it opens.
+// until it starts.
 type Shop struct {
 	*eventstore.Store
 	*projections.Tables
@@ -79,8 +79,8 @@ type Shop struct {
 }
 
 const (
-	PublicURL = "https://panel.example"
-	Secret    = "the secret of the test provider"
+	PublicURL = "https://panel.example"           // of a shop that does not listen
+	Secret    = "the secret of the test provider" // that signs its webhooks
 )
 
 // logBook records the log lines.
@@ -107,13 +107,14 @@ func Database(t testing.TB) string {
 	return sagastest.Database(t)
 }
 
+// Open opens a shop on a private database.
 func Open(t testing.TB, options ...func(*Shop)) *Shop {
 	t.Helper()
 	url := Database(t)
 	return Over(t, url, eventstoretest.Pool(t, url), eventstoretest.Readers(t, url), options...)
 }
 
-// Over is [openShop] over pools that a test has made for itself.
+// Over is [Open] over pools that a test has made for itself.
 func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func(*Shop)) *Shop {
 	t.Helper()
 	s := &Shop{
@@ -168,6 +169,7 @@ func someSettings() []operation.Setting {
 	}
 }
 
+// Vault keeps passwords and sessions.
 func (s *Shop) Vault() *credentials.Vault {
 	return credentials.Open(s.Pool(), s.Keys()).Hashing(eventstoretest.Hashing)
 }
@@ -214,7 +216,8 @@ func (s *Shop) Start(t testing.TB) *Shop {
 
 // The wiring between the parts, as the program does it.
 type (
-	Health struct{ *eventstore.Store }
+	// Health asks the database alone.
+	Health struct{ store *eventstore.Store }
 
 	happenings struct {
 		route.LiveFeed
@@ -227,6 +230,7 @@ type (
 	}
 )
 
+// Listen counts the listener.
 func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
 	l, err := h.LiveFeed.Listen(ctx, after, topics...)
 	if err != nil {
@@ -236,21 +240,24 @@ func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.St
 	return countedListener{l, h.open}, nil
 }
 
+// Close counts the listener off.
 func (l countedListener) Close() {
 	l.LiveEvents.Close()
 	l.open.Add(-1)
 }
 
+// Alive names nothing: all of the process lives.
 func (Health) Alive() map[string]string { return nil }
 
+// Ready names what is not.
 func (h Health) Ready(ctx context.Context) map[string]string {
-	if err := h.Pool().Ping(ctx); err != nil {
+	if err := h.store.Pool().Ping(ctx); err != nil {
 		return map[string]string{"database": "does not answer"}
 	}
 	return nil
 }
 
-// A request is one call with headers in pairs.
+// Call makes a call with headers in pairs.
 func (s *Shop) Call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body != "" {
@@ -264,6 +271,7 @@ func (s *Shop) Call(method, path, body string, headers ...string) *httptest.Resp
 	return w
 }
 
+// Count returns a number from the database.
 func (s *Shop) Count(t testing.TB, sql string, args ...any) (n int) {
 	t.Helper()
 	if err := s.Owner.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {

@@ -65,7 +65,7 @@ func TestAServiceOfAStorefrontNamesItsTenantAndItsSite(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, `{`, `{"domain":"served.example.org",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"served.example.org",`, 1)))
 	one := servicesAPI + a.ID + "/"
 	if w := s.Call("GET", one, "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNotFound {
 		t.Errorf("before it is paid: %d %s", w.Code, w.Body)

@@ -31,7 +31,7 @@ func TestAnOrderIsTaxedByItsBuyer(t *testing.T) {
 	} {
 		s := paneltest.Open(t).Stock(t).TaxedBy(mode)
 		for buyer, want := range sold {
-			a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", "{"+buyer, 1)))
+			a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", "{"+buyer, 1)))
 			o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
 			if err != nil {
 				t.Fatal(err)
@@ -51,19 +51,19 @@ func TestATaxIDThatDecidesHasTheFormOfItsCountry(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).TaxedBy(tax.Seller)
 	for _, id := range []string{"12345678901", "DE123456789", "FR1234567890"} {
-		w := s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.AHostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"`+id+`",`, 1))
+		w := s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"`+id+`",`, 1))
 		if want := `{"customer_tax_id":["Enter a valid VAT identification number of FR, such as FR12345678901."]}`; w.Body.String() != want {
 			t.Errorf("%s: %s", id, w.Body)
 		}
 	}
-	s.TaxedBy(tax.Single).Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"12345678901",`, 1))
+	s.TaxedBy(tax.Single).Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"12345678901",`, 1))
 }
 
 // Superusers see with an order how it is taxed, and who took the tax id for proof.
 func TestOperatorsSeeHowAnOrderIsTaxed(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).People(t).TaxedBy(tax.Seller)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"FR12345678901",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"FR12345678901",`, 1)))
 	w := s.Call(http.MethodGet, "/operations/api/v1/orders/"+a.ID+"/", "", paneltest.Bearer(s.Known["root"])...)
 	paneltest.Has(t, w.Body.String(), `"tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront","subtotal":"2.47"`, `"total":"2.47"`)
 }

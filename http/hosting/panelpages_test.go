@@ -213,7 +213,7 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 	s.People(t)
 	s.OneOfEach(t, 1, 1)
 	look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()}, paneltest.AnEndpoint(1, 1))
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()}, paneltest.Endpoint(1, 1))
 	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Code: "password_weak"})
 	for _, language := range []string{"en", "es"} {
 		s.Do(t, paneltest.Speaks(paneltest.Ana, language))

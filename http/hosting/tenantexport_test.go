@@ -50,8 +50,8 @@ func twoTenantsWithAll(t *testing.T) *paneltest.Shop {
 	s := paneltest.Open(t).People(t)
 	for tenant := int64(1); tenant <= 2; tenant++ {
 		s.OneOfEach(t, tenant, tenant)
-		s.Do(t, paneltest.AnEndpoint(tenant, tenant))
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: paneltest.ALook.Fields().Values()})
+		s.Do(t, paneltest.Endpoint(tenant, tenant))
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: paneltest.Look.Fields().Values()})
 		s.Billed(t, tenant)
 	}
 	s.Documented(t)

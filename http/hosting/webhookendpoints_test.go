@@ -117,7 +117,7 @@ func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
-	s.Do(t, paneltest.AnEndpoint(1, 1))
+	s.Do(t, paneltest.Endpoint(1, 1))
 	for _, w := range s.AtOnce(2, func(i int) *httptest.ResponseRecorder {
 		return s.Call("PATCH", endpointsPath+"1/", []string{`{"is_active":false}`, `{"events":["site.*"]}`}[i], paneltest.Bearer(s.Known["ana"])...)
 	}) {
@@ -131,7 +131,7 @@ func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
 func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
-	s.Do(t, paneltest.AnEndpoint(1, 1))
+	s.Do(t, paneltest.Endpoint(1, 1))
 	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)}})
 	for call, want := range map[string]string{
 		"ana GET " + endpointsPath + "1/":                "200 ",

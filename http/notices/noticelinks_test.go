@@ -56,7 +56,7 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	s.Tenant(t, tenant, "Readers")
 	s.Do(t, account.GrantMembership{User: reader, Tenant: tenant, Role: account.Admin, At: time.Now()})
 	s.OneOfEach(t, tenant, tenant)
-	s.Do(t, paneltest.AnEndpoint(tenant, tenant))
+	s.Do(t, paneltest.Endpoint(tenant, tenant))
 	want := map[string]string{} // by template
 	last := func(page string) {
 		t.Helper()
@@ -169,7 +169,7 @@ func TestEveryMailLeadsItsReaderOn(t *testing.T) {
 	s := paneltest.Office(t)
 	s.Resident(t, 950, "reader@example.com", "en", false)
 	b := s.Browser(t).Enter("reader@example.com")
-	unpaid := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	unpaid := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	for _, template := range notice.Templates() {
 		sample, _ := notice.Sample(template, "en")
 		if sample.Occasion == notice.News {
@@ -195,7 +195,7 @@ func TestALinkOfAnotherOwnTenantLeadsToTheChoiceOfIt(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	s.OneOfEach(t, 2, 2)
-	s.Do(t, paneltest.AnEndpoint(2, 2))
+	s.Do(t, paneltest.Endpoint(2, 2))
 	const site = "/panel/sites/2/"
 	b := s.Visiting(t, paneltest.Ana) // acts for tenant 1
 	to := "/panel/tenants/?next=%2Fpanel%2Fsites%2F2%2F&search=Cheese"

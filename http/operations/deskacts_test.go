@@ -24,7 +24,7 @@ func notNow(t *testing.T, w *httptest.ResponseRecorder) {
 func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T) { // T11, T23, C-2, M-9
 	t.Parallel()
 	s := paneltest.Office(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"domain":"odd.example",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
 	path := "orders/" + a.ID + "/"
 	if w := s.Webhook("/storefront/webhooks/test/", paneltest.Event("evt_odd", "checkout.session.completed", a, 200, "paid")); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
@@ -105,7 +105,7 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 	t.Parallel()
 	s := paneltest.Office(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	path, body := "orders/"+a.ID+"/", `{"reason":"asked for by mail"}`
 	tag := s.Operate("GET", path, "").Header().Get("ETag")
 	if err := s.Provider.Apply(t.Context(), []byte(paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid"))); err != nil {
@@ -127,7 +127,7 @@ func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 		t.Errorf("cancelled %d times", n)
 	}
 
-	b := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	b := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	if err := s.Provider.Apply(t.Context(), []byte(strings.Replace(paneltest.Event("evt_2", "checkout.session.completed", b, 299, "paid"), "pay_1", "pay_2", 1))); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 	t.Parallel()
 	s := paneltest.Office(t).Start(t)
 	a, b := s.Bought(t, "a.example"), s.Bought(t, "b.example")
-	c := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	c := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	s.Accepted(t, "orders/"+b.ID+"/cancel/", `{"reason":"ended by agreement"}`)
 	s.Accepted(t, "orders/"+c.ID+"/cancel/", `{"reason":"asked for by mail"}`)
 	s.Stands(t, "deprovision:"+b.ID, "grace")

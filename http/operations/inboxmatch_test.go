@@ -16,7 +16,7 @@ import (
 // more, with the order whose session it was.
 func astray(t *testing.T, s *paneltest.Shop, id string) (webhook int, of paneltest.Answer) {
 	t.Helper()
-	of = paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	of = paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	s.Until(t, "the reaction to the order has seen to its check", func() bool {
 		return s.Count(t, `select count(*) from readers where name = 'sagas.reactions' and position >= (select position from events where stream = $1 and name = 'order.placed')`, "order-"+of.ID) == 1
 	})
@@ -37,7 +37,7 @@ func astray(t *testing.T, s *paneltest.Shop, id string) (webhook int, of panelte
 func TestAnOperatorMatchesAWebhookByHand(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	webhook, lost := astray(t, s, "evt_astray")
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	vps := paneltest.Read(t, s.Order(t, http.StatusCreated, `{"plan_id":2,"customer_name":"Ana","customer_email":"ana@example.com","payment_method":"test","os_choice":"debian-12"}`))
 	path := "webhook-inbox/" + strconv.Itoa(webhook) + "/match/"
 	refused := func(of, says string) {

@@ -54,7 +54,7 @@ func TestAPlanThatWasOrderedIsNotDeletedInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Order(t, http.StatusCreated, paneltest.AHostingOrder)
+	s.Order(t, http.StatusCreated, paneltest.HostingOrder)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	b.Get("/storefront/plans/1/")
 	paneltest.Refused(t, b.Send("withdraw_plan"), http.StatusConflict, "The plan is in use.")

@@ -44,7 +44,7 @@ func TestOperatorsConversations(t *testing.T) {
 	t.Parallel()
 	routetest.Run(t, "../testdata/operations/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := paneltest.Office(t)
-		s.Order(t, http.StatusCreated, paneltest.AHostingOrder) // of plan 1
+		s.Order(t, http.StatusCreated, paneltest.HostingOrder) // of plan 1
 		return s.Handler, s.Known
 	})
 }

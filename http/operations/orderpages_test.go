@@ -160,7 +160,7 @@ func TestAnOrderShowsOperatorsTheAddressOfItsBuyer(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Desk(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{",
+	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{",
 		`{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_country":"es","customer_tax_id":"b87654321",`, 1)))
 	page := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + placed.ID + "/").Body.String()
 	paneltest.Has(t, page, "Gran Vía 2, Bilbao, ES", "Tax number", "B87654321")

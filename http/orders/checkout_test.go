@@ -160,7 +160,7 @@ func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
 	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), slow); err != nil {
 		t.Fatal(err)
 	}
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusProvisioning)
 	want := order.Message(order.Standing{Status: order.StatusProvisioning, Step: "tenant.engine"}, "en")
@@ -184,7 +184,7 @@ func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
 func TestAWebhookFromOutsideIsEnough(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	s.Webhook("/storefront/webhooks/test/", paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid"))
 	s.Await(t, a, order.StatusActive)
 }
@@ -192,7 +192,7 @@ func TestAWebhookFromOutsideIsEnough(t *testing.T) {
 func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	back := follow(t, s.Press(a, "action", "pay", "amount", "1").Header().Get("Location"))
 	if back.status != http.StatusOK {
 		t.Fatal(back.status)
@@ -203,7 +203,7 @@ func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	began := time.Now()
 	back := follow(t, s.Public+"/storefront/return/"+a.ID+"/?outcome=success&status=paid")
 	if took := time.Since(began); back.status != http.StatusOK || took < 2*time.Second || took > 6*time.Second {

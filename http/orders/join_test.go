@@ -27,7 +27,7 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AVPSOf("ana@example.com")))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.VPSOrder("ana@example.com")))
 	path := order.JoinPath + s.Joining(paneltest.Ana, uuid.MustParse(a.ID)) + "/"
 	for range 2 { // a GET changes nothing
 		w := s.Call("GET", path, "", "Accept-Language", "en")
@@ -81,7 +81,7 @@ func TestALinkThatIsFollowedAfterThePaymentIsRefused(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AVPSOf("ana@example.com")))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.VPSOrder("ana@example.com")))
 	path := order.JoinPath + s.Joining(paneltest.Ana, uuid.MustParse(a.ID)) + "/"
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusActive)
@@ -99,7 +99,7 @@ func TestALinkThatIsFollowedAfterThePaymentIsRefused(t *testing.T) {
 func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AVPSOf("ana@example.com")))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.VPSOrder("ana@example.com")))
 	mine := uuid.MustParse(a.ID)
 	bodies := map[string]bool{}
 	good := s.Joining(paneltest.Ana, mine)
@@ -135,7 +135,7 @@ func TestTheAnswerToAnOrderDoesNotTellWhoHasAnAccount(t *testing.T) {
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
 	masked := func(email string) string {
-		w := s.Order(t, http.StatusCreated, paneltest.AVPSOf(email))
+		w := s.Order(t, http.StatusCreated, paneltest.VPSOrder(email))
 		a := paneltest.Read(t, w)
 		s.Until(t, "the order has been reacted to", func() bool {
 			return s.Count(t, `select count(*) from readers where name = $2 and position >= (select position from events where stream = $1 and version = 1)`, "order-"+a.ID, sagas.ReactionsReader) == 1

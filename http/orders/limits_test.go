@@ -44,13 +44,13 @@ func TestOrdersInMassesAreSlowedDown(t *testing.T) {
 		s.Server.Settings.Abuse = true
 		s.Orders.Offers[0].Configured, s.Orders.Offers[0].Live = true, true // and does not answer
 	}).Stock(t)
-	live := strings.Replace(paneltest.AHostingOrder, `"test"`, `"stripe"`, 1)
+	live := strings.Replace(paneltest.HostingOrder, `"test"`, `"stripe"`, 1)
 	for range 10 {
 		s.Order(t, http.StatusServiceUnavailable, live, "X-API-Key", s.Known["live"])
 	}
 	s.Order(t, http.StatusTooManyRequests, strings.Replace(live, "ana@", "ANA@", 1), "X-API-Key", s.Known["live"])
 	s.Order(t, http.StatusServiceUnavailable, strings.Replace(live, "ana@", "bob@", 1), "X-API-Key", s.Known["live"])
-	s.Order(t, http.StatusCreated, paneltest.AHostingOrder) // a test key
+	s.Order(t, http.StatusCreated, paneltest.HostingOrder) // a test key
 	if n := s.Count(t, `select count(*) from rate_windows where key like '%ana%' or key like '%192.0.2%'`); n != 0 {
 		t.Fatal("personal data stands in the rate windows")
 	}

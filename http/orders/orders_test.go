@@ -15,8 +15,8 @@ import (
 func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	first := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once")
-	again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", `"once"`)
+	first := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "once")
+	again := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", `"once"`)
 	if first.Body.String() != again.Body.String() || first.Header().Get("Location") != again.Header().Get("Location") {
 		t.Fatalf("first %s, then %s", first.Body, again.Body)
 	}
@@ -31,13 +31,13 @@ func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
 func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once")
-	other := s.Order(t, http.StatusUnprocessableEntity, strings.Replace(paneltest.AHostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
+	s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "once")
+	other := s.Order(t, http.StatusUnprocessableEntity, strings.Replace(paneltest.HostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
 	if paneltest.Read(t, other).Code != "idempotency_key_reused" {
 		t.Fatal(other.Body)
 	}
-	s.Order(t, http.StatusBadRequest, paneltest.AHostingOrder, "Idempotency-Key", "not visible")
-	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "once", "X-API-Key", s.Known["sister"])
+	s.Order(t, http.StatusBadRequest, paneltest.HostingOrder, "Idempotency-Key", "not visible")
+	s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "once", "X-API-Key", s.Known["sister"])
 	if n := s.Events(t, "order.placed"); n != 2 {
 		t.Fatalf("%d orders were placed", n)
 	}
@@ -46,7 +46,7 @@ func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	named := strings.Replace(paneltest.AHostingOrder, `{`, `{"domain":"hundred.example",`, 1) // which no second order may have
+	named := strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"hundred.example",`, 1) // which no second order may have
 	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder {
 		return s.Call("POST", "/storefront/api/orders/", named, "X-API-Key", s.Known["key"], "Idempotency-Key", "once")
 	})
@@ -77,7 +77,7 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
 		t.Fatal(err)
 	}
-	waiting := s.Order(t, http.StatusServiceUnavailable, paneltest.AHostingOrder, "Idempotency-Key", "patience")
+	waiting := s.Order(t, http.StatusServiceUnavailable, paneltest.HostingOrder, "Idempotency-Key", "patience")
 	a := paneltest.Read(t, waiting)
 	want := `{"detail":"The payment provider is temporarily unavailable.","code":"payment_provider_unavailable","order_id":"` + a.ID + `"}`
 	if waiting.Body.String() != want || waiting.Header().Get("Retry-After") == "" {
@@ -87,17 +87,17 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(view.Body.String(), `"status":"pending"`) {
 		t.Fatal(view.Body)
 	}
-	if again := paneltest.Read(t, s.Order(t, http.StatusServiceUnavailable, paneltest.AHostingOrder, "Idempotency-Key", "patience")); again.ID != a.ID {
+	if again := paneltest.Read(t, s.Order(t, http.StatusServiceUnavailable, paneltest.HostingOrder, "Idempotency-Key", "patience")); again.ID != a.ID {
 		t.Fatalf("first %s, then %s", a.ID, again.ID)
 	}
-	placed := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "patience")
+	placed := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "patience")
 	if b := paneltest.Read(t, placed); b.ID != a.ID || b.URL == "" || b.Status != "payment_processing" {
 		t.Fatal(placed.Body)
 	}
 	if !strings.HasSuffix(placed.Header().Get("Location"), a.ID+"/") {
 		t.Fatal(placed.Header())
 	}
-	if again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "patience"); again.Body.String() != placed.Body.String() {
+	if again := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "patience"); again.Body.String() != placed.Body.String() {
 		t.Fatal(again.Body)
 	}
 	if n := s.Events(t, "order.placed"); n != 1 {
@@ -108,18 +108,18 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	first := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "lost")
+	first := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "lost")
 	crash := func(seconds int) {
 		if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() + $1 * interval '1 second'`, seconds); err != nil {
 			t.Fatal(err)
 		}
 	}
 	crash(20)
-	if w := s.Order(t, http.StatusConflict, paneltest.AHostingOrder, "Idempotency-Key", "lost"); paneltest.Read(t, w).Code != "idempotency_in_progress" {
+	if w := s.Order(t, http.StatusConflict, paneltest.HostingOrder, "Idempotency-Key", "lost"); paneltest.Read(t, w).Code != "idempotency_in_progress" {
 		t.Fatal(w.Body)
 	}
 	crash(-1)
-	again := s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "lost")
+	again := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "lost")
 	if again.Body.String() != first.Body.String() || again.Header().Get("Location") != first.Header().Get("Location") {
 		t.Fatalf("first %s, then %s", first.Body, again.Body)
 	}
@@ -133,8 +133,8 @@ func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 	s := paneltest.Open(t).Stock(t)
 	facts := s.Count(t, `select count(*) from events`)
 	for _, body := range []string{
-		`{`, `[]`, `{"plan_id":1}`, strings.Replace(paneltest.AHostingOrder, "1", "4", 1), strings.Replace(paneltest.AHostingOrder, `"test"`, `"stripe"`, 1),
-		strings.Replace(paneltest.AHostingOrder, "ana@example.com", "nobody", 1), strings.Replace(paneltest.AHostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
+		`{`, `[]`, `{"plan_id":1}`, strings.Replace(paneltest.HostingOrder, "1", "4", 1), strings.Replace(paneltest.HostingOrder, `"test"`, `"stripe"`, 1),
+		strings.Replace(paneltest.HostingOrder, "ana@example.com", "nobody", 1), strings.Replace(paneltest.HostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
 	} {
 		s.Order(t, http.StatusBadRequest, body, "Idempotency-Key", "free")
 	}
@@ -145,14 +145,14 @@ func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 	if n := s.Count(t, `select count(*) from once_keys`) + s.Count(t, `select count(*) from subjects`); n != 0 {
 		t.Fatalf("%d rows were left", n)
 	}
-	s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "Idempotency-Key", "free")
+	s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "free")
 }
 
 func TestOneOfManyCustomersGetsADomain(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	answers := s.AtOnce(20, func(i int) *httptest.ResponseRecorder {
-		body := strings.Replace(paneltest.AHostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
+		body := strings.Replace(paneltest.HostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
 		return s.Call("POST", "/storefront/api/orders/", body, "X-API-Key", s.Known["key"])
 	})
 	won := 0
@@ -190,10 +190,10 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	body := strings.Replace(paneltest.AHostingOrder, "ana@example.com", "canary@example.com", 1)
+	body := strings.Replace(paneltest.HostingOrder, "ana@example.com", "canary@example.com", 1)
 	body = strings.Replace(body, "{", `{"customer_address":"canary","customer_city":"canary","customer_postal_code":"canary","customer_country":"ES","customer_tax_id":"canary",`, 1)
 	s.Order(t, http.StatusCreated, body, "Idempotency-Key", "canary-idempotency")
-	s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.AHostingOrder, "ana@example.com", "canary@", 1))
+	s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.HostingOrder, "ana@example.com", "canary@", 1))
 	s.Call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.Known["unknown"])
 	for _, canary := range []string{"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"], strings.Repeat("x", 32)} {
 		if strings.Contains(s.Logged.String(), canary) {

@@ -17,7 +17,7 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
 	bound := []string{"X-API-Key", s.Known["bound"], "Origin", "https://shop.example"}
-	english := strings.Replace(paneltest.AHostingOrder, "{", `{"language":"en","domain":"goes.example",`, 1)
+	english := strings.Replace(paneltest.HostingOrder, "{", `{"language":"en","domain":"goes.example",`, 1)
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, english, bound...))
 	id := a.ID
 	shows := func(path string, isOpen bool) *paneltest.Browser {
@@ -66,7 +66,7 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 func TestTheWayBackToTheShopLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	own := strings.Replace(paneltest.AHostingOrder, "{", `{"language":"en",`, 1)
+	own := strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)
 	half := strings.Replace(own, "{", `{"success_url":"https://shop.example/done?cart=7",`, 1)
 	for _, c := range []struct{ what, key, origin, body, path, want string }{
 		{"a key for every site", "key", "https://evil.example", own, "", ""},

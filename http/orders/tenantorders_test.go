@@ -120,7 +120,7 @@ func TestOrdersOfAnotherTenantDoNotExist(t *testing.T) {
 	s.Do(t, account.GrantMembership{User: paneltest.Eve, Tenant: 3, Role: account.Admin, At: time.Now()})
 	mine := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated, aVPS))
 	theirs := paneltest.Read(t, s.OrdersInto(t, "eve", http.StatusCreated, aVPS))
-	shops := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder)) // of the storefront, without a tenant yet
+	shops := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)) // of the storefront, without a tenant yet
 	for who, found := range map[string][]string{"ana": {mine.ID}, "eve": {theirs.ID}} {
 		for _, id := range []string{mine.ID, theirs.ID, shops.ID} {
 			want := http.StatusNotFound

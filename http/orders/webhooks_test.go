@@ -16,7 +16,7 @@ import (
 func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	for i, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test"} {
 		body := paneltest.Event(fmt.Sprintf("evt_%d", i), "checkout.session.completed", a, 299, "paid") + " \n"
 		w := s.Webhook(path, body)
@@ -33,7 +33,7 @@ func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
 func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	body := paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid")
 	for _, w := range s.AtOnce(100, func(int) *httptest.ResponseRecorder { return s.Webhook("/storefront/webhooks/test/", body) }) {
 		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` {
@@ -65,7 +65,7 @@ func TestWebhooksOfUnknownTypesAreAcceptedToo(t *testing.T) {
 func TestAWebhookWithoutAGoodSignatureLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder)), 299, "paid")
+	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
 	good := func(at time.Time) string { return test.Sign([]byte(paneltest.Secret), []byte(body), at) }
 	for name, signature := range map[string]string{
 		"none": "", "another secret": test.Sign([]byte("guessed"), []byte(body), time.Now()), "old": good(time.Now().Add(-301 * time.Second)),
@@ -100,7 +100,7 @@ func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
 func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder)), 299, "paid")
+	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
 	loseDatabase(s)
 	if w := s.Webhook("/storefront/webhooks/test/", body); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -115,7 +115,7 @@ func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
-	w := s.Order(t, http.StatusBadRequest, paneltest.AHostingOrder)
+	w := s.Order(t, http.StatusBadRequest, paneltest.HostingOrder)
 	if w.Body.String() != `{"payment_method":["\"test\" is not a valid choice."]}` {
 		t.Error(w.Body)
 	}

@@ -25,7 +25,7 @@ func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T
 	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.AHostingOrder, "{", `{"domain":"fails.example",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"fails.example",`, 1)))
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusFailed)
 	var link string

@@ -54,6 +54,6 @@ func TestTheOrderFormIsAccessibleInEveryForm(t *testing.T) {
 		p.Until(`deep("#hp-customer_phone[aria-invalid=true]")`)
 	})
 	w.looks("refused", func() { w.visit(cards, "key", w.Known["expired"]); p.See("cannot be placed here") })
-	a := paneltest.Read(t, s.Order(t, 201, paneltest.AHostingOrder))
+	a := paneltest.Read(t, s.Order(t, 201, paneltest.HostingOrder))
 	w.looks("waiting", func() { w.visit(cards, "order_id", a.ID); p.See("waits for payment") })
 }

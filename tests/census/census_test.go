@@ -29,10 +29,10 @@ type object struct {
 func objects(t *testing.T, s *paneltest.Shop) []object {
 	const none = "999999"
 	placed := func(key string) string {
-		return paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.AHostingOrder, "X-API-Key", s.Known[key])).ID
+		return paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder, "X-API-Key", s.Known[key])).ID
 	}
-	_, colors := web.ColorsOf(*paneltest.ALook)
-	_, sheet := web.SheetOf(*paneltest.ALook)
+	_, colors := web.ColorsOf(*paneltest.Look)
+	_, sheet := web.SheetOf(*paneltest.Look)
 	s.Seal(t)
 	for tenant, job := range jobOf {
 		if _, err := s.Owner.Exec(t.Context(), `insert into evidence_packs (operation, tenant, file) values ($1, $2, 'a .zip')`, job, tenant); err != nil {
@@ -161,8 +161,8 @@ func takeCensus(t *testing.T, options ...func(*paneltest.Shop)) *census {
 	s.OneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
 		s.Do(t, hosting.QueueOperation{ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of, About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{}})
-		s.Do(t, paneltest.AnEndpoint(int64(i+1), of), paneltest.ADelivery(deliveryOf[of], int64(i+1), of, "site.created"))
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: paneltest.ALook.Fields().Values()})
+		s.Do(t, paneltest.Endpoint(int64(i+1), of), paneltest.Delivery(deliveryOf[of], int64(i+1), of, "site.created"))
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: paneltest.Look.Fields().Values()})
 	}
 	s.Do(t, paneltest.Lonely.Report(time.Now()))
 	s.Do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})

@@ -62,12 +62,12 @@ func filled(t *testing.T) *gallery {
 		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back, CancelURL: back,
 	}
 	c.Do(t, storefront.MakeWidget{Widget: 50, WidgetID: paneltest.WidgetOne, Spec: form.Fields().Values(), At: time.Now()})
-	unpaid := paneltest.Read(t, c.Order(t, http.StatusCreated, paneltest.AHostingOrder))
+	unpaid := paneltest.Read(t, c.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	c.Until(t, "there is a mail", func() bool { return len(letters(t, c.Letters)) > 0 })
 	return &gallery{c, "filled", withKinds(true, map[string][]string{
 		"/storefront/orders/{uuid}/":     {"/storefront/orders/" + c.Known["failed"] + "/", "/storefront/orders/" + c.Known["running"] + "/"},
 		"/storefront/return/{order_id}/": {"/storefront/return/" + unpaid.ID + "/"},
-		paneltest.Variable.ReplaceAllStringFunc(c.Server.HostedCheckout.PagePath(), paneltest.Plainly): {paneltest.PathOf(unpaid.URL)},
+		paneltest.Variable.ReplaceAllStringFunc(c.Server.HostedCheckout.PagePath(), paneltest.PlainVariable): {paneltest.PathOf(unpaid.URL)},
 		"/billing/invoices/{id}/":             {"/billing/invoices/" + service.String() + "/", "/billing/invoices/" + open.String() + "/"},
 		"/billing/subscriptions/{id}/change/": {changing, changing + "?plan=1&billing_period=yearly"},
 		"/set-password/":                      {"/set-password/?token=" + c.Link(t, memberOfA)},
@@ -148,7 +148,7 @@ func empty(t *testing.T) *gallery {
 // addresses are where a page is looked at; none where it has nothing to show.
 func (g *gallery) addresses(t *testing.T, path string) []string {
 	t.Helper()
-	if all := g.paths[paneltest.Variable.ReplaceAllStringFunc(path, paneltest.Plainly)]; all != nil {
+	if all := g.paths[paneltest.Variable.ReplaceAllStringFunc(path, paneltest.PlainVariable)]; all != nil {
 		return all
 	}
 	if !paneltest.Variable.MatchString(path) {
@@ -225,7 +225,7 @@ func TestEveryPageIsLookedAt(t *testing.T) {
 		g := open(t)
 		for _, page := range g.pages() {
 			for i, path := range g.addresses(t, page) {
-				name := strings.Trim(notInName.ReplaceAllString(paneltest.Variable.ReplaceAllStringFunc(page, paneltest.Plainly), "-"), "-")
+				name := strings.Trim(notInName.ReplaceAllString(paneltest.Variable.ReplaceAllStringFunc(page, paneltest.PlainVariable), "-"), "-")
 				t.Run(g.name+"/"+name, func(t *testing.T) { g.look(t, path, fmt.Sprintf("%s/%s-%d", g.name, name, i+1)) })
 			}
 		}

@@ -27,7 +27,7 @@ var pathVariables = regexp.MustCompile(`\{[^{}]*\}`)
 func TestListsAnswerAnyBytes(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
-	s.Do(t, paneltest.AnEndpoint(1, 1))
+	s.Do(t, paneltest.Endpoint(1, 1))
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1, Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
 	lists := 0
 	for _, r := range s.Server.Routes() {

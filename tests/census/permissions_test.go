@@ -159,7 +159,7 @@ func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
 			if !named {
 				continue
 			}
-			fmt.Fprintf(&table, "| %s | `%s` | %s |", r.Method, paneltest.Variable.ReplaceAllStringFunc(r.Path, paneltest.Plainly), what)
+			fmt.Fprintf(&table, "| %s | `%s` | %s |", r.Method, paneltest.Variable.ReplaceAllStringFunc(r.Path, paneltest.PlainVariable), what)
 			for _, role := range roles {
 				w := c.ask(t, role, r.Method, path)
 				if got, want := outcome(w), may(t, r.Method, r.Path, role, what); got != want {

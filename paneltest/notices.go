@@ -9,7 +9,7 @@ import (
 	"hostpanel/domain/notice"
 )
 
-// Told tells people something.
+// Told raises some notifications for people.
 func (s *Shop) Told(t testing.TB) *Shop {
 	t.Helper()
 	for _, told := range []struct {
@@ -28,4 +28,15 @@ func (s *Shop) Told(t testing.TB) *Shop {
 		s.Do(t, notice.Raise{ID: id, InApp: true, User: told.user, Text: told.text, Metadata: told.about, At: time.Now()})
 	}
 	return s
+}
+
+// NoticeStream is the stream of a user's notifications.
+const NoticeStream = "/notifications/api/v1/notifications/stream/"
+
+// Raise raises a notification for a user.
+func (s *Shop) Raise(t testing.TB, user int64, title string) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	s.Do(t, notice.Raise{ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: title, Message: "News.", URL: "/"}, At: time.Now()})
+	return id
 }

@@ -12,15 +12,13 @@ import (
 	"time"
 )
 
-const AMinute = time.Minute
-
-// A heard event is one of a stream. Of a heartbeat only the id is there.
+// A StreamEvent is one of a stream. Of a heartbeat only the id is there.
 type StreamEvent struct {
 	name, Data string
 	ID         int64
 }
 
-// A hearing is a stream as its client sees it.
+// An EventStream is a stream as its client sees it.
 type EventStream struct {
 	t      testing.TB
 	Answer *http.Response
@@ -61,11 +59,13 @@ func (s *Shop) Stream(t testing.TB, path string, headers ...string) *EventStream
 	return h
 }
 
+// Close ends the stream.
 func (h *EventStream) Close() {
 	h.leave()
 	_ = h.Answer.Body.Close()
 }
 
+// read reads the stream to its end.
 func (h *EventStream) read() {
 	lines := bufio.NewReader(h.Answer.Body)
 	for e := (StreamEvent{}); ; {
@@ -94,7 +94,7 @@ func (h *EventStream) read() {
 // Next is the next event that is no heartbeat.
 func (h *EventStream) Next() StreamEvent {
 	h.t.Helper()
-	for deadline := time.After(AMinute); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case e := <-h.Events:
 			if e.name != "" {
@@ -129,7 +129,7 @@ func (h *EventStream) Ends() {
 		if !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			h.t.Errorf("the stream was cut: %v", err)
 		}
-	case <-time.After(AMinute):
+	case <-time.After(time.Minute):
 		h.t.Fatal("the stream goes on")
 	}
 }

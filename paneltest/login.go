@@ -1,6 +1,0 @@
-package paneltest
-
-const (
-	AnaMail  = "ana@example.com"
-	RootMail = "root@example.com"
-)

@@ -1,3 +1,0 @@
-package paneltest
-
-const OpMail = "op@example.com"

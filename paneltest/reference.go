@@ -1,3 +1,0 @@
-package paneltest
-
-const ReferencePath = "/api/schema/swagger-ui/"

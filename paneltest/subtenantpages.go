@@ -1,3 +1,0 @@
-package paneltest
-
-const SubTenantPages = "/panel/sub-tenants/"

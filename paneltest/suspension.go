@@ -1,3 +1,0 @@
-package paneltest
-
-const TenantOne = "/hosting/api/rest/tenants/1/"

@@ -1,3 +1,0 @@
-package paneltest
-
-const WidgetOne, WidgetTwo = "browserbrowser01", "browserbrowser02"
