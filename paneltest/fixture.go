@@ -19,16 +19,14 @@ type fixture struct {
 	known routetest.Known
 }
 
-// open opens a shop in that state.
-func (f *fixture) open(t testing.TB, options ...func(*Shop)) *Shop {
+// give gives the state to a shop in which nothing has happened.
+func (f *fixture) give(t testing.TB, s *Shop) *Shop {
 	t.Helper()
 	f.once.Do(func() { f.fill(t) })
 	if f.known == nil {
 		t.Fatal("the state that this story begins with was not made")
 	}
-	url := Database(t)
-	f.state.Restore(t, url)
-	s := Over(t, url, eventstoretest.Pool(t, url), eventstoretest.Readers(t, url), options...)
+	f.state.Restore(t, s.url)
 	maps.Copy(s.Known, f.known)
 	s.Known["base"] = s.Public
 	return s
@@ -42,4 +40,10 @@ func (f *fixture) fill(t testing.TB) {
 		s.Close()
 	}
 	f.state, f.known = eventstoretest.StateOf(t, s.url), s.Known
+}
+
+// isNew reports whether nothing has happened in a shop.
+func (s *Shop) isNew(t testing.TB) bool {
+	t.Helper()
+	return s.Count(t, `select count(*) from events`) == 0
 }

@@ -18,7 +18,7 @@ import (
 // Office is a stocked shop with people. The ids of new records begin at 101.
 func Office(t testing.TB, options ...func(*Shop)) *Shop {
 	t.Helper()
-	return office.open(t, options...)
+	return office.give(t, Open(t, options...))
 }
 
 var office = fixture{make: func(t testing.TB) *Shop {
@@ -71,7 +71,7 @@ func Decode(t testing.TB, w *httptest.ResponseRecorder, status int, into any) {
 // whose setup failed at the engine, and an unpaid one.
 func Desk(t testing.TB) *Shop {
 	t.Helper()
-	s := desk.open(t).Start(t)
+	s := desk.give(t, Open(t)).Start(t)
 	s.Known["base"] = s.Public
 	return s
 }

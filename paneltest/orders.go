@@ -26,6 +26,16 @@ import (
 // all, and some keys.
 func (s *Shop) Stock(t testing.TB) *Shop {
 	t.Helper()
+	if s.isNew(t) {
+		return stock.give(t, s)
+	}
+	return s.makeStock(t)
+}
+
+var stock = fixture{make: func(t testing.TB) *Shop { return Open(t).makeStock(t) }}
+
+func (s *Shop) makeStock(t testing.TB) *Shop {
+	t.Helper()
 	s.Offer(t, 1, &storefront.Plan{Name: "Hosting S", Price: Price("2.99"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Description: "For <small> sites & shops"})
 	s.Offer(t, 2, &storefront.Plan{
 		Name: "VPS M", Price: Price("49.9"), SetupFee: Price("5"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, Position: 1,

@@ -43,6 +43,16 @@ var Emails = map[int64]string{Root: "root@example.com", Ana: "ana@example.com", 
 // to.
 func (s *Shop) People(t testing.TB) *Shop {
 	t.Helper()
+	if s.isNew(t) {
+		return people.give(t, s)
+	}
+	return s.makePeople(t)
+}
+
+var people = fixture{make: func(t testing.TB) *Shop { return Open(t).makePeople(t) }}
+
+func (s *Shop) makePeople(t testing.TB) *Shop {
+	t.Helper()
 	for id := int64(Root); id <= Gone; id++ {
 		s.Person(t, id, Emails[id], id == Root)
 	}

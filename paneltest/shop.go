@@ -174,10 +174,11 @@ func (s *Shop) Vault() *credentials.Vault {
 	return credentials.Open(s.Pool(), s.Keys()).Hashing(eventstoretest.Hashing)
 }
 
-// Rewire rebuilds the handler after a change of the server's settings.
+// Rewire makes the handler anew, after a change of the server's settings, when it is called.
 func (s *Shop) Rewire(t testing.TB) *Shop {
 	t.Helper()
-	s.Handler = described.Watch(t, s.Server.Handler())
+	handler := sync.OnceValue(func() http.Handler { return described.Watch(t, s.Server.Handler()) })
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 	return s
 }
 
