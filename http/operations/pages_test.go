@@ -9,8 +9,8 @@ import (
 	"hostpanel/paneltest"
 )
 
-// The pages of operators are one for everybody who is one, in both languages, with empty
-// lists and questions that make no sense, and they are nobody else's.
+// The pages of operators are accessible in both languages, also with empty lists and with
+// questions that make no sense. A user who is no operator gets none of them.
 func TestThePagesOfOperatorsAreForEverybodyAndOperatorsAlone(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Desk(t)
