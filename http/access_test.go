@@ -33,7 +33,8 @@ func probes(s *paneltest.Shop) http.Handler {
 	for name, access := range s.Server.Rules() {
 		path := "/" + strings.ReplaceAll(name, " ", "-") + "/{id:int}/"
 		areas = append(areas, route.Area{Name: name, Access: access, Routes: []route.Route{
-			route.Get(path, "Show", show).Of("Entry").Finding(find), route.Put(path, "Replace", change).Of("Entry").Finding(find),
+			route.Get(path, "Show", show).Of("Entry").Finding(find),
+			route.Put(path, "Replace", change).Of("Entry").Finding(find),
 		}})
 	}
 	return route.Mount(route.Options{Log: s.Server.Log}, areas...)
@@ -95,8 +96,10 @@ func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testi
 	}{
 		{"DELETE", "/tenant-administrator/99/", `"entry-1-1"`, 405, `{"detail":"Method \"DELETE\" not allowed."}`},
 		{"PUT", "/tenant-administrator/99/", `"entry-1-1"`, 404, `{"detail":"No Entry matches the given query."}`},
-		{"PUT", "/tenant-administrator/1/", `"entry-1-1"`, 412, `{"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`},
-		{"PUT", "/tenant-administrator/1/", `"entry-1-7"`, 400, `{"detail":"JSON parse error - Unterminated string starting at: line 1 column 2 (char 1)"}`},
+		{"PUT", "/tenant-administrator/1/", `"entry-1-1"`, 412,
+			`{"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`},
+		{"PUT", "/tenant-administrator/1/", `"entry-1-7"`, 400,
+			`{"detail":"JSON parse error - Unterminated string starting at: line 1 column 2 (char 1)"}`},
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(`{"broken`))
 		r.Header.Set("Authorization", "Bearer "+s.Known["ana"])
@@ -116,7 +119,8 @@ func TestAChangeWithoutActiveTenantSaysSo(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+s.Known["eve"])
 	w := httptest.NewRecorder()
 	probes(s).ServeHTTP(w, r)
-	if w.Code != http.StatusForbidden || w.Body.String() != `{"detail":"No active tenant.","code":"no_active_tenant"}` || w.Header().Get("X-Error-Code") != "no_active_tenant" {
+	if w.Code != http.StatusForbidden || w.Body.String() != `{"detail":"No active tenant.","code":"no_active_tenant"}` ||
+		w.Header().Get("X-Error-Code") != "no_active_tenant" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }

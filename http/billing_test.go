@@ -10,7 +10,8 @@ import (
 func billedForExamples(t testing.TB, s *paneltest.Shop) *paneltest.Shop {
 	t.Helper()
 	invoice, note := s.Billed(t, 1)
-	s.Known["invoice"], s.Known["credit_note"], s.Known["open_invoice"] = invoice.String(), note.String(), s.Owes(t, 1, invoice).String()
+	s.Known["invoice"], s.Known["credit_note"], s.Known["open_invoice"] = invoice.String(), note.String(),
+		s.Owes(t, 1, invoice).String()
 	s.Documented(t)
 	s.Machined(t, 1, invoice)
 	other, _ := s.Billed(t, 2)

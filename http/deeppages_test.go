@@ -22,11 +22,14 @@ type listPage struct {
 func TestLinksFarIntoAListNameTheRecordBesideThePage(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	if _, err := s.Owner.Exec(t.Context(), `insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-		select gen_random_uuid(), $1, 'info', '', '', '', '{}', at, at, at, 1 from generate_series(1, 1250) n, lateral (select now() - n * interval '1s' as at) moment`, paneltest.Ben); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `insert into notifications (id, user_id, notification_type, title, message, url, metadata,
+			unread_since, created_at, updated_at, version)
+		select gen_random_uuid(), $1, 'info', '', '', '', '{}', at, at, at, 1
+		from generate_series(1, 1250) n, lateral (select now() - n * interval '1s' as at) moment`, paneltest.Ben); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Owner.Exec(t.Context(), `insert into inboxes (user_id, total, unread) values ($1, 1250, 1250) on conflict (user_id) do update set total = 1250`, paneltest.Ben); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `insert into inboxes (user_id, total, unread) values ($1, 1250, 1250) on `+
+		`conflict (user_id) do update set total = 1250`, paneltest.Ben); err != nil {
 		t.Fatal(err)
 	}
 	get := func(link string) (page listPage) {

@@ -63,7 +63,8 @@ func TestTheDemosLinkSignsInOnce(t *testing.T) {
 		{link + "x", "/login/"}, {"/demo/sign-in/", "/login/"}, {link, "/storefront/"}, {link, "/login/"},
 	} {
 		w := from(s, "127.0.0.1:5", story.path)
-		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != story.to || (w.Header().Get("Set-Cookie") != "") != (story.to == "/storefront/") {
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != story.to ||
+			(w.Header().Get("Set-Cookie") != "") != (story.to == "/storefront/") {
 			t.Errorf("%s: %d to %s", story.path, w.Code, w.Header().Get("Location"))
 		}
 	}

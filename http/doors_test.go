@@ -31,7 +31,8 @@ func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
 	for _, email := range []string{"ana@example.com", " ANA@Example.com"} {
 		w := s.Try("192.0.2.200:1", email, paneltest.GoodPassword)
 		paneltest.Has(t, w.Body.String(), `{"detail":"Request was throttled. Expected available in `, ` seconds."}`)
-		if w.Code != http.StatusTooManyRequests || len(w.Header().Get("Retry-After")) != 3 || w.Header().Get("X-Error-Code") != "throttled" {
+		if w.Code != http.StatusTooManyRequests || len(w.Header().Get("Retry-After")) != 3 ||
+			w.Header().Get("X-Error-Code") != "throttled" {
 			t.Fatalf("the right one: %d %s %v", w.Code, w.Body, w.Header())
 		}
 	}
@@ -82,7 +83,8 @@ func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
 			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
 		}
 	}
-	if w := s.Try("192.0.2.1:1", "ana@example.com", paneltest.GoodPassword); w.Code != http.StatusTooManyRequests || len(w.Header().Get("Retry-After")) > 2 {
+	if w := s.Try("192.0.2.1:1", "ana@example.com", paneltest.GoodPassword); w.Code != http.StatusTooManyRequests ||
+		len(w.Header().Get("Retry-After")) > 2 {
 		t.Fatalf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 	if w := s.Try("192.0.2.2:1", "ana@example.com", paneltest.GoodPassword); w.Code != http.StatusOK {
@@ -93,7 +95,10 @@ func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
 func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	refused, throttled, hashes := 0, 0, credentials.PasswordHashes()
-	for _, w := range s.AtOnce(15, func(int) *httptest.ResponseRecorder { return s.Try("192.0.2.1:1", "ana@example.com", "wrong") }) {
+	for _, w := range s.AtOnce(15, func(int) *httptest.ResponseRecorder {
+		return s.Try("192.0.2.1:1", "ana@example.com",
+			"wrong")
+	}) {
 		switch w.Code {
 		case http.StatusUnauthorized:
 			refused++
@@ -110,7 +115,8 @@ func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	change := func(current string) *httptest.ResponseRecorder {
-		return s.Call("POST", "/api/me/password/", `{"current_password":"`+current+`","new_password":"another good one"}`, paneltest.Bearer(s.Known["ana"])...)
+		return s.Call("POST", "/api/me/password/", `{"current_password":"`+current+`","new_password":"another good one"}`,
+			paneltest.Bearer(s.Known["ana"])...)
 	}
 	for i := range 5 {
 		if w := change("wrong"); w.Code != http.StatusBadRequest {
@@ -130,9 +136,12 @@ func watched(t *testing.T, s *paneltest.Shop) *eventstoretest.Witness {
 	t.Helper()
 	seen := &eventstoretest.Witness{}
 	pool := eventstoretest.Traced(t, s.Pool(), 1, &eventstoretest.Tracer{Statement: seen.Note})
-	other := &paneltest.Shop{Store: eventstore.Open(pool, assembly.Catalogue(), eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused())}
+	other := &paneltest.Shop{Store: eventstore.Open(pool, assembly.Catalogue(), eventstoretest.Keys(t),
+		eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement),
+		eventstoretest.Caused())}
 	assembly.Serve(other.Store)
-	s.Server.Commands, s.Server.Limits, s.Server.Credentials, s.Server.Tokens = other.Store, ratelimit.Open(pool), other.Vault(), other.Vault()
+	s.Server.Commands, s.Server.Limits, s.Server.Credentials, s.Server.Tokens = other.Store, ratelimit.Open(pool),
+		other.Vault(), other.Vault()
 	s.Server.Once = idempotency.Open(pool, other.Keys())
 	s.Server.Tables = projections.Open(pool)
 	s.Rewire(t)
@@ -162,12 +171,14 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 			if done := seen.Taken(); work == nil || len(done) < len(work) {
 				work = done
 			}
-			if hashed, added := credentials.PasswordHashes()-hashes, s.Count(t, `select count(*) from events`)-events; hashed != 1 || added != 1 {
+			if hashed, added := credentials.PasswordHashes()-hashes,
+				s.Count(t, `select count(*) from events`)-events; hashed != 1 || added != 1 {
 				t.Errorf("%s: %d hashes, %d events", try.email, hashed, added)
 			}
 		}
 		if before != nil && !slices.Equal(work, before) || len(work) == 0 {
-			t.Errorf("%s: %d statements, others %d:\n%s\nothers:\n%s", try.email, len(work), len(before), strings.Join(work, "\n"), strings.Join(before, "\n"))
+			t.Errorf("%s: %d statements, others %d:\n%s\nothers:\n%s", try.email, len(work), len(before),
+				strings.Join(work, "\n"), strings.Join(before, "\n"))
 		}
 		before = work
 	}
@@ -198,7 +209,8 @@ func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {
 	if n := s.Count(t, `select count(*) from events where data::text like '%192.0.2.1%'`); n != 0 {
 		t.Errorf("%d events with an address in clear text", n)
 	}
-	if n := s.Count(t, `select count(*) from events where name = 'security.access_denied' and data ->> 'route' = '/metrics' and data ->> 'method' = 'GET' and actor = 'user:3'`); n != 10 {
+	if n := s.Count(t, `select count(*) from events where name = 'security.access_denied' and data ->> 'route' = `+
+		`'/metrics' and data ->> 'method' = 'GET' and actor = 'user:3'`); n != 10 {
 		t.Errorf("%d events name the route", n)
 	}
 	if n := s.Count(t, `select count(*) from users where last_login_at is not null`); n != 1 {
@@ -210,7 +222,8 @@ func TestAUserHasSixHundredCallsAMinute(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t, paneltest.Guarded).People(t)
 	w := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ana"])...)
-	if w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"user";q=600;w=60` || w.Header().Get("X-RateLimit-Remaining") != "599" {
+	if w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"user";q=600;w=60` ||
+		w.Header().Get("X-RateLimit-Remaining") != "599" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	s.Call("DELETE", "/api/me/", "", paneltest.Bearer(s.Known["ana"])...) // counts too
@@ -236,7 +249,8 @@ func TestOfTwoWhoChangeTheSameVersionOneIsTold(t *testing.T) {
 	tag := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["eve"])...).Header().Get("ETag")
 	changed, stale := 0, 0
 	for _, w := range s.AtOnce(8, func(i int) *httptest.ResponseRecorder {
-		return s.Call("PATCH", "/api/me/", fmt.Sprintf(`{"name":"Eve %d"}`, i), append(paneltest.Bearer(s.Known["eve"]), "If-Match", tag)...)
+		return s.Call("PATCH", "/api/me/", fmt.Sprintf(`{"name":"Eve %d"}`, i),
+			append(paneltest.Bearer(s.Known["eve"]), "If-Match", tag)...)
 	}) {
 		switch w.Code {
 		case http.StatusOK:
@@ -266,7 +280,8 @@ func TestARoleEndsWithTheNextCall(t *testing.T) {
 		t.Fatalf("a new superuser: %d %s", w.Code, w.Body)
 	}
 	s.Do(t, account.RevokeSuperuser{User: paneltest.Ben, At: time.Now()})
-	if w := s.Call("GET", "/metrics", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusUnauthorized || w.Body.String() != paneltest.InvalidToken("Token is invalid") {
+	if w := s.Call("GET", "/metrics", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusUnauthorized ||
+		w.Body.String() != paneltest.InvalidToken("Token is invalid") {
 		t.Fatalf("a former superuser: %d %s", w.Code, w.Body)
 	}
 }
@@ -281,14 +296,18 @@ func TestNoTokenAndNoPasswordIsInTheLog(t *testing.T) {
 	s.Call("POST", "/api/token/blacklist/", `{"refresh":"`+next.Refresh+`"}`)
 	s.Call("GET", "/api/me/", "", paneltest.Bearer(got.Access+"x")...)
 	again := s.SignIn(t, "ana@example.com", paneltest.GoodPassword)
-	changed := paneltest.Answered[paneltest.Tokens](t, s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`, paneltest.Bearer(again.Access)...))
+	changed := paneltest.Answered[paneltest.Tokens](t,
+		s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`,
+			paneltest.Bearer(again.Access)...))
 	var stored string
 	if err := s.Owner.QueryRow(t.Context(), `select string_agg(t::text, ' ') from (
-		select data::text || meta::text t from events union all select r::text from refresh_tokens r union all select f::text from refresh_families f
+		select data::text || meta::text t from events union all select r::text from refresh_tokens r
+		union all select f::text from refresh_families f
 		union all select o::text from once_keys o union all select key from rate_windows) all_of_it`).Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{got.Access, got.Refresh, next.Access, next.Refresh, changed.Access, changed.Refresh, paneltest.GoodPassword, "another good one", "a wrong secret", "ana@example.com"} {
+	for _, secret := range []string{got.Access, got.Refresh, next.Access, next.Refresh, changed.Access, changed.Refresh,
+		paneltest.GoodPassword, "another good one", "a wrong secret", "ana@example.com"} {
 		if strings.Contains(s.Logged.String(), secret) {
 			t.Errorf("%.20s… is in the log", secret)
 		}

@@ -23,7 +23,8 @@ import (
 // declared is a server that can tell what it serves, and nothing else.
 func declared() *panel.Server {
 	return &panel.Server{
-		Settings:       panel.Settings{Version: "1", PublicURL: func() string { return paneltest.PublicURL }, Offers: paneltest.Offers()},
+		Settings: panel.Settings{Version: "1", PublicURL: func() string { return paneltest.PublicURL },
+			Offers: paneltest.Offers()},
 		HostedCheckout: test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -68,7 +69,8 @@ func TestTheAPIDescribesItself(t *testing.T) {
 	server := declared()
 	handler := routetest.Read(t, server.Document()).Watch(t, server.Handler())
 	for path, part := range map[string]string{
-		"/api/schema/": `"openapi":"3.1.0"`, "/api/schema/?format=yaml": "openapi: ", "/api/schema/swagger-ui/": "/storefront/api/orders/",
+		"/api/schema/": `"openapi":"3.1.0"`, "/api/schema/?format=yaml": "openapi: ",
+		"/api/schema/swagger-ui/": "/storefront/api/orders/",
 	} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))

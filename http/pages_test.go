@@ -19,23 +19,27 @@ func TestPagesAreForEverybody(t *testing.T) {
 		s.Resident(t, id, language+paneltest.AnaMail, language, false)
 		s.Resident(t, id+1, language+paneltest.RootMail, language, true)
 		s.Organisation(t, id, "Tenant", id)
-		nobody, user, super := s.Browser(t), s.Browser(t).Enter(language+paneltest.AnaMail), s.Browser(t).Enter(language+paneltest.RootMail)
+		nobody, user, super := s.Browser(t), s.Browser(t).Enter(language+paneltest.AnaMail),
+			s.Browser(t).Enter(language+paneltest.RootMail)
 		wish := []string{"Accept-Language", language}
 		for path, b := range map[string]*paneltest.Browser{
 			"/login/": nobody, "/password-reset/": nobody, "/set-password/": nobody,
 			"/set-password/?token=" + s.Link(t, id): nobody,
 			"/notifications/unsubscribe/gone/":      nobody, "/notifications/unsubscribe/" + s.Unsubscribe(id) + "/": nobody,
 			order.JoinPath + "gone/": nobody, joins(t, s, id, language+paneltest.AnaMail): nobody,
-			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/keys/": super, "/storefront/?refused": user,
+			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/keys/": super,
+			"/storefront/?refused":     user,
 			"/storefront/integration/": user, "/storefront/integration/?super": super,
 		} {
 			w := b.Get(path, wish...)
 			b.IsForEverybody(t, language, w.Body.String())
-			paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'", "form-action 'self'", "frame-ancestors 'none'")
+			paneltest.Has(t, w.Header().Get("Content-Security-Policy"),
+				"default-src 'none'; script-src 'self'; style-src 'self'", "form-action 'self'", "frame-ancestors 'none'")
 		}
 		super.Get("/storefront/keys/")
 		super.IsForEverybody(t, language, super.Send("create", "rate_limit_per_minute", "0").Body.String())
-		super.IsForEverybody(t, language, super.Send("create", "name", "x", "rate_limit_per_minute", "1", "password", paneltest.Password).Body.String())
+		super.IsForEverybody(t, language, super.Send("create", "name", "x", "rate_limit_per_minute", "1", "password",
+			paneltest.Password).Body.String())
 		super.Get("/storefront/keys/")
 		super.IsForEverybody(t, language, super.Get("/storefront/keys/").Body.String())
 		nobody.Get("/password-reset/", wish...)
@@ -52,7 +56,8 @@ func TestRefusalsOfPagesAreTheirReadersPages(t *testing.T) {
 	if w.Code != http.StatusForbidden {
 		t.Fatalf("%d", w.Code)
 	}
-	paneltest.Has(t, w.Body.String(), `<html lang="es">`, "Esta página no es para usted", "No tiene permiso para hacer esto.", "/panel/style.css")
+	paneltest.Has(t, w.Body.String(), `<html lang="es">`, "Esta página no es para usted",
+		"No tiene permiso para hacer esto.", "/panel/style.css")
 	w = s.Call("POST", "/login/", `{"username":"x"}`, "Accept-Language", "es")
 	if w.Code != http.StatusUnsupportedMediaType {
 		t.Fatalf("%d", w.Code)

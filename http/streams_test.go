@@ -47,7 +47,8 @@ func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
 	if last := h.Is("deleted", `{"id":"`+id.String()+`"}`); last.ID < first.ID+4 {
 		t.Errorf("from %d to %d", first.ID, last.ID)
 	}
-	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: paneltest.Ben, Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
+	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: paneltest.Ben,
+		Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
 	s.Do(t, mailed)
 	e := h.Is("notification", "By mail too")
 	s.Do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent yet
@@ -127,7 +128,8 @@ func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
 	for _, who := range []string{"ana", "ben", "eve"} {
 		of[who] = s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known[who])...)
 	}
-	brief := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Token(t, paneltest.Eve, paneltest.With{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
+	brief := s.Stream(t, paneltest.NoticeStream,
+		paneltest.Bearer(s.Token(t, paneltest.Eve, paneltest.With{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
 	s.Do(t, account.Deactivate{User: paneltest.Ana, At: time.Now()})
 	of["ana"].Ends()
 	s.Do(t, account.EndSessions{User: paneltest.Ben, At: time.Now()})
@@ -160,7 +162,8 @@ func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
 	began := time.Now()
 	stop()
 	h.Ends()
-	if err := <-stopped; err != nil || time.Since(began) > 15*time.Second || strings.Contains(s.Logged.String(), "cut off") {
+	if err := <-stopped; err != nil || time.Since(began) > 15*time.Second ||
+		strings.Contains(s.Logged.String(), "cut off") {
 		t.Errorf("it took %s, %v", time.Since(began), err)
 	}
 }
@@ -182,7 +185,8 @@ func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 			open = append(open, s.Stream(t, c.path, c.headers...))
 		}
 		more := s.Dial(t, c.path, c.headers...)
-		if more.Answer.StatusCode != http.StatusTooManyRequests || more.Answer.Header.Get("Retry-After") != "30" || more.Answer.Header.Get("X-Error-Code") != "too_many_streams" {
+		if more.Answer.StatusCode != http.StatusTooManyRequests || more.Answer.Header.Get("Retry-After") != "30" ||
+			more.Answer.Header.Get("X-Error-Code") != "too_many_streams" {
 			t.Fatal(more.Answer.Status, more.Answer.Header)
 		}
 		open[0].Close()
@@ -201,7 +205,8 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	path := "/storefront/api/orders/" + placed.ID + "/events/"
 	key := []string{"X-API-Key", s.Known["key"]}
 	h := s.Stream(t, path, key...)
-	if shown := s.Call("GET", strings.TrimSuffix(path, "events/"), "", key...).Body.String(); h.Is("order", `"status":"payment_processing"`).Data != shown {
+	if shown := s.Call("GET", strings.TrimSuffix(path, "events/"), "", key...).Body.String(); h.Is("order",
+		`"status":"payment_processing"`).Data != shown {
 		t.Error("it is shown as", shown)
 	}
 	s.Press(placed, "action", "pay")
@@ -224,7 +229,8 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	if again.Answer.StatusCode != http.StatusNoContent {
 		t.Errorf("came back to %s", again.Answer.Status)
 	}
-	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(before.ID, 10)), append(key, "Last-Event-ID", "0")} {
+	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(before.ID, 10)),
+		append(key, "Last-Event-ID", "0")} {
 		late := s.Stream(t, path, headers...)
 		late.Is("order", `"status":"active"`)
 		late.Ends()
@@ -277,5 +283,6 @@ func TestAHundredListenersComeAndGo(t *testing.T) {
 func connections() int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("created by net/http.(*Server).Serve")) + bytes.Count(stacks, []byte("created by net/http.(*Transport)"))
+	return bytes.Count(stacks, []byte("created by net/http.(*Server).Serve")) + bytes.Count(stacks,
+		[]byte("created by net/http.(*Transport)"))
 }

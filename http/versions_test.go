@@ -24,7 +24,8 @@ func keeps(b *paneltest.Browser, name, page, to string, change func(), typed, ot
 	path, sent := b.Fill(name, typed...)
 	change()
 	w := b.Do("POST", path, sent.Encode())
-	paneltest.Refused(b.T, w, http.StatusConflict, "This was changed meanwhile, so nothing was saved.", `id="`+name+"-"+other[0]+`-wrong"><span>It is now: `+other[1]+`</span>`, `value="`+typed[1]+`"`)
+	paneltest.Refused(b.T, w, http.StatusConflict, "This was changed meanwhile, so nothing was saved.",
+		`id="`+name+"-"+other[0]+`-wrong"><span>It is now: `+other[1]+`</span>`, `value="`+typed[1]+`"`)
 	if n := strings.Count(w.Body.String(), "It is now:"); n != 4 { // both fields, each above the form and beside itself
 		b.T.Errorf("%s: %d are said to be changed: %s", name, n, w.Body)
 	}
@@ -40,7 +41,8 @@ func TestNoFormOverwritesWhatAnotherUserHasChanged(t *testing.T) {
 		s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "site", ID: 1}, Spec: field.Values{"ssl_enabled": []byte("true")}})
 	}, []string{"ip_address", "192.0.2.7"}, []string{"ssl_enabled", "yes"})
 	keeps(b, "profile", "/account/", "/account/", func() {
-		s.Do(t, account.ChangeProfile{User: paneltest.Ben, SubjectID: uuid.New(), Email: paneltest.Emails[paneltest.Ben], Name: "Robin Kim", Language: "en", At: time.Now()})
+		s.Do(t, account.ChangeProfile{User: paneltest.Ben, SubjectID: uuid.New(), Email: paneltest.Emails[paneltest.Ben],
+			Name: "Robin Kim", Language: "en", At: time.Now()})
 	}, []string{"language", "es"}, []string{"name", "Robin Kim"})
 }
 

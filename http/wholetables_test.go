@@ -19,7 +19,8 @@ import (
 func TestARequestReadsNoWholeTable(t *testing.T) {
 	seen, url := &eventstoretest.Statements{}, paneltest.Database(t)
 	watch := &eventstoretest.Tracer{Statement: seen.Note}
-	s := paneltest.Over(t, url, eventstoretest.Traced(t, eventstoretest.Pool(t, url), 4, watch), eventstoretest.Traced(t, eventstoretest.Readers(t, url), 2, watch)).Stock(t)
+	s := paneltest.Over(t, url, eventstoretest.Traced(t, eventstoretest.Pool(t, url), 4, watch),
+		eventstoretest.Traced(t, eventstoretest.Readers(t, url), 2, watch)).Stock(t)
 	s.Tenant(t, 1, "Bread & Co")
 	s.Person(t, paneltest.Ana, "ana@example.com", false)
 	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 1, Role: account.Admin, At: time.Now()})
@@ -36,7 +37,8 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 		{"dns-records", `{"zone":{dns-zones},"record_type":"A","name":"new","data":"192.0.2.1"}`, `{"data":"192.0.2.2"}`},
 		{"mail-domains", `{"domain":"bread.example"}`, `{"is_active":false}`},
 		{"mailboxes", `{"mail_domain":{mail-domains},"local_part":"ana","password":"a good pass-word 1"}`, `{"quota_mb":99}`},
-		{"mail-aliases", `{"mail_domain":{mail-domains},"source":"info","destination":"a@b.example"}`, `{"destination":"c@b.example"}`},
+		{"mail-aliases", `{"mail_domain":{mail-domains},"source":"info","destination":"a@b.example"}`,
+			`{"destination":"c@b.example"}`},
 		{"ftp-accounts", `{"site":{sites},"username":"ana","password":"a good pass-word 1"}`, `{"is_active":false}`},
 		{"cron-jobs", `{"site":{sites},"schedule":"@daily","command":"https://bread.example/"}`, `{"schedule":"@hourly"}`},
 	} {
@@ -62,10 +64,12 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"cron-jobs", "dns-records", "mailboxes", "sites"} {
-		if w := s.Call("DELETE", fmt.Sprintf("/hosting/api/rest/%s/%d/?force=true", kind, made[kind]), "", admin...); w.Code != http.StatusNoContent {
+		if w := s.Call("DELETE", fmt.Sprintf("/hosting/api/rest/%s/%d/?force=true", kind, made[kind]), "",
+			admin...); w.Code != http.StatusNoContent {
 			t.Errorf("%s: %d %s", kind, w.Code, w.Body)
 		}
 	}
-	seen.ReadNoWholeTable(t, s.Pool(), "engine_comparison", "log_verification", "plans", "widgets", "projections", "readers",
+	seen.ReadNoWholeTable(t, s.Pool(), "engine_comparison", "log_verification", "plans", "widgets", "projections",
+		"readers",
 		"tenant_usage") // a round of measuring looks at all tenants
 }

@@ -39,21 +39,28 @@ func (s *Shop) Billed(t testing.TB, tenant int64) (id, creditNote uuid.UUID) {
 	sum := decimal.RequireFromString
 	testMoney, _ := Offers().Configured("test")
 	s.Do(t, order.Place{
-		ID: id, Suffix: order.Suffix([6]byte{byte(tenant)}), Subject: uuid.New(), Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL"},
-		Plan: order.Plan{ID: 1, Name: "Start", ResourceType: "saas"}, Period: order.Monthly, Price: sum("12.1"), SetupFee: sum("12.1"), TaxRate: sum("21"), Currency: "EUR",
+		ID: id, Suffix: order.Suffix([6]byte{byte(tenant)}), Subject: uuid.New(),
+		Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL"},
+		Plan:     order.Plan{ID: 1, Name: "Start", ResourceType: "saas"}, Period: order.Monthly, Price: sum("12.1"),
+		SetupFee: sum("12.1"), TaxRate: sum("21"), Currency: "EUR",
 		Method: testMoney.Method, Language: "es", At: BilledAt,
 	})
-	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: BilledAt, Terms: billing.UsualTerms},
+	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
+		Price: sum("12.1"), Currency: "EUR", At: BilledAt, Terms: billing.UsualTerms},
 		billing.Issue{
-			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: Hoster,
+			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
+			Buyer: ruiz, Seller: Hoster,
 			Lines: []billing.Line{
-				{Text: "Start (monthly)", PeriodStart: BilledAt, PeriodEnd: billing.PeriodStart(BilledAt, "monthly", 1), Total: sum("12.10")},
+				{Text: "Start (monthly)", PeriodStart: BilledAt, PeriodEnd: billing.PeriodStart(BilledAt, "monthly", 1),
+					Total: sum("12.10")},
 				{Text: "Setup fee", Total: sum("12.10")},
 			},
 			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: BilledAt,
 		})
-	s.Do(t, billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("12.10"), At: BilledAt}) // its invoice has a number by then
-	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`, id).Scan(&creditNote); err != nil {
+	s.Do(t, billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("12.10"),
+		At: BilledAt}) // its invoice has a number by then
+	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`,
+		id).Scan(&creditNote); err != nil {
 		t.Fatal(err)
 	}
 	return id, creditNote
@@ -71,9 +78,11 @@ func (s *Shop) Owes(t testing.TB, tenant int64, service uuid.UUID) (invoice uuid
 	start, end := sub.NextPeriod()
 	invoice = uuid.NewSHA1(service, []byte{byte(sub.Issued)})
 	s.Do(t, billing.Advance{Order: service, Invoice: invoice, At: at, Terms: billing.UsualTerms}, billing.Issue{
-		ID: invoice, Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: Hoster,
+		ID: invoice, Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com",
+		Company: "Ruiz SL", Buyer: ruiz, Seller: Hoster,
 		Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: start, PeriodEnd: end, Total: sum("12.10")}},
-		Total: sum("12.10"), Subtotal: sum("10.00"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: at, DueAt: sub.NextDue(at, billing.UsualTerms), Test: true,
+		Total: sum("12.10"), Subtotal: sum("10.00"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: at,
+		DueAt: sub.NextDue(at, billing.UsualTerms), Test: true,
 	})
 	return invoice
 }
@@ -84,14 +93,19 @@ func (s *Shop) Running(t testing.TB, tenant int64) uuid.UUID {
 	id, sum, at := uuid.New(), decimal.RequireFromString, time.Now()
 	testMoney, _ := Offers().Configured("test")
 	s.Do(t, order.Place{
-		ID: id, Suffix: order.Suffix([6]byte{7, byte(tenant)}), Subject: uuid.New(), Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com"},
-		Plan: order.Plan{ID: 1, Name: "Start", ResourceType: "hosting"}, Period: order.Monthly, Price: sum("2.99"), TaxRate: sum("21"), Currency: "EUR",
+		ID: id, Suffix: order.Suffix([6]byte{7, byte(tenant)}), Subject: uuid.New(),
+		Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com"},
+		Plan:     order.Plan{ID: 1, Name: "Start", ResourceType: "hosting"}, Period: order.Monthly, Price: sum("2.99"),
+		TaxRate: sum("21"), Currency: "EUR",
 		Method: testMoney.Method, Language: "es", At: at,
 	})
-	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("2.99"), Currency: "EUR", At: at, Terms: billing.UsualTerms},
+	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
+		Price: sum("2.99"), Currency: "EUR", At: at, Terms: billing.UsualTerms},
 		billing.Issue{
-			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Buyer: ruiz, Seller: Hoster,
-			Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1), Total: sum("2.99")}},
+			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Buyer: ruiz,
+			Seller: Hoster,
+			Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1),
+				Total: sum("2.99")}},
 			Total: sum("2.99"), Subtotal: sum("2.47"), Tax: sum("0.52"), TaxRate: sum("21"), Currency: "EUR", Test: true, At: at,
 		})
 	return id
@@ -102,12 +116,14 @@ func (s *Shop) Running(t testing.TB, tenant int64) uuid.UUID {
 func (s *Shop) OffersPlans(t testing.TB) *Shop {
 	t.Helper()
 	for id, p := range map[int64]*storefront.Plan{
-		1: {Name: "Start", Price: Price("2.99")}, 71: {Name: "More", Price: Price("9.99")}, 72: {Name: "Less", Price: Price("1.00")},
+		1: {Name: "Start", Price: Price("2.99")}, 71: {Name: "More", Price: Price("9.99")},
+		72: {Name: "Less", Price: Price("1.00")},
 	} {
 		if _, err := s.Tables.For(projections.System).Plan(t.Context(), id); err == nil {
 			continue // a stock has it
 		}
-		p.Slug, p.Currency, p.BillingPeriod, p.ResourceType, p.IsActive = strings.ToLower(p.Name), "EUR", "monthly", storefront.HostingPlan, true
+		p.Slug, p.Currency, p.BillingPeriod, p.ResourceType, p.IsActive = strings.ToLower(p.Name), "EUR", "monthly",
+			storefront.HostingPlan, true
 		s.Offer(t, id, p)
 	}
 	return s
@@ -120,7 +136,8 @@ func (s *Shop) Credited(t testing.TB, tenant int64) (balance, movement string) {
 	a := billing.CreditAccount{Tenant: tenant, Currency: "EUR"}
 	id := projections.CreditBalanceID(a)
 	payment := uuid.NewSHA1(id, []byte("Statement 11"))
-	s.Do(t, billing.BookPayment{CreditAccount: a, ID: payment, Amount: Price("20"), Method: "bank_transfer", Reference: "Statement 11", Received: BilledAt, At: BilledAt})
+	s.Do(t, billing.BookPayment{CreditAccount: a, ID: payment, Amount: Price("20"), Method: "bank_transfer",
+		Reference: "Statement 11", Received: BilledAt, At: BilledAt})
 	return id.String(), payment.String()
 }
 
@@ -129,7 +146,8 @@ func (s *Shop) Subscribed(t testing.TB, tenant int64) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
 	s.Do(t, billing.Subscribe{
-		Order: id, Tenant: tenant, User: Ben, Plan: 2, PlanName: "Grande", BillingPeriod: "yearly", Price: Price("99"), Currency: "EUR", At: time.Now(), Terms: billing.UsualTerms,
+		Order: id, Tenant: tenant, User: Ben, Plan: 2, PlanName: "Grande", BillingPeriod: "yearly", Price: Price("99"),
+		Currency: "EUR", At: time.Now(), Terms: billing.UsualTerms,
 	})
 	return id
 }
@@ -139,7 +157,8 @@ func (s *Shop) KeepsCard(t testing.TB, tenant int64, person, with uuid.UUID) (ca
 	t.Helper()
 	card = uuid.NewSHA1(with, person[:])
 	s.Do(t, billing.SaveMethod{ID: card, Tenant: tenant, At: BilledAt, Kept: billing.KeptMethod{
-		SubjectID: person, Order: with, Provider: "test", Customer: "cus_1", Token: "pm_" + card.String(), Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03",
+		SubjectID: person, Order: with, Provider: "test", Customer: "cus_1", Token: "pm_" + card.String(), Kind: "card",
+		Brand: "visa", Last4: "4242", Expires: "2029-03",
 	}})
 	return card
 }
@@ -172,6 +191,8 @@ func (s *Shop) TaxedBy(mode tax.Mode) *Shop {
 func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
 	t.Helper()
 	id := 990 + tenant
-	vm := hosting.Machine{Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1, OS: "debian-12"}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(), For: "order:" + service.String()})
+	vm := hosting.Machine{Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40,
+		TrafficTB: 1, OS: "debian-12"}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
+		For: "order:" + service.String()})
 }

@@ -31,7 +31,8 @@ func (s *Shop) Resident(t testing.TB, user int64, email, language string, superu
 	}
 	row := credentials.PasswordRow(user, hash)
 	_, err = s.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{row},
-		account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser, At: time.Now()},
+		account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser,
+			At: time.Now()},
 		account.ChangePassword{User: user, At: time.Now()})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,8 @@ func (b *Browser) Fill(name string, fields ...string) (path string, sent url.Val
 		sent = url.Values{}
 		for _, tag := range []string{"input", "select", "textarea"} {
 			for _, in := range Elements(f, tag) {
-				if isLeftOut := Attribute(in, "type") == "checkbox" && !HasAttribute(in, "checked"); Attribute(in, "name") != "" && !isLeftOut {
+				if isLeftOut := Attribute(in, "type") == "checkbox" && !HasAttribute(in, "checked"); Attribute(in, "name") != "" &&
+					!isLeftOut {
 					sent.Set(Attribute(in, "name"), valueOf(in))
 				}
 			}
@@ -236,7 +238,8 @@ func (b *Browser) IsForEverybody(t *testing.T, language, text string) {
 	if lang := Attribute(Elements(b.Page, "html")[0], "lang"); lang != language {
 		problem("its language is " + lang)
 	}
-	if len(Elements(b.Page, "h1")) != 1 || len(Elements(b.Page, "main")) != 1 || TextOf(Elements(b.Page, "title")[0]) == "" {
+	if len(Elements(b.Page, "h1")) != 1 || len(Elements(b.Page, "main")) != 1 ||
+		TextOf(Elements(b.Page, "title")[0]) == "" {
 		problem("no single heading, main part or title")
 	}
 	for _, script := range Elements(b.Page, "script") {
@@ -320,7 +323,8 @@ func (b *Browser) Makes(collection string, fields ...string) string {
 
 // Speaks gives a user another language.
 func Speaks(user int64, language string) domain.Command {
-	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim", Language: language, At: time.Now()}
+	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim",
+		Language: language, At: time.Now()}
 }
 
 // ShownKey is the key that a page shows.

@@ -31,7 +31,8 @@ func House(t testing.TB) *Shop {
 var house = fixture{make: func(t testing.TB) *Shop {
 	s := Open(t).People(t)
 	s.Do(t, account.GrantMembership{User: Eve, Tenant: 3, Role: account.Admin, At: time.Now()})
-	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'whitelabel_id', 'tenant_id']::regclass[]) n`); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'whitelabel_id', `+
+		`'tenant_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -39,7 +40,8 @@ var house = fixture{make: func(t testing.TB) *Shop {
 
 // Look is how the panel looks to each tenant.
 var Look = &hosting.WhiteLabel{
-	BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "h1{letter-spacing:1px}", IsActive: true,
+	BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937",
+	SidebarColor: "#F9FAFB", CustomCSS: "h1{letter-spacing:1px}", IsActive: true,
 }
 
 // OneOfEach gives a tenant one resource of each kind, all with this id.
@@ -60,15 +62,19 @@ func (s *Shop) OneOfEach(t *testing.T, id, tenant int64) {
 		{"ssl_certificate", `{"site":1}`},
 	} {
 		kind, _ := hosting.KindNamed(one.kind)
-		place := hosting.Place{ID: id, Tenant: tenant, Limits: hosting.NoLimits(), NameServers: []string{"ns1.panel.example."}}
-		place.Parent = field.Values{"domain": []byte(`"` + domain + `"`), "origin": []byte(`"` + domain + `."`), "ttl": []byte("3600")}
-		body := strings.NewReplacer("n1", fmt.Sprint("n", id), ":1", fmt.Sprint(":", id), "{secret}", uuid.NewString()).Replace(one.body)
+		place := hosting.Place{ID: id, Tenant: tenant, Limits: hosting.NoLimits(),
+			NameServers: []string{"ns1.panel.example."}}
+		place.Parent = field.Values{"domain": []byte(`"` + domain + `"`), "origin": []byte(`"` + domain + `."`),
+			"ttl": []byte("3600")}
+		body := strings.NewReplacer("n1", fmt.Sprint("n", id), ":1", fmt.Sprint(":", id), "{secret}",
+			uuid.NewString()).Replace(one.body)
 		spec := kind.New()
 		if _, err := spec.Fields().DecodeJSON([]byte(body), field.Create); err != nil {
 			t.Fatal(one.kind, err)
 		}
 		hosting.Complete(spec, place)
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: one.kind, ID: id}, Tenant: tenant, Spec: spec.Fields().Values(), Subject: uuid.New()})
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: one.kind, ID: id}, Tenant: tenant, Spec: spec.Fields().Values(),
+			Subject: uuid.New()})
 	}
 }
 
@@ -82,7 +88,8 @@ func WithSites(t testing.TB) *Shop {
 	s := House(t)
 	without := hosting.NoLimits()
 	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: without.Fields().Values()})
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 2}, Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")}})
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 2},
+		Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")}})
 	for id, domain := range map[int64]string{1: "bread.example", 2: "cheese.example"} {
 		site := hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
 		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: id, Spec: site.Fields().Values()})
@@ -130,8 +137,12 @@ func Queued(t *testing.T, w *httptest.ResponseRecorder) string {
 // have one site, and no zone.
 func Everything(t testing.TB, options ...func(*Shop)) *Shop {
 	t.Helper()
-	s := Open(t, append(options, func(s *Shop) { s.Hosting.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} })...).People(t)
-	_, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['site_id', 'dns_zone_id', 'dns_record_id', 'mail_domain_id', 'ftp_account_id', 'database_id', 'proxy_id']::regclass[]) n`)
+	s := Open(t, append(options, func(s *Shop) {
+		s.Hosting.NameServers = []string{"ns1.panel.example.",
+			"ns2.panel.example."}
+	})...).People(t)
+	_, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['site_id', 'dns_zone_id', `+
+		`'dns_record_id', 'mail_domain_id', 'ftp_account_id', 'database_id', 'proxy_id']::regclass[]) n`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +191,10 @@ func (s *Shop) Branded(t testing.TB, look hosting.WhiteLabel) *Shop {
 // Bakery is a look with all that there is.
 func Bakery() hosting.WhiteLabel {
 	look := *Look
-	look.BrandName, look.LogoURL, look.FaviconURL = `Bread "&" Co`, "https://cdn.bread.example/logo.png?a=1&b=2", "https://icons.example/bread.ico"
-	look.FooterText, look.FooterURL, look.CustomCSS = "Baked daily.\nSince <1901>", "https://bread.example/", ".wl-scope h1{letter-spacing:7px}"
+	look.BrandName, look.LogoURL, look.FaviconURL = `Bread "&" Co`, "https://cdn.bread.example/logo.png?a=1&b=2",
+		"https://icons.example/bread.ico"
+	look.FooterText, look.FooterURL, look.CustomCSS = "Baked daily.\nSince <1901>", "https://bread.example/",
+		".wl-scope h1{letter-spacing:7px}"
 	return look
 }
 
@@ -197,7 +210,8 @@ func (s *Shop) Until(t testing.TB, what string, so func() bool) {
 
 // Endpoint makes an endpoint of a tenant for all events.
 func Endpoint(id, tenant int64) webhook.Create {
-	return webhook.Create{ID: id, Tenant: tenant, URL: "https://hooks.example.com/in", Events: []string{"*"}, IsActive: true}
+	return webhook.Create{ID: id, Tenant: tenant, URL: "https://hooks.example.com/in", Events: []string{"*"},
+		IsActive: true}
 }
 
 // Delivery asks for a delivery to an endpoint.
@@ -221,9 +235,11 @@ func (s *Shop) Hooked(t testing.TB) *Shop {
 		commands := []domain.Command{Delivery(id, of, of, "site.created")}
 		switch name {
 		case "delivered":
-			commands = append(commands, webhook.Attempted{ID: id, Status: 500, Code: "status_500", At: time.Now()}, webhook.Confirm{ID: id, Status: 204, At: time.Now()})
+			commands = append(commands, webhook.Attempted{ID: id, Status: 500, Code: "status_500", At: time.Now()},
+				webhook.Confirm{ID: id, Status: 204, At: time.Now()})
 		case "failed":
-			commands = append(commands, webhook.Attempted{ID: id, Code: "timeout", At: time.Now()}, webhook.Fail{ID: id, Code: "gave_up", At: time.Now()})
+			commands = append(commands, webhook.Attempted{ID: id, Code: "timeout", At: time.Now()},
+				webhook.Fail{ID: id, Code: "gave_up", At: time.Now()})
 		}
 		s.Do(t, commands...)
 	}
@@ -253,7 +269,8 @@ func (n *TxtRecords) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	defer n.Mu.Unlock()
 	a, name := new(dns.Msg).SetReply(q), q.Question[0].Name
 	for _, text := range n.texts[name] {
-		a.Answer = append(a.Answer, &dns.TXT{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{text}})
+		a.Answer = append(a.Answer, &dns.TXT{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeTXT, Class: dns.ClassINET},
+			Txt: []string{text}})
 	}
 	if len(a.Answer) == 0 {
 		a.Rcode = dns.RcodeNameError

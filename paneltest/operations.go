@@ -23,7 +23,8 @@ func Office(t testing.TB, options ...func(*Shop)) *Shop {
 
 var office = fixture{make: func(t testing.TB) *Shop {
 	s := Open(t).Stock(t).People(t)
-	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', `+
+		`'tenant_id', 'site_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -84,7 +85,8 @@ func (s *Shop) AtWork(t testing.TB) *Shop {
 	running := Read(t, s.Order(t, http.StatusCreated, strings.Replace(HostingOrder, "{", `{"domain":"runs.example",`, 1)))
 	s.Press(running, "action", "pay")
 	s.Await(t, running, order.StatusActive)
-	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(),
+		faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
 	failed := Read(t, s.Order(t, http.StatusCreated, strings.Replace(HostingOrder, "{", `{"domain":"fails.example",`, 1)))
@@ -103,7 +105,8 @@ func (s *Shop) AtWork(t testing.TB) *Shop {
 }
 
 // Lonely is the incident of a parked webhook.
-var Lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "test"}}
+var Lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7",
+	About: map[string]string{"webhook": "7", "provider": "test"}}
 
 // ChangedAtEngine is the incident of an object that no record is about any more.
 var ChangedAtEngine = seen.ChangedTrouble(1, "site", 4711, []string{"ip_address"})

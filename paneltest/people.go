@@ -37,7 +37,8 @@ const (
 const GoodPassword = "a good password, really"
 
 // Emails are the addresses of people.
-var Emails = map[int64]string{Root: "root@example.com", Ana: "ana@example.com", Ben: "ben@example.com", Eve: "eve@example.com", Gone: "gone@example.com"}
+var Emails = map[int64]string{Root: "root@example.com", Ana: "ana@example.com", Ben: "ben@example.com",
+	Eve: "eve@example.com", Gone: "gone@example.com"}
 
 // People opens accounts with a good password, and the tenants that they belong
 // to.
@@ -82,8 +83,10 @@ func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, []eventstore.TxStatement{credentials.PasswordRow(id, hash)},
-		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser, At: time.Now()})
+	_, err = s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"},
+		[]eventstore.TxStatement{credentials.PasswordRow(id, hash)},
+		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser,
+			At: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,8 @@ func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 // Tenant makes a tenant with a slug of its number.
 func (s *Shop) Tenant(t testing.TB, id int64, name string) {
 	t.Helper()
-	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
+	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
+		Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
 	spec.Username, spec.CustomerNumber = hosting.CustomerNumber(id), hosting.CustomerNumber(id)
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
 }
@@ -110,7 +114,8 @@ func (s *Shop) Token(t testing.TB, user int64, other With) string {
 func ClaimsOf(user int64, other With) jwt.MapClaims {
 	now := time.Now()
 	claims := jwt.MapClaims{
-		"token_type": "access", "exp": now.Add(time.Hour).Unix(), "iat": now.Unix(), "jti": "0123456789abcdef0123456789abcdef",
+		"token_type": "access", "exp": now.Add(time.Hour).Unix(), "iat": now.Unix(),
+		"jti":     "0123456789abcdef0123456789abcdef",
 		"user_id": strconv.FormatInt(user, 10), "iss": "hostpanel", "aud": "panel", "sv": 1,
 	}
 	for name, value := range other {
@@ -168,7 +173,8 @@ func Bearer(token string) []string { return []string{"Authorization", "Bearer " 
 // Organisation makes one, of which users are members.
 func (s *Shop) Organisation(t testing.TB, id int64, name string, members ...int64) {
 	t.Helper()
-	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true}
+	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
+		Status: "active", IsActive: true}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
 	for _, user := range members {
 		s.Do(t, account.GrantMembership{User: user, Tenant: id, Role: account.Admin, At: time.Now()})
@@ -186,7 +192,8 @@ func Guarded(s *Shop) { s.Server.Settings.Abuse = true }
 
 // Try signs in from an IP address.
 func (s *Shop) Try(from, email, password string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", "/api/token/", strings.NewReader(fmt.Sprintf(`{"username":%q,"password":%q}`, email, password)))
+	r := httptest.NewRequest("POST", "/api/token/",
+		strings.NewReader(fmt.Sprintf(`{"username":%q,"password":%q}`, email, password)))
 	r.Header.Set("Content-Type", "application/json")
 	r.RemoteAddr = from
 	w := httptest.NewRecorder()
@@ -218,7 +225,8 @@ const purpose = "set_password"
 func (s *Shop) Link(t *testing.T, user int64) string {
 	t.Helper()
 	token := credentials.NewToken()
-	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{}, credentials.TokenRows(token, purpose, user, time.Hour)); err != nil {
+	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{},
+		credentials.TokenRows(token, purpose, user, time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	return token
@@ -255,7 +263,8 @@ func (s *Shop) Enrolled(t testing.TB, user int64) (secret string, recovery []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if recovery, err = s.Accounts.EnableFactor(t.Context(), domain.Metadata{Actor: "user:2"}, user, Code(t, secret, 0)); err != nil {
+	if recovery, err = s.Accounts.EnableFactor(t.Context(), domain.Metadata{Actor: "user:2"}, user,
+		Code(t, secret, 0)); err != nil {
 		t.Fatal(err)
 	}
 	s.ForgetsCodes(t)
@@ -291,7 +300,8 @@ func Figures(s *Shop) {
 
 // InvalidToken is the refusal of a token.
 func InvalidToken(message string) string {
-	return `{"detail":"Given token not valid for any token type","code":"token_not_valid","messages":[{"token_class":"AccessToken","token_type":"access","message":"` +
+	return `{"detail":"Given token not valid for any token type","code":"token_not_valid",` +
+		`"messages":[{"token_class":"AccessToken","token_type":"access","message":"` +
 		message + `"}]}`
 }
 

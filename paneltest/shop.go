@@ -50,9 +50,11 @@ import (
 // Offers are the payment methods: of them only the one without money is configured.
 func Offers() order.Offers {
 	method := func(name string) order.Method {
-		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies(), Label: order.Label{EN: "By " + name, ES: "Por " + name}}
+		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies(),
+			Label: order.Label{EN: "By " + name, ES: "Por " + name}}
 	}
-	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"}}
+	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")},
+		{Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"}}
 }
 
 // A Shop is the whole panel on a private database: log, read tables, sagas,
@@ -118,8 +120,11 @@ func Open(t testing.TB, options ...func(*Shop)) *Shop {
 func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func(*Shop)) *Shop {
 	t.Helper()
 	s := &Shop{
-		Store:  eventstore.Open(pool, sagastest.Catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
-		Tables: projections.Open(readers), Readers: readers, url: url, Owner: eventstoretest.Owner(t, url), Logged: &logBook{}, Letters: t.TempDir(),
+		Store: eventstore.Open(pool, sagastest.Catalogue, eventstoretest.Keys(t),
+			eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement),
+			eventstoretest.Caused()),
+		Tables: projections.Open(readers), Readers: readers, url: url, Owner: eventstoretest.Owner(t, url),
+		Logged: &logBook{}, Letters: t.TempDir(),
 		Public: PublicURL, Known: routetest.Known{},
 	}
 	assembly.Serve(s.Store)
@@ -131,8 +136,10 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 	policy := assembly.Policy{TaxRate: Price("21")}
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.Provider},
-		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters), MailFrom: "panel@example.com",
-		PublicURL: base, Times: times, Policy: policy, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
+		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters),
+		MailFrom:  "panel@example.com",
+		PublicURL: base, Times: times, Policy: policy, Hashing: eventstoretest.Hashing, Log: log,
+		Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()), names, o)
 		},

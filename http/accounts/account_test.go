@@ -80,11 +80,14 @@ func TestPeopleChangeTheirProfile(t *testing.T) {
 	b.Get("/account/")
 	paneltest.Goes(t, b.Send("profile", "name", "Ana & \"Ruiz\"", "language", "es"), "/account/")
 	w := b.Get("/account/")
-	paneltest.Has(t, w.Body.String(), `<html lang="es">`, "Su perfil está guardado.", `value="Ana &amp; &#34;Ruiz&#34;"`, `<option value="es" selected>`)
+	paneltest.Has(t, w.Body.String(), `<html lang="es">`, "Su perfil está guardado.", `value="Ana &amp; &#34;Ruiz&#34;"`,
+		`<option value="es" selected>`)
 	paneltest.Goes(t, b.Send("profile", "name", ""), "/account/")
 	b.Get("/account/")
-	paneltest.Refused(t, b.Twin().Send("profile", "name", strings.Repeat("x", 201)), http.StatusBadRequest, "No puede tener más de 200 caracteres.")
-	paneltest.Refused(t, b.Twin().Send("profile", "name", "<b>"), http.StatusBadRequest, "Tiene caracteres que no se permiten.")
+	paneltest.Refused(t, b.Twin().Send("profile", "name", strings.Repeat("x", 201)), http.StatusBadRequest,
+		"No puede tener más de 200 caracteres.")
+	paneltest.Refused(t, b.Twin().Send("profile", "name", "<b>"), http.StatusBadRequest,
+		"Tiene caracteres que no se permiten.")
 	paneltest.Refused(t, b.Twin().Send("profile", "language", "Klingon"), http.StatusBadRequest)
 	b.Get("/account/")
 	if _, sent := b.Fill("profile"); sent.Get("name") != "" || sent.Get("language") != "es" {
@@ -103,7 +106,8 @@ func TestPeopleActForOneOfTheirTenants(t *testing.T) {
 	s.Organisation(t, 8, "Eight", 1)
 	s.Organisation(t, 9, "Nine")
 	w := b.Get("/account/")
-	paneltest.Has(t, w.Body.String(), `<option value="7" selected>Seven (administrator)`, `<option value="8">Eight (administrator)`)
+	paneltest.Has(t, w.Body.String(), `<option value="7" selected>Seven (administrator)`,
+		`<option value="8">Eight (administrator)`)
 	if strings.Contains(w.Body.String(), "Nine") {
 		t.Error("another tenant is shown")
 	}
@@ -112,7 +116,8 @@ func TestPeopleActForOneOfTheirTenants(t *testing.T) {
 	if _, sent := b.Fill("tenant"); sent.Get("active_tenant") != "8" {
 		t.Errorf("%v", sent)
 	}
-	paneltest.Refused(t, b.Twin().Send("tenant", "active_tenant", "9"), http.StatusBadRequest, `Invalid pk "9" - object does not exist.`)
+	paneltest.Refused(t, b.Twin().Send("tenant", "active_tenant", "9"), http.StatusBadRequest,
+		`Invalid pk "9" - object does not exist.`)
 	paneltest.Goes(t, b.Send("tenant", "active_tenant", ""), "/account/")
 	if n := s.Count(t, `select count(*) from users where id = 1 and active_tenant is null`); n != 1 {
 		t.Error("a tenant is still active")
@@ -120,7 +125,8 @@ func TestPeopleActForOneOfTheirTenants(t *testing.T) {
 	r := s.Browser(t).Enter(paneltest.RootMail)
 	paneltest.Has(t, r.Get("/account/").Body.String(), `<option value="9">Nine</option>`, "Number of the tenant")
 	paneltest.Goes(t, r.Send("tenant", "active_tenant", "9"), "/account/")
-	paneltest.Refused(t, r.Send("tenant", "active_tenant", "99"), http.StatusBadRequest, `Invalid pk "99" - object does not exist.`)
+	paneltest.Refused(t, r.Send("tenant", "active_tenant", "99"), http.StatusBadRequest,
+		`Invalid pk "99" - object does not exist.`)
 }
 
 func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
@@ -136,7 +142,8 @@ func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
 		{paneltest.Password, "short", "short", "This password is too short. It must contain at least 8 characters."},
 		{paneltest.Password, better, "another", "The two passwords are not the same."},
 	} {
-		w := b.Twin().Send("password", "current_password", try.current, "new_password", try.chosen, "password_repeat", try.repeat)
+		w := b.Twin().Send("password", "current_password", try.current, "new_password", try.chosen, "password_repeat",
+			try.repeat)
 		paneltest.Refused(t, w, http.StatusBadRequest, try.message)
 		for _, secret := range []string{"caballos", better} {
 			if strings.Contains(w.Body.String(), secret) {
@@ -145,14 +152,16 @@ func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
 		}
 	}
 	old := b.Twin()
-	paneltest.Goes(t, b.Send("password", "current_password", paneltest.Password, "new_password", better, "password_repeat", better), "/account/")
+	paneltest.Goes(t, b.Send("password", "current_password", paneltest.Password, "new_password", better, "password_repeat",
+		better), "/account/")
 	if old.SessionID() == b.SessionID() || old.IsIn() || other.IsIn() || !b.IsIn() {
 		t.Error("the wrong sessions have ended")
 	}
 	paneltest.Has(t, b.Get("/account/").Body.String(), "Your password is changed.")
 	n := s.Browser(t)
 	n.Get("/login/")
-	paneltest.Refused(t, n.Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password), http.StatusUnauthorized)
+	paneltest.Refused(t, n.Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password),
+		http.StatusUnauthorized)
 	paneltest.Goes(t, n.Send("sign_in", "username", paneltest.AnaMail, "password", better), "/panel/")
 }
 
@@ -163,9 +172,11 @@ func TestGuessesOfThePasswordAreCountedInsideToo(t *testing.T) {
 	b := s.Browser(t).Enter(paneltest.AnaMail)
 	b.Get("/account/")
 	for range 5 {
-		paneltest.Refused(t, b.Twin().Send("password", "current_password", "guess", "new_password", "a good one", "password_repeat", "a good one"), http.StatusBadRequest)
+		paneltest.Refused(t, b.Twin().Send("password", "current_password", "guess", "new_password", "a good one",
+			"password_repeat", "a good one"), http.StatusBadRequest)
 	}
-	paneltest.Refused(t, b.Twin().Send("password", "current_password", paneltest.Password, "new_password", "a good one", "password_repeat", "a good one"),
+	paneltest.Refused(t, b.Twin().Send("password", "current_password", paneltest.Password, "new_password", "a good one",
+		"password_repeat", "a good one"),
 		http.StatusTooManyRequests, "Request was throttled.")
 }
 

@@ -23,7 +23,8 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 	confirm := func(body string) *httptest.ResponseRecorder {
 		return b.Script("POST", "/api/me/confirm/", body, "X-CSRF-Token", token)
 	}
-	paneltest.Answers(t, "a wrong password", confirm(`{"password":"wrong"}`), http.StatusBadRequest, `{"password":["The current password is wrong."]}`)
+	paneltest.Answers(t, "a wrong password", confirm(`{"password":"wrong"}`), http.StatusBadRequest,
+		`{"password":["The current password is wrong."]}`)
 	paneltest.Answers(t, "no password", confirm(`{}`), http.StatusBadRequest, `{"password":["This field is required."]}`)
 	paneltest.Answers(t, "a key", makeKey(), http.StatusForbidden, paneltest.AskedAgain)
 	old, w := b.Twin(), confirm(`{"password":"`+paneltest.Password+`"}`)
@@ -32,7 +33,8 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 		CSRFToken      string    `json:"csrf_token"`
 		ConfirmedUntil time.Time `json:"confirmed_until"`
 	}](t, w)
-	if left := time.Until(given.ConfirmedUntil); left < 9*time.Minute || left > 10*time.Minute || w.Header().Get("Cache-Control") != "no-store" {
+	if left := time.Until(given.ConfirmedUntil); left < 9*time.Minute || left > 10*time.Minute ||
+		w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("until %v, %v", given.ConfirmedUntil, w.Header())
 	}
 	paneltest.Answers(t, "the former cookie", old.Script("GET", "/api/me/", ""), http.StatusUnauthorized, noCredentials)
@@ -49,7 +51,8 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	paneltest.Answers(t, "later", makeKey(), http.StatusForbidden, paneltest.AskedAgain)
-	paneltest.Answers(t, "a token", s.Call("POST", "/api/me/confirm/", `{"password":"`+paneltest.Password+`"}`, paneltest.Bearer(s.Token(t, 1, paneltest.With{"sv": 2}))...),
+	paneltest.Answers(t, "a token", s.Call("POST", "/api/me/confirm/", `{"password":"`+paneltest.Password+`"}`,
+		paneltest.Bearer(s.Token(t, 1, paneltest.With{"sv": 2}))...),
 		http.StatusForbidden, `{"detail":"This call is for the session of a browser.","code":"session_required"}`)
 }
 

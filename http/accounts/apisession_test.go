@@ -59,13 +59,16 @@ func TestPagesCallTheAPIsWithTheSession(t *testing.T) {
 	}
 	do("POST", "/login/", form, sent.Encode())
 	look("/account/")
-	if status, text := do("GET", "/api/me/", "", ""); status != http.StatusOK || !strings.Contains(text, `"username":"`+paneltest.AnaMail+`"`) {
+	if status, text := do("GET", "/api/me/", "", ""); status != http.StatusOK ||
+		!strings.Contains(text, `"username":"`+paneltest.AnaMail+`"`) {
 		t.Fatalf("%d %s", status, text)
 	}
-	if status, text := do("PATCH", "/api/me/", data, `{"name":"Ana Ruiz"}`); status != http.StatusForbidden || text != paneltest.CsrfFailed {
+	if status, text := do("PATCH", "/api/me/", data, `{"name":"Ana Ruiz"}`); status != http.StatusForbidden ||
+		text != paneltest.CsrfFailed {
 		t.Fatalf("without a token: %d %s", status, text)
 	}
-	if status, text := do("PATCH", "/api/me/", data, `{"name":"Ana Ruiz"}`, "X-CSRF-Token", page.Csrf()); status != http.StatusOK || !strings.Contains(text, `"name":"Ana Ruiz"`) {
+	if status, text := do("PATCH", "/api/me/", data, `{"name":"Ana Ruiz"}`, "X-CSRF-Token",
+		page.Csrf()); status != http.StatusOK || !strings.Contains(text, `"name":"Ana Ruiz"`) {
 		t.Fatalf("%d %s", status, text)
 	}
 	_, leave := page.Fill("sign_out")
@@ -91,7 +94,8 @@ func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
 		{"Sec-Fetch-Site", "same-site"},
 		{"Origin", named, "Sec-Fetch-Site", "cross-site"},
 	} {
-		for method, body := range map[string]string{"GET": "", "HEAD": "", "OPTIONS": "", "PATCH": `{"name":"x"}`, "DELETE": ""} {
+		for method, body := range map[string]string{"GET": "", "HEAD": "", "OPTIONS": "", "PATCH": `{"name":"x"}`,
+			"DELETE": ""} {
 			w := b.Script(method, "/api/me/", body, append(slices.Clone(from), "X-CSRF-Token", b.Csrf())...)
 			paneltest.Answers(t, fmt.Sprint(method, from), w, http.StatusUnauthorized, "")
 			if w.Header().Get("Access-Control-Allow-Credentials") != "" {
@@ -99,15 +103,18 @@ func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
 			}
 		}
 	}
-	for _, from := range [][]string{{}, {"Origin", paneltest.PublicURL}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}} {
+	for _, from := range [][]string{{}, {"Origin", paneltest.PublicURL}, {"Sec-Fetch-Site", "same-origin"},
+		{"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}} {
 		w := b.Script("GET", "/api/me/", "", from...)
 		paneltest.Answers(t, fmt.Sprint(from), w, http.StatusOK, "")
 		if !slices.Contains(w.Header().Values("Vary"), "Cookie") || w.Header().Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("%v", w.Header())
 		}
 	}
-	ask := append([]string{"Origin", named, "Access-Control-Request-Method", "PATCH"}, "Access-Control-Request-Headers", "x-csrf-token")
-	if w := b.Script("OPTIONS", "/api/me/", "", ask...); strings.Contains(strings.ToLower(w.Header().Get("Access-Control-Allow-Headers")), "csrf") {
+	ask := append([]string{"Origin", named, "Access-Control-Request-Method", "PATCH"}, "Access-Control-Request-Headers",
+		"x-csrf-token")
+	if w := b.Script("OPTIONS", "/api/me/", "",
+		ask...); strings.Contains(strings.ToLower(w.Header().Get("Access-Control-Allow-Headers")), "csrf") {
 		t.Errorf("other origins may send the token: %v", w.Header())
 	}
 }
@@ -128,8 +135,10 @@ func TestTheSessionDoesNotStandInForOtherCredentials(t *testing.T) {
 	} {
 		paneltest.Answers(t, fmt.Sprint(headers), b.Script("GET", "/api/me/", "", headers...), http.StatusUnauthorized, "")
 	}
-	paneltest.Answers(t, "the storefront", b.Script("GET", "/storefront/api/plans/", ""), http.StatusUnauthorized, noCredentials)
-	paneltest.Answers(t, "the storefront, with its key", b.Script("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["key"]), http.StatusOK, "")
+	paneltest.Answers(t, "the storefront", b.Script("GET", "/storefront/api/plans/", ""), http.StatusUnauthorized,
+		noCredentials)
+	paneltest.Answers(t, "the storefront, with its key",
+		b.Script("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["key"]), http.StatusOK, "")
 }
 
 func TestAChangeNeedsTheTokenOfItsSession(t *testing.T) {
@@ -142,8 +151,10 @@ func TestAChangeNeedsTheTokenOfItsSession(t *testing.T) {
 	b.Enter(paneltest.AnaMail).Get("/account/")
 	other.Get("/account/")
 	for _, token := range []string{"", "guess", before, other.Csrf(), b.Csrf() + "A", b.SessionID()} {
-		for method, path := range map[string]string{"PATCH": "/api/me/", "POST": "/notifications/api/v1/notifications/", "TRACE": "/api/me/"} {
-			paneltest.Answers(t, method+" with "+token, b.Script(method, path, `{"name":"x"}`, "X-CSRF-Token", token), http.StatusForbidden, paneltest.CsrfFailed)
+		for method, path := range map[string]string{"PATCH": "/api/me/", "POST": "/notifications/api/v1/notifications/",
+			"TRACE": "/api/me/"} {
+			paneltest.Answers(t, method+" with "+token, b.Script(method, path, `{"name":"x"}`, "X-CSRF-Token", token),
+				http.StatusForbidden, paneltest.CsrfFailed)
 		}
 	}
 	w := b.Script("PATCH", "/api/me/", `{"name":"Ana Ruiz"}`, "X-CSRF-Token", b.Csrf())
@@ -169,7 +180,8 @@ func TestTheActiveTenantIsTheUsersNotTheSessions(t *testing.T) {
 	s.Organisation(t, 8, "Eight", 1)
 	b, other := s.Browser(t).Enter(paneltest.AnaMail), s.Browser(t).Enter(paneltest.AnaMail)
 	b.Get("/account/")
-	paneltest.Answers(t, "activate", b.Script("POST", "/hosting/api/rest/tenants/8/activate/", "", "X-CSRF-Token", b.Csrf()), http.StatusOK, "")
+	paneltest.Answers(t, "activate", b.Script("POST", "/hosting/api/rest/tenants/8/activate/", "", "X-CSRF-Token",
+		b.Csrf()), http.StatusOK, "")
 	paneltest.Has(t, other.Script("GET", "/api/me/", "").Body.String(), `"active_tenant":8,`)
 	other.Get("/account/")
 	if _, sent := other.Fill("tenant"); sent.Get("active_tenant") != "8" {

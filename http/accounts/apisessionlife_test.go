@@ -29,7 +29,8 @@ func TestReadingKeepsNoSessionAlive(t *testing.T) {
 		{"a page that a script reads anew", false, func() { b.Get("/account/", "Sec-Fetch-Dest", "empty") }},
 		{"a page", true, func() { b.Get("/account/") }},
 	} {
-		if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set seen_at = now() - interval '29 minutes'`); err != nil {
+		if _, err := s.Owner.Exec(t.Context(),
+			`update browser_sessions set seen_at = now() - interval '29 minutes'`); err != nil {
 			t.Fatal(err)
 		}
 		visit.call()
@@ -59,7 +60,8 @@ func TestAStreamEndsWithTheSignInBehindIt(t *testing.T) {
 	listen := func(id string) *paneltest.EventStream {
 		return s.Stream(t, paneltest.NoticeStream, "Cookie", "session="+id)
 	}
-	left, staying, idle, confirmed, old := begin(paneltest.Ben), begin(paneltest.Ben), begin(paneltest.Ben), begin(paneltest.Ben), begin(paneltest.Ben)
+	left, staying, idle, confirmed, old := begin(paneltest.Ben), begin(paneltest.Ben), begin(paneltest.Ben),
+		begin(paneltest.Ben), begin(paneltest.Ben)
 	of := map[string]*paneltest.EventStream{}
 	for _, id := range []string{left, staying, idle, confirmed, old} {
 		of[id] = listen(id)
@@ -78,14 +80,18 @@ func TestAStreamEndsWithTheSignInBehindIt(t *testing.T) {
 	}
 	of[confirmed].Ends() // a browser comes back by itself, with the new cookie
 	listen(renewed).Close()
-	for id, change := range map[string]string{idle: `seen_at = now() - interval '31 minutes'`, old: `started_at = now() - interval '13 hours'`} {
-		if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set `+change+` where hash = sha256(convert_to($1, 'UTF8'))`, id); err != nil {
+	for id, change := range map[string]string{idle: `seen_at = now() - interval '31 minutes'`,
+		old: `started_at = now() - interval '13 hours'`} {
+		if _, err := s.Owner.Exec(t.Context(),
+			`update browser_sessions set `+change+` where hash = sha256(convert_to($1, 'UTF8'))`, id); err != nil {
 			t.Fatal(err)
 		}
 		of[id].Ends()
 	}
-	signedOut, other := s.SignIn(t, "ana@example.com", paneltest.GoodPassword), s.SignIn(t, "ana@example.com", paneltest.GoodPassword)
-	byToken, byOther := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(signedOut.Access)...), s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(other.Access)...)
+	signedOut, other := s.SignIn(t, "ana@example.com", paneltest.GoodPassword), s.SignIn(t, "ana@example.com",
+		paneltest.GoodPassword)
+	byToken, byOther := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(signedOut.Access)...), s.Stream(t,
+		paneltest.NoticeStream, paneltest.Bearer(other.Access)...)
 	if w := s.Call("POST", "/api/token/blacklist/", `{"refresh":"`+signedOut.Refresh+`"}`); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}

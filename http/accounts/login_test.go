@@ -22,7 +22,8 @@ func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 	paneltest.Goes(t, b.Get("/"), "/login/")
 	paneltest.Goes(t, b.Get("/account/?x=1"), "/login/?next=%2Faccount%2F%3Fx%3D1")
 	paneltest.Goes(t, b.Do("POST", "/storefront/?page=2", "form=create"), "/login/?next=%2Fstorefront%2F")
-	if w := b.Get("/login/?next=%2Faccount%2F%3Fx%3D1"); w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
+	if w := b.Get("/login/?next=%2Faccount%2F%3Fx%3D1"); w.Code != http.StatusOK ||
+		w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	paneltest.Goes(t, b.Send("sign_in", "username", " ANA@example.com ", "password", paneltest.Password), "/account/?x=1")
@@ -34,7 +35,8 @@ func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 	if w.Code != http.StatusForbidden {
 		t.Errorf("%d", w.Code)
 	}
-	paneltest.Has(t, w.Body.String(), "This page is not for you", "You do not have permission to perform this action.", "Sign out", paneltest.AnaMail)
+	paneltest.Has(t, w.Body.String(), "This page is not for you", "You do not have permission to perform this action.",
+		"Sign out", paneltest.AnaMail)
 	if n := s.Events(t, "security.access_denied"); n != 1 {
 		t.Errorf("%d refusals are written down", n)
 	}
@@ -46,19 +48,23 @@ func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
 	s.Resident(t, 1, paneltest.AnaMail, "en", false)
 	b := s.Browser(t)
 	for _, next := range []string{
-		"//evil.example", `/\evil.example`, `\\evil.example`, `/a\b`, "https://evil.example/", "https:evil.example", "javascript:alert(1)", "evil.example",
-		"/\t/evil.example", "\t//evil.example", "/\n/evil.example", " //evil.example", "/%5cevil.example", "/%2f%2fevil.example", "/a//b", "/..//evil.example",
+		"//evil.example", `/\evil.example`, `\\evil.example`, `/a\b`, "https://evil.example/", "https:evil.example",
+		"javascript:alert(1)", "evil.example",
+		"/\t/evil.example", "\t//evil.example", "/\n/evil.example", " //evil.example", "/%5cevil.example",
+		"/%2f%2fevil.example", "/a//b", "/..//evil.example",
 		"", "?x", "#x", "/login/", "/logout/", "/\x7f", "/%zz", "/" + strings.Repeat("x", 2000),
 	} {
 		b.Get("/login/?next=" + url.QueryEscape(next))
 		if _, sent := b.Fill("sign_in"); sent.Get("next") != "" {
 			t.Errorf("%q stands in the form as %q", next, sent.Get("next"))
 		}
-		if w := b.Twin().Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password, "next", next); w.Header().Get("Location") != "/panel/" {
+		if w := b.Twin().Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password, "next",
+			next); w.Header().Get("Location") != "/panel/" {
 			t.Errorf("%q leads to %q", next, w.Header().Get("Location"))
 		}
 	}
-	if w := b.Twin().Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password, "next", "/\x00"); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
+	if w := b.Twin().Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password, "next",
+		"/\x00"); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
 		t.Errorf("a null character leads to %d %q", w.Code, w.Header().Get("Location"))
 	}
 	b.Enter(paneltest.AnaMail)
@@ -95,7 +101,8 @@ func TestEverySignInGivesABrowserANewID(t *testing.T) {
 	again.Page = nil
 	s.Do(t, account.Deactivate{User: 1, At: time.Now()}, account.Reactivate{User: 1, At: time.Now()})
 	again.Enter(paneltest.AnaMail)
-	if n := s.Count(t, `select count(*) from browser_sessions where hash = sha256(convert_to($1, 'UTF8'))`, first); n != 0 {
+	if n := s.Count(t, `select count(*) from browser_sessions where hash = sha256(convert_to($1, 'UTF8'))`,
+		first); n != 0 {
 		t.Error("the session of before is still there")
 	}
 }
@@ -143,15 +150,18 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		}
 		paneltest.Has(t, w.Body.String(), "This form was sent by another site.")
 	}
-	for _, headers := range [][]string{{"Origin", paneltest.PublicURL}, {"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}, {}} {
+	for _, headers := range [][]string{{"Origin", paneltest.PublicURL},
+		{"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}, {}} {
 		paneltest.Goes(t, b.Twin().Do("POST", path, sent.Encode(), headers...), "/panel/")
 	}
 	b.Enter(paneltest.AnaMail).Get("/account/")
 	path, sent = b.Fill("sessions")
-	if w := b.Do("POST", path, sent.Encode(), "Origin", "https://evil.example"); w.Code != http.StatusForbidden || !b.IsIn() {
+	if w := b.Do("POST", path, sent.Encode(), "Origin", "https://evil.example"); w.Code != http.StatusForbidden ||
+		!b.IsIn() {
 		t.Errorf("%d: another site signs people out", w.Code)
 	}
-	if w := s.Browser(t).Do("POST", "/set-password/", "token=x", "Origin", "https://evil.example"); w.Code != http.StatusForbidden {
+	if w := s.Browser(t).Do("POST", "/set-password/", "token=x", "Origin",
+		"https://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("%d: another site sets passwords", w.Code)
 	}
 }
@@ -172,7 +182,8 @@ func TestAFormIsGoodInTheBrowserThatWasShownItAndForItsSessionOnly(t *testing.T)
 			t.Error("the password is shown again")
 		}
 	}
-	w := s.Browser(t).Do("POST", "/login/", url.Values{"form": {"sign_in"}, "username": {paneltest.AnaMail}, "password": {paneltest.Password}}.Encode())
+	w := s.Browser(t).Do("POST", "/login/",
+		url.Values{"form": {"sign_in"}, "username": {paneltest.AnaMail}, "password": {paneltest.Password}}.Encode())
 	paneltest.Refused(t, w, http.StatusForbidden, stale) // login CSRF: a browser without a session
 	before := b.Twin()
 	b.Enter(paneltest.AnaMail).Get("/account/")
@@ -207,7 +218,8 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 	s.Resident(t, 3, "gone@example.com", "en", false)
 	s.Do(t, account.Deactivate{User: 3, At: time.Now()})
 	var pages []string
-	for _, try := range [][2]string{{paneltest.AnaMail, "wrong"}, {"nobody@example.com", paneltest.Password}, {"new@example.com", paneltest.Password}, {"gone@example.com", paneltest.Password}, {"x", "y"}} {
+	for _, try := range [][2]string{{paneltest.AnaMail, "wrong"}, {"nobody@example.com", paneltest.Password},
+		{"new@example.com", paneltest.Password}, {"gone@example.com", paneltest.Password}, {"x", "y"}} {
 		b := s.Browser(t)
 		b.Get("/login/")
 		hashes, refusals := credentials.PasswordHashes(), s.Events(t, "security.sign_in_refused")
@@ -230,7 +242,8 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 	}
 	refusedEmpty := s.Browser(t)
 	refusedEmpty.Get("/login/")
-	paneltest.Refused(t, refusedEmpty.Send("sign_in"), http.StatusBadRequest, "This field may not be blank.", `aria-invalid="true"`, `href="#sign_in-username"`)
+	paneltest.Refused(t, refusedEmpty.Send("sign_in"), http.StatusBadRequest, "This field may not be blank.",
+		`aria-invalid="true"`, `href="#sign_in-username"`)
 }
 
 func TestAHundredGuessesAtOnceAreFive(t *testing.T) {
@@ -249,7 +262,8 @@ func TestAHundredGuessesAtOnceAreFive(t *testing.T) {
 		t.Fatalf("%v", statuses)
 	}
 	w := b.Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password) // the right one has to wait too
-	paneltest.Refused(t, w, http.StatusTooManyRequests, "Request was throttled. Expected available in", `value="ana@example.com"`)
+	paneltest.Refused(t, w, http.StatusTooManyRequests, "Request was throttled. Expected available in",
+		`value="ana@example.com"`)
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("Retry-After is missing")
 	}
@@ -324,5 +338,6 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 	}
 	b := s.Browser(t)
 	b.Get("/password-reset/")
-	paneltest.Refused(t, b.Send("reset", "email", "no address"), http.StatusBadRequest, "Enter a valid email address.", `value="no address"`)
+	paneltest.Refused(t, b.Send("reset", "email", "no address"), http.StatusBadRequest, "Enter a valid email address.",
+		`value="no address"`)
 }

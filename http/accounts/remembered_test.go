@@ -22,7 +22,8 @@ import (
 // process is another process on the same database, with its own cache.
 func process(s *paneltest.Shop) http.Handler {
 	one := &panel.Server{
-		Settings: s.Server.Settings, Once: s.Server.Once, Limits: s.Server.Limits, Commands: s.Store, Tables: s.Tables, TokenKeys: s.Server.TokenKeys, Log: s.Server.Log,
+		Settings: s.Server.Settings, Once: s.Server.Once, Limits: s.Server.Limits, Commands: s.Store, Tables: s.Tables,
+		TokenKeys: s.Server.TokenKeys, Log: s.Server.Log,
 	}
 	return one.Handler()
 }
@@ -61,24 +62,33 @@ func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
 		code         string
 		change       func() error
 	}{
-		{"let in", "ben", othersPath, 404, 200, "", after(account.GrantMembership{User: paneltest.Ben, Tenant: 2, Role: account.Member, At: now})},
-		{"acting for another", "ben", "/api/me/", 200, 200, "", after(account.ActivateTenant{User: paneltest.Ben, Tenant: 2, At: now})},
-		{"turned out", "ben", itsTenant, 200, 404, "not_found", after(account.RevokeMembership{User: paneltest.Ben, Tenant: 1, At: now})},
+		{"let in", "ben", othersPath, 404, 200, "",
+			after(account.GrantMembership{User: paneltest.Ben, Tenant: 2, Role: account.Member, At: now})},
+		{"acting for another", "ben", "/api/me/", 200, 200, "",
+			after(account.ActivateTenant{User: paneltest.Ben, Tenant: 2, At: now})},
+		{"turned out", "ben", itsTenant, 200, 404, "not_found",
+			after(account.RevokeMembership{User: paneltest.Ben, Tenant: 1, At: now})},
 		{"promoted", "ben", usersPath, 403, 200, "", after(account.GrantSuperuser{User: paneltest.Ben, At: now})},
-		{"demoted", "eve", usersPath, 200, 401, "token_not_valid", after(account.RevokeSuperuser{User: paneltest.Eve, At: now})},
+		{"demoted", "eve", usersPath, 200, 401, "token_not_valid",
+			after(account.RevokeSuperuser{User: paneltest.Eve, At: now})},
 		{"demoted, with a new token", "eve again", usersPath, 403, 403, "permission_denied", func() error { return nil }},
 		{"with another password", "ana", itsTenant, 200, 401, "password_changed", func() error {
-			return s.Server.Accounts.Change(context.Background(), domain.Metadata{Actor: "user:2"}, paneltest.Ana, paneltest.GoodPassword+"!")
+			return s.Server.Accounts.Change(context.Background(), domain.Metadata{Actor: "user:2"}, paneltest.Ana,
+				paneltest.GoodPassword+"!")
 		}},
-		{"deactivated", "ana again", itsTenant, 200, 401, "user_inactive", after(account.Deactivate{User: paneltest.Ana, At: now})},
-		{"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid", after(account.Reactivate{User: paneltest.Ana, At: now})},
-		{"active again", "ana at last", itsTenant, 200, 401, "token_not_valid", after(account.EndSessions{User: paneltest.Ana, At: now})},
+		{"deactivated", "ana again", itsTenant, 200, 401, "user_inactive",
+			after(account.Deactivate{User: paneltest.Ana, At: now})},
+		{"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid",
+			after(account.Reactivate{User: paneltest.Ana, At: now})},
+		{"active again", "ana at last", itsTenant, 200, 401, "token_not_valid",
+			after(account.EndSessions{User: paneltest.Ana, At: now})},
 		{"erased", "ben", "/api/me/", 200, 401, "user_not_found", func() error {
 			return s.Server.Accounts.Erase(context.Background(), domain.Metadata{Actor: "operator:1"}, paneltest.Ben)
 		}},
 	} {
 		s.Known["eve again"] = s.Token(t, paneltest.Eve, paneltest.With{"sv": 2})
-		s.Known["ana again"], s.Known["ana at last"] = s.Token(t, paneltest.Ana, paneltest.With{"sv": 2}), s.Token(t, paneltest.Ana, paneltest.With{"sv": 3})
+		s.Known["ana again"], s.Known["ana at last"] = s.Token(t, paneltest.Ana, paneltest.With{"sv": 2}), s.Token(t,
+			paneltest.Ana, paneltest.With{"sv": 3})
 		here, elsewhere := process(s), process(s)
 		for range 2 { // the second call is answered from the cache
 			for _, process := range []http.Handler{here, elsewhere} {
@@ -181,7 +191,8 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t, paneltest.Guarded).People(t)
 	var trips atomic.Int64
-	pool := eventstoretest.Traced(t, s.Readers, s.Readers.Config().MaxConns, &eventstoretest.Tracer{Trip: func() { trips.Add(1) }})
+	pool := eventstoretest.Traced(t, s.Readers, s.Readers.Config().MaxConns,
+		&eventstoretest.Tracer{Trip: func() { trips.Add(1) }})
 	s.Tables = projections.Open(pool)
 	process := process(s)
 	for _, c := range []struct {
@@ -197,7 +208,8 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	} {
 		for _, want := range []int64{c.first, c.second} {
 			trips.Store(0)
-			if w := reads(process, c.path, s.Known["ana"]); trips.Load() != want || w.Header().Get("X-RateLimit-Remaining") == "" {
+			if w := reads(process, c.path, s.Known["ana"]); trips.Load() != want ||
+				w.Header().Get("X-RateLimit-Remaining") == "" {
 				t.Errorf("%s: %d round trips, %d %v", c.path, trips.Load(), w.Code, w.Header())
 			}
 		}
@@ -212,7 +224,8 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+s.Known["ana"])
 	w := httptest.NewRecorder()
 	trips.Store(0)
-	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || trips.Load() != 1 || w.Header().Get("X-RateLimit-Remaining") == "" {
+	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || trips.Load() != 1 ||
+		w.Header().Get("X-RateLimit-Remaining") == "" {
 		t.Errorf("%d after %d round trips, %v", w.Code, trips.Load(), w.Header())
 	}
 }
@@ -224,11 +237,13 @@ func TestACallWithARevokedTokenIsNotCounted(t *testing.T) {
 	reads(s.Handler, itsTenant, s.Known["ana"])
 	s.Do(t, account.EndSessions{User: paneltest.Ana, At: time.Now()})
 	for _, method := range []string{"GET", "DELETE", "GET"} {
-		if w := s.Call(method, itsTenant, "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusUnauthorized || w.Header().Get("X-RateLimit-Limit") != "" {
+		if w := s.Call(method, itsTenant, "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusUnauthorized ||
+			w.Header().Get("X-RateLimit-Limit") != "" {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	}
-	if w := reads(s.Handler, itsTenant, s.Token(t, paneltest.Ana, paneltest.With{"sv": 2})); w.Header().Get("X-RateLimit-Remaining") != "598" {
+	if w := reads(s.Handler, itsTenant, s.Token(t, paneltest.Ana,
+		paneltest.With{"sv": 2})); w.Header().Get("X-RateLimit-Remaining") != "598" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 }

@@ -33,7 +33,8 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 	b := s.Browser(t).Enter(paneltest.AnaMail)
 	paneltest.Has(t, b.Get("/account/").Body.String(), `href="`+page+`"`, "The second factor is off.")
 	b.Get(page)
-	paneltest.Refused(t, b.Twin().Send("factor_begin", "password", "wrong"), http.StatusBadRequest, "The current password is wrong.")
+	paneltest.Refused(t, b.Twin().Send("factor_begin", "password", "wrong"), http.StatusBadRequest,
+		"The current password is wrong.")
 	paneltest.Goes(t, b.Send("factor_begin", "password", paneltest.Password), page)
 	shown := b.Get(page)
 	b.IsForEverybody(t, "en", shown.Body.String())
@@ -61,7 +62,8 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 
 	other := s.Browser(t)
 	other.Get("/login/?next=/account/?x=1")
-	paneltest.Goes(t, other.Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password), "/login/?next=%2Faccount%2F%3Fx%3D1")
+	paneltest.Goes(t, other.Send("sign_in", "username", paneltest.AnaMail, "password", paneltest.Password),
+		"/login/?next=%2Faccount%2F%3Fx%3D1")
 	if other.IsIn() {
 		t.Fatal("the password alone signs in")
 	}
@@ -69,7 +71,8 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 	other.IsForEverybody(t, "en", step.Body.String())
 	half := other.SessionID()
 	paneltest.Refused(t, other.Twin().Send("code", "otp", ""), http.StatusBadRequest, "This field may not be blank.")
-	paneltest.Refused(t, other.Twin().Send("code", "otp", paneltest.WrongCode(t, secret)), http.StatusUnauthorized, "The code is wrong, or was used before.")
+	paneltest.Refused(t, other.Twin().Send("code", "otp", paneltest.WrongCode(t, secret)), http.StatusUnauthorized,
+		"The code is wrong, or was used before.")
 	paneltest.Goes(t, other.Send("code", "otp", paneltest.Code(t, secret, 0)), "/account/?x=1")
 	if !other.IsIn() || other.SessionID() == half {
 		t.Error("the code does not sign in, or the id stays")
@@ -100,7 +103,8 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 		}
 	}
 	for _, hidden := range []string{secret, recovery[0][1]} {
-		if strings.Contains(s.Logged.String(), hidden) || s.Count(t, `select count(*) from events where data::text like '%' || $1 || '%'`, hidden) != 0 {
+		if strings.Contains(s.Logged.String(), hidden) ||
+			s.Count(t, `select count(*) from events where data::text like '%' || $1 || '%'`, hidden) != 0 {
 			t.Error("a secret is in the log")
 		}
 	}
@@ -151,24 +155,32 @@ func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
 		if path != "/" {
 			paneltest.Goes(t, b.Get(path), "/account/second-factor/")
 		}
-		paneltest.Answers(t, "by token", s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["root"])...), http.StatusForbidden, enrolFirst)
+		paneltest.Answers(t, "by token", s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["root"])...),
+			http.StatusForbidden, enrolFirst)
 	}
-	for _, call := range []string{"GET /operations/api/v1/users/", "GET /hosting/api/rest/sites/", "GET /notifications/api/v1/notifications/"} {
+	for _, call := range []string{"GET /operations/api/v1/users/", "GET /hosting/api/rest/sites/",
+		"GET /notifications/api/v1/notifications/"} {
 		method, path, _ := strings.Cut(call, " ")
-		paneltest.Answers(t, path, s.Call(method, path, "", paneltest.Bearer(s.Known["root"])...), http.StatusForbidden, enrolFirst)
+		paneltest.Answers(t, path, s.Call(method, path, "", paneltest.Bearer(s.Known["root"])...), http.StatusForbidden,
+			enrolFirst)
 		paneltest.Answers(t, path+" by session", b.Script(method, path, ""), http.StatusForbidden, enrolFirst)
 	}
-	paneltest.Answers(t, "the state", s.Call("GET", "/api/me/second-factor/", "", paneltest.Bearer(s.Known["root"])...), http.StatusOK, `{"enabled":false,"required":true,"recovery_codes_left":0}`)
-	paneltest.Answers(t, "another user", s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK, "")
-	paneltest.Has(t, html.UnescapeString(b.Get("/account/second-factor/").Body.String()), "This panel requires a second factor of superusers.")
+	paneltest.Answers(t, "the state", s.Call("GET", "/api/me/second-factor/", "", paneltest.Bearer(s.Known["root"])...),
+		http.StatusOK, `{"enabled":false,"required":true,"recovery_codes_left":0}`)
+	paneltest.Answers(t, "another user", s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK,
+		"")
+	paneltest.Has(t, html.UnescapeString(b.Get("/account/second-factor/").Body.String()),
+		"This panel requires a second factor of superusers.")
 	b.Send("factor_begin", "password", paneltest.Password)
 	secret := secretOn(t, b.Get("/account/second-factor/"))
 	b.Send("factor_on", "otp", paneltest.Code(t, secret, 0))
 	if w := b.Get("/storefront/"); w.Code != http.StatusOK {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
 	}
-	pair := paneltest.Answered[struct{ Access string }](t, tryCode(s, from(0), paneltest.RootMail+".es", paneltest.Password, paneltest.Code(t, secret, 1)))
-	paneltest.Answers(t, "afterwards by token", s.Call("GET", "/operations/api/v1/users/", "", paneltest.Bearer(pair.Access)...), http.StatusOK, "")
+	pair := paneltest.Answered[struct{ Access string }](t,
+		tryCode(s, from(0), paneltest.RootMail+".es", paneltest.Password, paneltest.Code(t, secret, 1)))
+	paneltest.Answers(t, "afterwards by token",
+		s.Call("GET", "/operations/api/v1/users/", "", paneltest.Bearer(pair.Access)...), http.StatusOK, "")
 }
 
 // The calls that change the second factor are for sessions whose user has given
@@ -176,12 +188,15 @@ func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
 func TestASecondFactorIsChangedAfterThePasswordAlone(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).InABrowser(t, paneltest.Ana)
-	for _, call := range []string{"POST second-factor/", "POST second-factor/enable/", "POST second-factor/recovery-codes/", "DELETE second-factor/"} {
+	for _, call := range []string{"POST second-factor/", "POST second-factor/enable/",
+		"POST second-factor/recovery-codes/", "DELETE second-factor/"} {
 		method, path, _ := strings.Cut(call, " ")
 		body := map[bool]string{true: `{"otp":"123456"}`}[strings.HasSuffix(path, "enable/")]
 		paneltest.Answers(t, "by token: "+call, s.Call(method, "/api/me/"+path, body, paneltest.Bearer(s.Known["ana"])...),
 			http.StatusForbidden, `{"detail":"This call is for the session of a browser.","code":"session_required"}`)
-		paneltest.Answers(t, "by session: "+call, s.Call(method, "/api/me/"+path, body, "Cookie", "__Host-session="+s.Known["session"], "X-CSRF-Token", s.Known["csrf_token"]),
+		paneltest.Answers(t, "by session: "+call,
+			s.Call(method, "/api/me/"+path, body, "Cookie", "__Host-session="+s.Known["session"], "X-CSRF-Token",
+				s.Known["csrf_token"]),
 			http.StatusForbidden, paneltest.AskedAgain)
 	}
 	routetest.Hold(t, s.Handler, `

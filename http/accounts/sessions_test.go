@@ -58,7 +58,8 @@ func TestUsersEndTheirSessionsAndTokens(t *testing.T) {
 			t.Errorf("%s: %d %s", of, w.Code, w.Body)
 		}
 	}
-	if w := s.Call("DELETE", "/api/me/sessions/"+foreign+"/", "", access...); w.Code != http.StatusNotFound || !other.IsIn() {
+	if w := s.Call("DELETE", "/api/me/sessions/"+foreign+"/", "", access...); w.Code != http.StatusNotFound ||
+		!other.IsIn() {
 		t.Errorf("another user's session: %d %s", w.Code, w.Body)
 	}
 	for _, one := range all {
@@ -76,7 +77,8 @@ func TestUsersEndTheirSessionsAndTokens(t *testing.T) {
 	access, _ = signsIn(t, s, "ana@example.com")
 	b.Get(web.SessionsPath)
 	paneltest.Goes(t, b.Send("sessions_end"), web.SessionsPath)
-	if lost.IsIn() || !b.IsIn() || !other.IsIn() || s.Call("GET", "/api/me/", "", access...).Code != http.StatusUnauthorized {
+	if lost.IsIn() || !b.IsIn() || !other.IsIn() ||
+		s.Call("GET", "/api/me/", "", access...).Code != http.StatusUnauthorized {
 		t.Error("others are still there, or the wrong ones are gone")
 	}
 	text = b.Get(web.SessionsPath).Body.String()
@@ -94,12 +96,14 @@ func TestEndedSessionsAreNotShown(t *testing.T) {
 	signsIn(t, s, "ana@example.com")
 	s.Browser(t).Enter("ana@example.com")
 	b.Get("/account/")
-	paneltest.Goes(t, b.Send("password", "current_password", paneltest.Password, "new_password", paneltest.Password+"!", "password_repeat", paneltest.Password+"!"), "/account/")
+	paneltest.Goes(t, b.Send("password", "current_password", paneltest.Password, "new_password", paneltest.Password+"!",
+		"password_repeat", paneltest.Password+"!"), "/account/")
 	text := b.Get(web.SessionsPath).Body.String()
 	b.IsForEverybody(t, "es", text)
 	paneltest.Has(t, text, `<span class="count">1</span>`, "este navegador")
 	_, sent := b.Fill("sign_out")
-	w := s.Call("POST", "/api/me/sessions/end_others/", "{}", "Cookie", "__Host-session="+b.SessionID(), "X-CSRF-Token", sent.Get("form_token"), "Content-Type", "application/json")
+	w := s.Call("POST", "/api/me/sessions/end_others/", "{}", "Cookie", "__Host-session="+b.SessionID(), "X-CSRF-Token",
+		sent.Get("form_token"), "Content-Type", "application/json")
 	if w.Code != http.StatusOK || w.Body.String() != `{"ended":0}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

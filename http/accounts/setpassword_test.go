@@ -22,7 +22,8 @@ func invited(t *testing.T, s *paneltest.Shop, user int64, email, language string
 }
 
 func choose(s *paneltest.Shop, token, password, repeat string) *httptest.ResponseRecorder {
-	form := url.Values{"token": {token}, "password": {password}, "password_repeat": {repeat}, "username": {"somebody@else.example"}}
+	form := url.Values{"token": {token}, "password": {password}, "password_repeat": {repeat},
+		"username": {"somebody@else.example"}}
 	return s.Call("POST", "/set-password/", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 
@@ -32,7 +33,8 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 	token := invited(t, s, 1, "ana@example.com", "es")
 	for range 3 { // looking at the page does not use the link up
 		w := s.Call("GET", "/set-password/?token="+token, "")
-		if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("Cache-Control") != "no-store" {
+		if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" ||
+			w.Header().Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %v", w.Code, w.Header())
 		}
 		paneltest.Has(t, w.Body.String(), `<html lang="es">`, token, "ana@example.com", `autocomplete="new-password"`)
@@ -44,8 +46,10 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 		t.Errorf("%v", w.Header())
 	}
 	notice, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
-	paneltest.Has(t, s.Call("GET", "/login/", "", "Cookie", notice, "Accept-Language", "es").Body.String(), "Su contraseña está guardada.")
-	if n := s.Count(t, `select count(*) from events where name = 'account.password_changed' and actor = 'user:1' and stream = 'user-1'`); n != 1 {
+	paneltest.Has(t, s.Call("GET", "/login/", "", "Cookie", notice, "Accept-Language", "es").Body.String(),
+		"Su contraseña está guardada.")
+	if n := s.Count(t, `select count(*) from events where name = 'account.password_changed' and actor = 'user:1' and `+
+		`stream = 'user-1'`); n != 1 {
 		t.Fatalf("%d facts", n)
 	}
 	if is, err := s.Vault().CheckPassword(t.Context(), 1, "Tr0ub4dor & 3 caballos"); err != nil || !is {
@@ -53,7 +57,8 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 	}
 	for _, w := range []*httptest.ResponseRecorder{
 		choose(s, token, "another good one", "another good one"), s.Call("GET", "/set-password/?token="+token, ""),
-		s.Call("GET", "/set-password/", ""), s.Call("GET", "/set-password/?token=guessed", ""), choose(s, "", "another good one", "another good one"),
+		s.Call("GET", "/set-password/", ""), s.Call("GET", "/set-password/?token=guessed", ""),
+		choose(s, "", "another good one", "another good one"),
 	} {
 		if w.Code != http.StatusBadRequest || w.Header().Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%d %v", w.Code, w.Header())
@@ -105,7 +110,8 @@ func TestAWeakPasswordIsRefusedAndTheLinkStays(t *testing.T) {
 			t.Errorf("%s is on the page", password)
 		}
 	}
-	paneltest.Has(t, choose(s, token, "a good password", "a good passwort").Body.String(), "The two passwords are not the same.")
+	paneltest.Has(t, choose(s, token, "a good password", "a good passwort").Body.String(),
+		"The two passwords are not the same.")
 	paneltest.Goes(t, choose(s, token, "  a good password  ", "  a good password  "), "/login/")
 }
 
@@ -114,7 +120,8 @@ func TestANewLinkEndsTheOlderOneAndAnAccountThatHasEndedHasNone(t *testing.T) {
 	s := paneltest.Open(t)
 	older := invited(t, s, 1, "ana@example.com", "en")
 	newer := s.Link(t, 1)
-	if s.Call("GET", "/set-password/?token="+older, "").Code != http.StatusBadRequest || s.Call("GET", "/set-password/?token="+newer, "").Code != http.StatusOK {
+	if s.Call("GET", "/set-password/?token="+older, "").Code != http.StatusBadRequest ||
+		s.Call("GET", "/set-password/?token="+newer, "").Code != http.StatusOK {
 		t.Fatal("the older link is good, or the newer one is not")
 	}
 	s.Do(t, account.Deactivate{User: 1, At: time.Now()})
@@ -127,7 +134,8 @@ func TestPagesSpeakTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t)
 	for wish, language := range map[string]string{
-		"": "en", "es": "es", "es-MX,es;q=0.9,en;q=0.8": "es", "de, fr;q=0.8": "en", "de,es;q=0.5": "es", "en-GB,es": "en", ", ;q=1": "en",
+		"": "en", "es": "es", "es-MX,es;q=0.9,en;q=0.8": "es", "de, fr;q=0.8": "en", "de,es;q=0.5": "es", "en-GB,es": "en",
+		", ;q=1": "en",
 	} {
 		w := s.Call("GET", "/set-password/?token=gone", "", "Accept-Language", wish)
 		if !strings.Contains(w.Body.String(), `<html lang="`+language+`">`) {

@@ -63,26 +63,30 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 	genuine := strings.Split(s.Known["root"], ".")
 	kid := map[string]any{"kid": key.ID}
 	forged := map[string]string{
-		"no algorithm":                     signed(t, jwt.SigningMethodNone, kid, jwt.UnsafeAllowNoneSignatureType, good),
-		"no algorithm, in capitals":        part(`{"alg":"NONE","kid":"`+key.ID+`"}`) + "." + genuine[1] + ".",
-		"no algorithm, signature kept":     part(`{"alg":"none","kid":"`+key.ID+`"}`) + "." + genuine[1] + "." + genuine[2],
-		"no signature":                     genuine[0] + "." + genuine[1] + ".",
-		"two parts":                        genuine[0] + "." + genuine[1],
-		"four parts":                       s.Known["root"] + ".x",
-		"RS256 by a key of the forger":     signed(t, jwt.SigningMethodRS256, kid, pair, good),
-		"PS256 by a key of the forger":     signed(t, jwt.SigningMethodPS256, kid, pair, good),
-		"RS256 that names our key as its":  part(`{"alg":"RS256","kid":"`+key.ID+`"}`) + "." + genuine[1] + "." + genuine[2],
-		"HS256 by a public key":            signed(t, jwt.SigningMethodHS256, kid, pair.N.Bytes(), good),
-		"HS384 by our key":                 signed(t, jwt.SigningMethodHS384, kid, key.Key, good),
-		"HS512 by our key":                 signed(t, jwt.SigningMethodHS512, kid, key.Key, good),
-		"another key":                      paneltest.Forge(t, caller.TokenKey{ID: key.ID, Key: []byte("another key of thirty-two bytes!")}, good),
-		"an empty key":                     paneltest.Forge(t, caller.TokenKey{ID: key.ID, Key: []byte{}}, good),
-		"a key id that is not ours":        paneltest.Forge(t, caller.TokenKey{ID: "ffffffff", Key: key.Key}, good),
-		"no key id":                        signed(t, jwt.SigningMethodHS256, nil, key.Key, good),
-		"a key id that is a number":        signed(t, jwt.SigningMethodHS256, map[string]any{"kid": 1}, key.Key, good),
-		"a key id that is a path":          signed(t, jwt.SigningMethodHS256, map[string]any{"kid": "../../dev/null"}, []byte{0}, good),
-		"a key brought along":              signed(t, jwt.SigningMethodHS256, map[string]any{"kid": "x", "jwk": map[string]any{"kty": "oct", "k": "AAAA"}}, []byte{0, 0, 0}, good),
-		"a key to be fetched":              signed(t, jwt.SigningMethodRS256, map[string]any{"jku": "https://evil.example/", "x5u": "https://evil.example/"}, pair, good),
+		"no algorithm":                    signed(t, jwt.SigningMethodNone, kid, jwt.UnsafeAllowNoneSignatureType, good),
+		"no algorithm, in capitals":       part(`{"alg":"NONE","kid":"`+key.ID+`"}`) + "." + genuine[1] + ".",
+		"no algorithm, signature kept":    part(`{"alg":"none","kid":"`+key.ID+`"}`) + "." + genuine[1] + "." + genuine[2],
+		"no signature":                    genuine[0] + "." + genuine[1] + ".",
+		"two parts":                       genuine[0] + "." + genuine[1],
+		"four parts":                      s.Known["root"] + ".x",
+		"RS256 by a key of the forger":    signed(t, jwt.SigningMethodRS256, kid, pair, good),
+		"PS256 by a key of the forger":    signed(t, jwt.SigningMethodPS256, kid, pair, good),
+		"RS256 that names our key as its": part(`{"alg":"RS256","kid":"`+key.ID+`"}`) + "." + genuine[1] + "." + genuine[2],
+		"HS256 by a public key":           signed(t, jwt.SigningMethodHS256, kid, pair.N.Bytes(), good),
+		"HS384 by our key":                signed(t, jwt.SigningMethodHS384, kid, key.Key, good),
+		"HS512 by our key":                signed(t, jwt.SigningMethodHS512, kid, key.Key, good),
+		"another key": paneltest.Forge(t,
+			caller.TokenKey{ID: key.ID, Key: []byte("another key of thirty-two bytes!")}, good),
+		"an empty key":              paneltest.Forge(t, caller.TokenKey{ID: key.ID, Key: []byte{}}, good),
+		"a key id that is not ours": paneltest.Forge(t, caller.TokenKey{ID: "ffffffff", Key: key.Key}, good),
+		"no key id":                 signed(t, jwt.SigningMethodHS256, nil, key.Key, good),
+		"a key id that is a number": signed(t, jwt.SigningMethodHS256, map[string]any{"kid": 1}, key.Key, good),
+		"a key id that is a path": signed(t, jwt.SigningMethodHS256, map[string]any{"kid": "../../dev/null"},
+			[]byte{0}, good),
+		"a key brought along": signed(t, jwt.SigningMethodHS256,
+			map[string]any{"kid": "x", "jwk": map[string]any{"kty": "oct", "k": "AAAA"}}, []byte{0, 0, 0}, good),
+		"a key to be fetched": signed(t, jwt.SigningMethodRS256,
+			map[string]any{"jku": "https://evil.example/", "x5u": "https://evil.example/"}, pair, good),
 		"other claims under the signature": genuine[0] + "." + part(`{"user_id":"1"}`) + "." + genuine[2],
 		"claims that are no object":        forgeRaw(t, key, `["root"]`),
 		"claims that are no JSON":          forgeRaw(t, key, `{"user_id":`),
@@ -149,13 +153,15 @@ func TestEveryClaimOfATokenCounts(t *testing.T) {
 		"a user below zero":     {paneltest.With{"user_id": "-1"}, noUserClaim},
 		"user 0":                {paneltest.With{"user_id": "0"}, noUserClaim},
 		"too great a user":      {paneltest.With{"user_id": "9223372036854775808"}, noUserClaim},
-		"a longer token":        {paneltest.With{"more": strings.Repeat("x", 8<<10)}, paneltest.InvalidToken("Token is invalid")},
+		"a longer token": {paneltest.With{"more": strings.Repeat("x", 8<<10)},
+			paneltest.InvalidToken("Token is invalid")},
 	} {
 		w := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Token(t, paneltest.Root, c.other))...)
 		if c.want == "" && w.Code == http.StatusOK {
 			continue
 		}
-		if w.Code != http.StatusUnauthorized || w.Body.String() != c.want || w.Header().Get("WWW-Authenticate") != `Bearer realm="api"` {
+		if w.Code != http.StatusUnauthorized || w.Body.String() != c.want ||
+			w.Header().Get("WWW-Authenticate") != `Bearer realm="api"` {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
@@ -166,7 +172,8 @@ func TestOnlyOneWordIsTheScheme(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	for header, want := range map[string]int{
 		"Bearer " + s.Known["ana"]: 200, "bearer " + s.Known["ana"]: 200, "BEARER   " + s.Known["ana"]: 200,
-		"JWT " + s.Known["ana"]: 401, s.Known["ana"]: 401, "": 401, "Bearer" + s.Known["ana"]: 401, "Bearer:" + s.Known["ana"]: 401,
+		"JWT " + s.Known["ana"]: 401, s.Known["ana"]: 401, "": 401, "Bearer" + s.Known["ana"]: 401,
+		"Bearer:" + s.Known["ana"]: 401,
 	} {
 		if w := s.Call("GET", "/api/me/", "", "Authorization", header); w.Code != want {
 			t.Errorf("%.10s…: %d %s", header, w.Code, w.Body)
@@ -197,14 +204,16 @@ func TestATokenIsAsItIsDescribed(t *testing.T) {
 		if want := fmt.Sprintf(`{"alg":"HS256","kid":"%s","typ":"JWT"}`, s.Server.TokenKeys[0].ID); string(header) != want {
 			t.Errorf("header %s", header)
 		}
-		if claims["token_type"] != want.kind || claims["user_id"] != "2" || claims["aud"] != "panel" || claims["iss"] != "hostpanel" || claims["sv"] != float64(1) {
+		if claims["token_type"] != want.kind || claims["user_id"] != "2" || claims["aud"] != "panel" ||
+			claims["iss"] != "hostpanel" || claims["sv"] != float64(1) {
 			t.Errorf("%v", claims)
 		}
 		if id, _ := claims["jti"].(string); len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 			t.Errorf("id %v", claims["jti"])
 		}
 		begin, _ := claims["iat"].(float64)
-		if end, _ := claims["exp"].(float64); time.Duration(end-begin)*time.Second != want.life || len(claims) != 9 || claims["sid"] == nil {
+		if end, _ := claims["exp"].(float64); time.Duration(end-begin)*time.Second != want.life || len(claims) != 9 ||
+			claims["sid"] == nil {
 			t.Errorf("%v", claims)
 		}
 	}
@@ -229,14 +238,16 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(before.Access)...); w.Code != http.StatusOK {
 		t.Fatalf("the former key's token: %d %s", w.Code, w.Body)
 	}
-	after := paneltest.Answered[paneltest.Tokens](t, s.Call("POST", "/api/token/refresh/", `{"refresh":"`+before.Refresh+`"}`))
+	after := paneltest.Answered[paneltest.Tokens](t,
+		s.Call("POST", "/api/token/refresh/", `{"refresh":"`+before.Refresh+`"}`))
 	token, _, err := jwt.NewParser().ParseUnverified(after.Access, jwt.MapClaims{})
 	if err != nil || token.Header["kid"] != keys(newer)[0].ID {
 		t.Fatalf("signed with %v", token.Header["kid"])
 	}
 	s.Server.TokenKeys = keys(newer)
 	s.Rewire(t)
-	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(before.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != paneltest.InvalidToken("Token is invalid") {
+	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(before.Access)...); w.Code != http.StatusUnauthorized ||
+		w.Body.String() != paneltest.InvalidToken("Token is invalid") {
 		t.Fatalf("the removed key's token: %d %s", w.Code, w.Body)
 	}
 	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(after.Access)...); w.Code != http.StatusOK {
@@ -255,17 +266,23 @@ func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 		access, refresh string
 	}{
 		paneltest.Ana: {func() {
-			s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`, paneltest.Bearer(s.Known["ana"])...)
-		}, `{"detail":"The user's password has been changed.","code":"password_changed"}`, `{"detail":"The user's password has been changed.","code":"password_changed"}`},
-		paneltest.Ben: {func() { s.Do(t, account.Deactivate{User: paneltest.Ben, At: now}) }, `{"detail":"User is inactive","code":"user_inactive"}`, none},
-		paneltest.Eve: {func() { s.Do(t, account.EndSessions{User: paneltest.Eve, At: now}) }, paneltest.InvalidToken("Token is invalid"), `{"detail":"Token is invalid","code":"token_not_valid"}`},
+			s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`,
+				paneltest.Bearer(s.Known["ana"])...)
+		}, `{"detail":"The user's password has been changed.","code":"password_changed"}`,
+			`{"detail":"The user's password has been changed.","code":"password_changed"}`},
+		paneltest.Ben: {func() { s.Do(t, account.Deactivate{User: paneltest.Ben, At: now}) },
+			`{"detail":"User is inactive","code":"user_inactive"}`, none},
+		paneltest.Eve: {func() { s.Do(t, account.EndSessions{User: paneltest.Eve, At: now}) },
+			paneltest.InvalidToken("Token is invalid"), `{"detail":"Token is invalid","code":"token_not_valid"}`},
 	} {
 		stolen := s.SignIn(t, paneltest.Emails[user], paneltest.GoodPassword)
 		c.change()
-		if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(stolen.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != c.access {
+		if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(stolen.Access)...); w.Code != http.StatusUnauthorized ||
+			w.Body.String() != c.access {
 			t.Errorf("access of %d: %d %s", user, w.Code, w.Body)
 		}
-		if w := s.Call("POST", "/api/token/refresh/", `{"refresh":"`+stolen.Refresh+`"}`); w.Code != http.StatusUnauthorized || w.Body.String() != c.refresh {
+		if w := s.Call("POST", "/api/token/refresh/",
+			`{"refresh":"`+stolen.Refresh+`"}`); w.Code != http.StatusUnauthorized || w.Body.String() != c.refresh {
 			t.Errorf("refresh of %d: %d %s", user, w.Code, w.Body)
 		}
 		if w := s.Call("POST", "/api/token/verify/", `{"token":"`+stolen.Access+`"}`); w.Code != http.StatusUnauthorized {
@@ -285,10 +302,12 @@ func TestAnErasedUserIsGone(t *testing.T) {
 	if err := s.Server.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, paneltest.Ben); err != nil {
 		t.Fatal(err)
 	}
-	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(stolen.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != `{"detail":"User not found","code":"user_not_found"}` {
+	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(stolen.Access)...); w.Code != http.StatusUnauthorized ||
+		w.Body.String() != `{"detail":"User not found","code":"user_not_found"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := s.Call("POST", "/api/token/refresh/", `{"refresh":"`+stolen.Refresh+`"}`); w.Body.String() != `{"detail":"No active account found for the given token."}` {
+	if w := s.Call("POST", "/api/token/refresh/",
+		`{"refresh":"`+stolen.Refresh+`"}`); w.Body.String() != `{"detail":"No active account found for the given token."}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -312,7 +331,8 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 	if n := s.Events(t, "security.token_reused"); n != 0 {
 		t.Fatalf("%d events about a permitted reuse", n)
 	}
-	if _, err := s.Owner.Exec(t.Context(), `update refresh_tokens set used_at = used_at - interval '11 seconds' where used_at is not null`); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `update refresh_tokens set used_at = used_at - interval '11 seconds' where `+
+		`used_at is not null`); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -327,7 +347,8 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 		t.Fatalf("%d events", n)
 	}
 	for name, pair := range map[string]paneltest.Tokens{"first": first, "second": second, "third": third} {
-		if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(pair.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != paneltest.InvalidToken("Token is invalid") {
+		if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(pair.Access)...); w.Code != http.StatusUnauthorized ||
+			w.Body.String() != paneltest.InvalidToken("Token is invalid") {
 			t.Errorf("the %s access token of the family: %d %s", name, w.Code, w.Body)
 		}
 	}

@@ -21,9 +21,11 @@ func twoTenantsSites(t *testing.T) *paneltest.Shop {
 	s := paneltest.Open(t).People(t)
 	for id := int64(1); id <= 3; id++ {
 		site := hosting.Ref{Kind: "site", ID: id}
-		s.Do(t, hosting.Request{Ref: site, Tenant: id, Spec: (&hosting.Site{Domain: fmt.Sprintf("s%d.example", id)}).Fields().Values()})
+		s.Do(t, hosting.Request{Ref: site, Tenant: id,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("s%d.example", id)}).Fields().Values()})
 		as := map[bool]string{true: "ana", false: "root"}[id == 1]
-		w := s.Call("PATCH", fmt.Sprintf("/hosting/api/rest/sites/%d/", id), `{"ssl_enabled":true}`, "Authorization", "Bearer "+s.Known[as], "Content-Type", "application/json", "X-Request-ID", fmt.Sprint("request-", id))
+		w := s.Call("PATCH", fmt.Sprintf("/hosting/api/rest/sites/%d/", id), `{"ssl_enabled":true}`, "Authorization",
+			"Bearer "+s.Known[as], "Content-Type", "application/json", "X-Request-ID", fmt.Sprint("request-", id))
 		if w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}
@@ -47,7 +49,8 @@ func TestAnAnswerSaysThatMoreHasFollowed(t *testing.T) {
 		t.Helper()
 		var commands []domain.Command
 		for i := from; i <= to; i++ {
-			commands = append(commands, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)}, Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+			commands = append(commands, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)},
+				Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
 		}
 		cause := domain.Origin{Cause: domain.EventCause(domain.StreamNamed("user-3"), 1), Correlation: uuid.New()}
 		if _, err := s.Execute(cause.With(t.Context()), domain.Metadata{Actor: "test"}, commands...); err != nil {
@@ -62,12 +65,14 @@ func TestAnAnswerSaysThatMoreHasFollowed(t *testing.T) {
 		cut      bool
 	}{{1, 100, false}, {101, 700, true}} {
 		follow(c.from, c.to)
-		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/why/", all[0].Position), "", paneltest.Bearer(s.Known["root"])...)
+		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/why/", all[0].Position), "",
+			paneltest.Bearer(s.Known["root"])...)
 		var why struct {
 			Effects []lookedBack
 			IsCut   bool `json:"is_cut"`
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &why); err != nil || (len(why.Effects) == 500) != c.cut || why.IsCut != c.cut {
+		if err := json.Unmarshal(w.Body.Bytes(), &why); err != nil || (len(why.Effects) == 500) != c.cut ||
+			why.IsCut != c.cut {
 			t.Fatalf("%d: %v, %d effects, cut %t", c.to, err, len(why.Effects), why.IsCut)
 		}
 		if first == nil {
@@ -88,17 +93,21 @@ func TestEventsAreFoundByWhatIsKnownOfThem(t *testing.T) {
 	}
 	last := all[0]
 	for query, want := range map[string]func(lookedBack) bool{
-		"type=hosting.changed":                     func(e lookedBack) bool { return e.Type == "hosting.changed" },
-		"stream=site-2":                            func(e lookedBack) bool { return e.Stream == "site-2" },
-		"tenant=2":                                 func(e lookedBack) bool { return e.Tenant != nil && *e.Tenant == 2 },
-		"actor=user:2":                             func(e lookedBack) bool { return e.Actor.Type == "user" && e.Actor.ID == "2" },
+		"type=hosting.changed": func(e lookedBack) bool { return e.Type == "hosting.changed" },
+		"stream=site-2":        func(e lookedBack) bool { return e.Stream == "site-2" },
+		"tenant=2":             func(e lookedBack) bool { return e.Tenant != nil && *e.Tenant == 2 },
+		"actor=user:2": func(e lookedBack) bool {
+			return e.Actor.Type == "user" &&
+				e.Actor.ID == "2"
+		},
 		"correlation=" + last.Correlation:          func(e lookedBack) bool { return e.Correlation == last.Correlation },
 		"recorded_at__gte=" + last.RecordedAt:      func(e lookedBack) bool { return e.RecordedAt >= last.RecordedAt },
 		"recorded_at__lte=" + all[5].RecordedAt:    func(e lookedBack) bool { return e.RecordedAt <= all[5].RecordedAt },
 		"type=hosting.changed&tenant=3&actor=none": func(lookedBack) bool { return false },
 	} {
 		wanted := positionsOf(slices.DeleteFunc(slices.Clone(all), func(e lookedBack) bool { return !want(e) }))
-		if got := positionsOf(lookBack(t, s, "root", "events/?page_size=100&"+query)); !slices.Equal(got, wanted) || strings.HasSuffix(query, "none") != (len(got) == 0) {
+		if got := positionsOf(lookBack(t, s, "root", "events/?page_size=100&"+query)); !slices.Equal(got, wanted) ||
+			strings.HasSuffix(query, "none") != (len(got) == 0) {
 			t.Errorf("%s: %v, not %v", query, got, wanted)
 		}
 	}
@@ -141,14 +150,16 @@ func TestAnAdministratorFindsNothingOfOtherTenants(t *testing.T) {
 	t.Parallel()
 	s := twoTenantsSites(t)
 	all := lookBack(t, s, "root", "events/?page_size=100")
-	queries := []string{"", "tenant=2", "tenant=0", "stream=site-2", "stream=user-1", "type=account.opened", "actor=operator:1", "type=hosting.changed"}
+	queries := []string{"", "tenant=2", "tenant=0", "stream=site-2", "stream=user-1", "type=account.opened",
+		"actor=operator:1", "type=hosting.changed"}
 	for _, e := range all {
 		queries = append(queries, "correlation="+e.Correlation, fmt.Sprint("before=", e.Position+1))
 	}
 	seen := 0
 	for _, query := range queries {
 		w := s.Call("GET", "/audit/api/v1/events/?page_size=100&"+query, "", "Authorization", "Bearer "+s.Known["ana"])
-		for _, foreign := range []string{"s2.example", "s3.example", "root@example.com", "ben@example.com", `"site-2"`, `"tenant-2"`, `"user-`, "Cheese"} {
+		for _, foreign := range []string{"s2.example", "s3.example", "root@example.com", "ben@example.com", `"site-2"`,
+			`"tenant-2"`, `"user-`, "Cheese"} {
 			if strings.Contains(w.Body.String(), foreign) {
 				t.Errorf("%s: %s is in %s", query, foreign, w.Body)
 			}
@@ -164,7 +175,8 @@ func TestAnAdministratorFindsNothingOfOtherTenants(t *testing.T) {
 	}
 	missing := s.Call("GET", "/audit/api/v1/events/999999/why/", "", "Authorization", "Bearer "+s.Known["ana"])
 	for _, e := range all {
-		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/why/", e.Position), "", "Authorization", "Bearer "+s.Known["ana"])
+		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/why/", e.Position), "", "Authorization",
+			"Bearer "+s.Known["ana"])
 		own := e.Tenant != nil && *e.Tenant == 1
 		if own != (w.Code == http.StatusOK) || !own && (w.Code != missing.Code || w.Body.String() != missing.Body.String()) {
 			t.Errorf("why %d: %d %s", e.Position, w.Code, w.Body)
@@ -215,7 +227,8 @@ func TestACauseLeadsBackToItsRootAndDownToTheCalls(t *testing.T) {
 		t.Errorf("%d is not among %v", active.Position, positionsOf(down.Effects))
 	}
 	up := why(t, s, "root", active.Position)
-	if !slices.Contains(positionsOf(up.Chain), paid.Position) || up.Root != down.Root || up.Chain[0].Position != active.Position {
+	if !slices.Contains(positionsOf(up.Chain), paid.Position) || up.Root != down.Root ||
+		up.Chain[0].Position != active.Position {
 		t.Errorf("%v of %+v", positionsOf(up.Chain), up.Root)
 	}
 }

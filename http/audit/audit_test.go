@@ -50,7 +50,8 @@ func TestTheHistoryOfAStreamIsShownWithActorsAndCauses(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	site := hosting.Ref{Kind: "site", ID: 7}
 	s.Do(t, hosting.Request{Ref: site, Tenant: 1, Spec: (&hosting.Site{Domain: "bread.example"}).Fields().Values()})
-	w := s.Call("PATCH", "/hosting/api/rest/sites/7/", `{"ssl_enabled":true}`, "Authorization", "Bearer "+s.Known["ana"], "Content-Type", "application/json")
+	w := s.Call("PATCH", "/hosting/api/rest/sites/7/", `{"ssl_enabled":true}`, "Authorization", "Bearer "+s.Known["ana"],
+		"Content-Type", "application/json")
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
@@ -60,13 +61,16 @@ func TestTheHistoryOfAStreamIsShownWithActorsAndCauses(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	changed := all[1]
-	if changed.Actor.Type != "user" || changed.Actor.ID != "2" || changed.Actor.Label != "Alex Kim" || changed.Text != "to be changed: ssl_enabled" {
+	if changed.Actor.Type != "user" || changed.Actor.ID != "2" || changed.Actor.Label != "Alex Kim" ||
+		changed.Text != "to be changed: ssl_enabled" {
 		t.Errorf("%+v", changed)
 	}
-	if changed.Cause == nil || *changed.Cause == "" || changed.PrevHash == nil || *changed.PrevHash != all[0].Hash || all[0].PrevHash != nil {
+	if changed.Cause == nil || *changed.Cause == "" || changed.PrevHash == nil || *changed.PrevHash != all[0].Hash ||
+		all[0].PrevHash != nil {
 		t.Errorf("%+v", changed)
 	}
-	if second := lookBack(t, s, "root", "streams/site-7/events/?page=2&page_size=1"); len(second) != 1 || second[0].Hash != changed.Hash || *second[0].PrevHash != all[0].Hash {
+	if second := lookBack(t, s, "root", "streams/site-7/events/?page=2&page_size=1"); len(second) != 1 ||
+		second[0].Hash != changed.Hash || *second[0].PrevHash != all[0].Hash {
 		t.Errorf("the second page is %+v", second)
 	}
 
@@ -88,7 +92,8 @@ func TestAnErasedTextSaysSo(t *testing.T) {
 	}
 	first := lookBack(t, s, "root", "streams/user-4/events/")[0]
 	var data struct{ Email, Name string }
-	if err := json.Unmarshal(first.Data, &data); err != nil || data.Email+data.Name != "" || len(first.Erased) != 2 || first.Erased[0] != "/email" {
+	if err := json.Unmarshal(first.Data, &data); err != nil || data.Email+data.Name != "" || len(first.Erased) != 2 ||
+		first.Erased[0] != "/email" {
 		t.Errorf("%+v %v", first, err)
 	}
 }

@@ -45,8 +45,10 @@ func TestWhoLooksIsRecordedOnceForEachStreamAndHour(t *testing.T) {
 	s := twoTenantsSites(t)
 	s.Do(t, account.ActivateTenant{User: paneltest.Ana, Tenant: 1, At: time.Now()})
 	reads := map[string]int{
-		"streams/site-1/events/": http.StatusOK, "streams/site-1/state/": http.StatusOK, "streams/site-1/diff/": http.StatusOK,
-		"streams/site-2/events/": http.StatusNotFound, "streams/site-99/state/": http.StatusNotFound, "verify/": http.StatusOK, "looks/": http.StatusOK,
+		"streams/site-1/events/": http.StatusOK, "streams/site-1/state/": http.StatusOK,
+		"streams/site-1/diff/":   http.StatusOK,
+		"streams/site-2/events/": http.StatusNotFound, "streams/site-99/state/": http.StatusNotFound,
+		"verify/": http.StatusOK, "looks/": http.StatusOK,
 	}
 	for path, want := range reads {
 		for range 2 {
@@ -59,31 +61,38 @@ func TestWhoLooksIsRecordedOnceForEachStreamAndHour(t *testing.T) {
 		t.Fatal(got)
 	}
 	o := s.Seal(t)
-	for _, path := range []string{"streams/site-2/events/", "events/?stream=site-3", "events/" + s.Position(t, "user-3") + "/why/", "events/" + s.Position(t, "user-2") + "/proof/"} {
-		if w := s.Call("GET", "/audit/api/v1/"+path, "", "Authorization", "Bearer "+s.Known["root"]); w.Code != http.StatusOK {
+	for _, path := range []string{"streams/site-2/events/", "events/?stream=site-3",
+		"events/" + s.Position(t, "user-3") + "/why/", "events/" + s.Position(t, "user-2") + "/proof/"} {
+		if w := s.Call("GET", "/audit/api/v1/"+path, "", "Authorization",
+			"Bearer "+s.Known["root"]); w.Code != http.StatusOK {
 			t.Fatal(path, w.Code, w.Body)
 		}
 	}
-	for _, path := range []string{"checkpoint", "tile/entries/000.p/" + fmt.Sprint(o.Size), "tile/0/000.p/" + fmt.Sprint(o.Size)} {
+	for _, path := range []string{"checkpoint", "tile/entries/000.p/" + fmt.Sprint(o.Size),
+		"tile/0/000.p/" + fmt.Sprint(o.Size)} {
 		if w := s.Call("GET", "/audit/log/"+path, "", "Authorization", "Bearer "+s.Known["root"]); w.Code != http.StatusOK {
 			t.Fatal(path, w.Code, w.Body)
 		}
 	}
 	all := looksShown(t, s, "root", "")
-	if got := seenBy(all); !slices.Equal(got, []string{"operator:1 site-2", "operator:1 site-3", "operator:1 user-2", "operator:1 user-3", "user:2 site-1"}) {
+	if got := seenBy(all); !slices.Equal(got,
+		[]string{"operator:1 site-2", "operator:1 site-3", "operator:1 user-2", "operator:1 user-3", "user:2 site-1"}) {
 		t.Error(got)
 	}
 	for _, l := range all {
-		if l.Stream == "site-1" && (l.Actor.Label != "Alex Kim" || *l.Tenant != 1) || l.Stream == "user-2" && l.Tenant != nil {
+		if l.Stream == "site-1" && (l.Actor.Label != "Alex Kim" || *l.Tenant != 1) ||
+			l.Stream == "user-2" && l.Tenant != nil {
 			t.Errorf("%+v", l)
 		}
 	}
-	if _, err := s.Owner.Exec(t.Context(), `update log_looks set hour = hour - interval '1 hour', created_at = created_at - interval '1 hour' where stream = 'site-1'`); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `update log_looks set hour = hour - interval '1 hour', created_at = `+
+		`created_at - interval '1 hour' where stream = 'site-1'`); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]int{
 		"?stream=site-1": 1, "?actor=operator:1": 4, "?tenant=2": 1, "?page_size=2": 2, "?page_size=2&page=3": 1,
-		"?looked_at__lte=" + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339): 1, "?looked_at__gte=" + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339): 4,
+		"?looked_at__lte=" + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339): 1,
+		"?looked_at__gte=" + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339): 4,
 	} {
 		if got := looksShown(t, s, "root", query); len(got) != want {
 			t.Errorf("%s: %+v", query, got)
@@ -105,7 +114,8 @@ func TestAdministratorsSeeTheLooksAtStreamsOfTheirTenant(t *testing.T) {
 	if all := looksShown(t, s, "ana", "?tenant=2"); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
-	if w := s.Call("GET", "/audit/api/v1/looks/", "", "Authorization", "Bearer "+s.Known["ben"]); w.Code != http.StatusForbidden {
+	if w := s.Call("GET", "/audit/api/v1/looks/", "", "Authorization",
+		"Bearer "+s.Known["ben"]); w.Code != http.StatusForbidden {
 		t.Error(w.Code, w.Body)
 	}
 }
@@ -127,7 +137,8 @@ func TestALookThatIsNotRecordedIsRecordedLater(t *testing.T) {
 			t.Fatal("the history is kept back")
 		}
 	}
-	if log := s.Logged.String(); !strings.Contains(log, "was not recorded yet") || !strings.Contains(log, `"actor":"operator:1","streams":["user-2"]`) {
+	if log := s.Logged.String(); !strings.Contains(log, "was not recorded yet") ||
+		!strings.Contains(log, `"actor":"operator:1","streams":["user-2"]`) {
 		t.Error(log)
 	}
 	exec(`alter table away rename to log_looks`)
@@ -139,7 +150,8 @@ func TestALookThatIsNotRecordedIsRecordedLater(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 
-	exec(`insert into log_looks (stream, actor, hour, created_at) values ('user-3', 'user:2', now(), now() - interval '364 days'), ('user-4', 'user:2', now(), now() - interval '366 days')`)
+	exec(`insert into log_looks (stream, actor, hour, created_at) values ('user-3', 'user:2', now(), now() - interval ` +
+		`'364 days'), ('user-4', 'user:2', now(), now() - interval '366 days')`)
 	if err := s.Audit.SweepLooks(t.Context()); err != nil {
 		t.Fatal(err)
 	}

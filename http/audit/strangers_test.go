@@ -30,7 +30,8 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	}
 	s := paneltest.Open(t).People(t)
 	for i := range 600 {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)}, Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)},
+			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
 	}
 	o := s.Seal(t)
 	served := httptest.NewServer(s.Handler)
@@ -45,7 +46,9 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, fsck, append([]string{"-ui=false", "-N=16", "-public_key", key, "-storage_url"}, from...)...).CombinedOutput() // it hangs behind a mistake if it has fewer workers than tiles
+		out, err := exec.CommandContext(ctx, fsck,
+			append([]string{"-ui=false", "-N=16", "-public_key", key, "-storage_url"},
+				from...)...).CombinedOutput() // it hangs behind a mistake if it has fewer workers than tiles
 		if err != nil || !strings.Contains(string(out), fmt.Sprintf("checking log of size %d", o.Size)) {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -56,7 +59,8 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 		out := fetched(served.URL+"/audit/log/", "-bearer_token", s.Known["root"])
 		var at time.Time
 		var hash []byte
-		if err := s.Owner.QueryRow(t.Context(), `select recorded_at, hash from events where position = $1`, position).Scan(&at, &hash); err != nil {
+		if err := s.Owner.QueryRow(t.Context(), `select recorded_at, hash from events where position = $1`,
+			position).Scan(&at, &hash); err != nil {
 			t.Fatal(err)
 		}
 		leaf, _ := tlog.LeafOf(at, hash)
@@ -73,7 +77,8 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	if tree, event := check(); strings.Contains(tree, "fsck failed") || event != "the proof holds\n" {
 		t.Errorf("%s\n%s", tree, event)
 	}
-	if _, err := s.Owner.Exec(t.Context(), `alter table events disable trigger user; update events set recorded_at = recorded_at + interval '1 us' where position = `+position); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `alter table events disable trigger user; update events set recorded_at = `+
+		`recorded_at + interval '1 us' where position = `+position); err != nil {
 		t.Fatal(err)
 	}
 	if tree, event := check(); !strings.Contains(tree, "fsck failed") || !strings.HasPrefix(event, "the proof fails") {

@@ -20,11 +20,14 @@ func TestATenantSeesItsInvoicesInTheBrowser(t *testing.T) {
 	other, _ := s.Billed(t, 2)
 	page := web.InvoicesPath + own.String() + "/"
 	for language, texts := range map[string][2][]string{
-		"en": {{"Invoices", "INV-2026-000001", "€24.20", "31 Jan 2026", `<a href="` + page + `">`, `<span class="count">1</span>`}, {
-			"Invoice INV-2026-000001", "Start (monthly)", "31 Jan 2026 – 27 Feb 2026", "Setup fee", "€20.00", "Tax (21%)", "€4.20", "Given back", "CN-2026-000001", "€12.10",
+		"en": {{"Invoices", "INV-2026-000001", "€24.20", "31 Jan 2026", `<a href="` + page + `">`,
+			`<span class="count">1</span>`}, {
+			"Invoice INV-2026-000001", "Start (monthly)", "31 Jan 2026 – 27 Feb 2026", "Setup fee", "€20.00", "Tax (21%)",
+			"€4.20", "Given back", "CN-2026-000001", "€12.10",
 			"Hoster SL", "Calle Mayor 1, 28013 Madrid, ES", "ESB12345678", "Ana Ruiz", "paid",
 		}},
-		"es": {{"Facturas", "24,20", "31 ene 2026", "pagada"}, {"Factura INV-2026-000001", "Impuestos (21\u00a0%)", "Vendedor", "Devuelto"}},
+		"es": {{"Facturas", "24,20", "31 ene 2026", "pagada"},
+			{"Factura INV-2026-000001", "Impuestos (21\u00a0%)", "Vendedor", "Devuelto"}},
 	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ben, language))
 		b := s.Visiting(t, paneltest.Ben)
@@ -50,7 +53,8 @@ func TestATenantReadsItsInvoicesAlone(t *testing.T) {
 	for _, list := range []string{"subscriptions/", "invoices/", "credit-notes/"} {
 		for user, count := range map[string]int64{"ben": 1, "eve": 0, "root": 2} {
 			var page struct{ Count int64 }
-			paneltest.Decode(t, s.Call(http.MethodGet, "/billing/api/v1/"+list, "", paneltest.Bearer(s.Known[user])...), http.StatusOK, &page)
+			paneltest.Decode(t, s.Call(http.MethodGet, "/billing/api/v1/"+list, "", paneltest.Bearer(s.Known[user])...),
+				http.StatusOK, &page)
 			if page.Count != count {
 				t.Errorf("%s sees %d of %s instead of %d", user, page.Count, list, count)
 			}
@@ -60,7 +64,8 @@ func TestATenantReadsItsInvoicesAlone(t *testing.T) {
 		"invoices/" + own.String(): http.StatusOK, "invoices/" + other.String(): http.StatusNotFound,
 		"subscriptions/" + own.String(): http.StatusOK, "subscriptions/" + other.String(): http.StatusNotFound,
 	} {
-		if w := s.Call(http.MethodGet, "/billing/api/v1/"+path+"/", "", paneltest.Bearer(s.Known["ben"])...); w.Code != status {
+		if w := s.Call(http.MethodGet, "/billing/api/v1/"+path+"/", "",
+			paneltest.Bearer(s.Known["ben"])...); w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -36,7 +36,8 @@ func TestAdministratorsPayAndCancelAndOperatorsSettle(t *testing.T) {
 	t.Parallel()
 	s, _, own, other := indebted(t)
 	const settled, waived = `{"payment_method":"cash","reference":"Receipt 7"}`, `{"reason":"A gift."}`
-	invoice, foreign, subscription := "invoices/"+own.String()+"/", "invoices/"+other.String()+"/", "subscriptions/"+s.Subscribed(t, 1).String()+"/"
+	invoice, foreign, subscription := "invoices/"+own.String()+"/", "invoices/"+other.String()+"/",
+		"subscriptions/"+s.Subscribed(t, 1).String()+"/"
 	for _, c := range []struct {
 		user, path, body string
 		status           int
@@ -69,16 +70,20 @@ func TestAdministratorsPayAndCancelAndOperatorsSettle(t *testing.T) {
 		Method    string  `json:"payment_method"`
 		Reference *string `json:"reference"`
 	}
-	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+invoice, "", paneltest.Bearer(s.Known["root"])...), http.StatusOK, &shown)
-	if shown.Status != string(billing.Paid) || shown.Method != "cash" || shown.Reference == nil || *shown.Reference != "Receipt 7" {
+	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+invoice, "", paneltest.Bearer(s.Known["root"])...),
+		http.StatusOK, &shown)
+	if shown.Status != string(billing.Paid) || shown.Method != "cash" || shown.Reference == nil ||
+		*shown.Reference != "Receipt 7" {
 		t.Errorf("settled: %+v", shown)
 	}
 	shown.Reference = nil
-	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+invoice, "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK, &shown)
+	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+invoice, "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK,
+		&shown)
 	if shown.Reference != nil {
 		t.Error("the customer is shown the reference in the books")
 	}
-	for name, times := range map[string]int{"billing.period_renewed": 2, "billing.cancellation_requested": 1, "billing.cancellation_revoked": 1} {
+	for name, times := range map[string]int{"billing.period_renewed": 2, "billing.cancellation_requested": 1,
+		"billing.cancellation_revoked": 1} {
 		if n := s.Events(t, name); n != times {
 			t.Errorf("%d × %s instead of %d", n, name, times)
 		}
@@ -89,7 +94,10 @@ func TestAHundredPaymentsOfAnInvoiceAtOnceAreOneOrder(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
 	before := s.Events(t, "order.placed")
-	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder { return bills(s, "ana", "invoices/"+own.String()+"/pay/", "{}") })
+	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder {
+		return bills(s, "ana",
+			"invoices/"+own.String()+"/pay/", "{}")
+	})
 	for _, one := range answers {
 		if one.Code != http.StatusOK || one.Body.String() != answers[0].Body.String() {
 			t.Fatalf("%s, and %d %s", answers[0].Body, one.Code, one.Body)
@@ -105,7 +113,8 @@ func TestACustomerWhoseServiceRestsCanPay(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
 	s.Do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
-	if w := s.Call(http.MethodPost, "/hosting/api/rest/sites/", `{"domain":"resting.example"}`, paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
+	if w := s.Call(http.MethodPost, "/hosting/api/rest/sites/", `{"domain":"resting.example"}`,
+		paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
 		t.Errorf("a tenant that rests makes a site: %d %s", w.Code, w.Body)
 	}
 	if w := bills(s, "ana", "invoices/"+own.String()+"/pay/", "{}"); w.Code != http.StatusOK {
@@ -118,17 +127,20 @@ func TestAnInvoiceThatIsNotOpenIsNeitherPaidNorWaived(t *testing.T) {
 	s, service, own, _ := indebted(t)
 	invoice := "invoices/" + own.String() + "/"
 	const settled = `{"payment_method":"bank_transfer","reference":"Statement 12"}`
-	if w := bills(s, "root", invoice+"mark_paid/", settled, "If-Match", `"invoice-`+own.String()+`-9"`); w.Code != http.StatusPreconditionFailed {
+	if w := bills(s, "root", invoice+"mark_paid/", settled, "If-Match",
+		`"invoice-`+own.String()+`-9"`); w.Code != http.StatusPreconditionFailed {
 		t.Errorf("another version: %d %s", w.Code, w.Body)
 	}
 	tag := s.Call(http.MethodGet, billingAPI+invoice, "", paneltest.Bearer(s.Known["root"])...).Header().Get("ETag")
 	first := bills(s, "root", invoice+"mark_paid/", settled, "If-Match", tag, "Idempotency-Key", "once")
 	again := bills(s, "root", invoice+"mark_paid/", settled, "If-Match", tag, "Idempotency-Key", "once")
-	if first.Code != http.StatusOK || again.Code != http.StatusOK || again.Header().Get("Idempotent-Replayed") != "true" || first.Body.String() != again.Body.String() {
+	if first.Code != http.StatusOK || again.Code != http.StatusOK || again.Header().Get("Idempotent-Replayed") != "true" ||
+		first.Body.String() != again.Body.String() {
 		t.Errorf("%d %s, and again %d %s", first.Code, first.Body, again.Code, again.Body)
 	}
 	for path, body := range map[string]string{
-		invoice + "pay/": "{}", invoice + "mark_paid/": settled, invoice + "waive/": `{"reason":"A gift."}`, "invoices/" + service.String() + "/pay/": "{}",
+		invoice + "pay/": "{}", invoice + "mark_paid/": settled, invoice + "waive/": `{"reason":"A gift."}`,
+		"invoices/" + service.String() + "/pay/": "{}",
 	} {
 		w := bills(s, "root", path, body)
 		if w.Code != http.StatusConflict || w.Header().Get("X-Error-Code") != "invoice_not_open" {
@@ -141,17 +153,20 @@ func TestAnInvoiceThatIsNotOpenIsNeitherPaidNorWaived(t *testing.T) {
 func TestAPaymentWithoutAPageIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
-	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 2}); err != nil {
+	if _, err := s.Provider.Faults().Order(t.Context(),
+		faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 2}); err != nil {
 		t.Fatal(err)
 	}
 	path, key := "invoices/"+own.String()+"/pay/", []string{"Idempotency-Key", "pay-once"}
 	w := bills(s, "ana", path, `{"payment_method":"test"}`, key...)
 	waiting := paneltest.Read(t, w)
-	if w.Code != http.StatusServiceUnavailable || waiting.Code != "payment_provider_unavailable" || w.Header().Get("Retry-After") == "" {
+	if w.Code != http.StatusServiceUnavailable || waiting.Code != "payment_provider_unavailable" ||
+		w.Header().Get("Retry-After") == "" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	w = bills(s, "ana", path, `{"payment_method":"test"}`, key...)
-	if a := paneltest.Read(t, w); w.Code != http.StatusOK || a.ID != waiting.ID || a.URL == "" || a.Status != string(order.StatusPaymentProcessing) {
+	if a := paneltest.Read(t, w); w.Code != http.StatusOK || a.ID != waiting.ID || a.URL == "" ||
+		a.Status != string(order.StatusPaymentProcessing) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -160,14 +175,16 @@ func TestAPaymentWithoutAPageIsTriedAgain(t *testing.T) {
 func TestABegunPaymentIsOfTheTenantsPeopleAlone(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
-	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 2}); err != nil {
+	if _, err := s.Provider.Faults().Order(t.Context(),
+		faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 2}); err != nil {
 		t.Fatal(err)
 	}
 	path, key := "invoices/"+own.String()+"/pay/", []string{"Idempotency-Key", "pay-once"}
 	if w := bills(s, "ana", path, "{}", key...); w.Code != http.StatusServiceUnavailable {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 2, Role: account.Admin, At: time.Now()}, account.RevokeMembership{User: paneltest.Ana, Tenant: 1, At: time.Now()})
+	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 2, Role: account.Admin, At: time.Now()},
+		account.RevokeMembership{User: paneltest.Ana, Tenant: 1, At: time.Now()})
 	if w := bills(s, "ana", path, "{}", key...); w.Code != http.StatusNotFound {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

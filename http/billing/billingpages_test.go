@@ -20,12 +20,14 @@ func TestAnAdministratorPaysAnInvoiceInTheBrowser(t *testing.T) {
 	s.Start(t).Rewire(t)
 	page := web.InvoicesPath + own.String() + "/"
 	b := s.Visiting(t, paneltest.Ana)
-	paneltest.Has(t, b.Get(web.InvoicesPath+"?status=open").Body.String(), "TEST-2026-000001", ">open<", "Due: ", "28 Feb 2026", `<span class="count">1</span>`)
+	paneltest.Has(t, b.Get(web.InvoicesPath+"?status=open").Body.String(), "TEST-2026-000001", ">open<", "Due: ",
+		"28 Feb 2026", `<span class="count">1</span>`)
 	w := b.Get(page)
 	paneltest.Has(t, w.Body.String(), "28 Feb 2026", `<span class="badge open">open</span>`, "/document/?format=pdf")
 	paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "form-action 'self' "+s.Public)
 	b.IsForEverybody(t, "en", w.Body.String())
-	if w := b.Get(b.LinkCalled("XML (EN 16931)")); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/xml" {
+	if w := b.Get(b.LinkCalled("XML (EN 16931)")); w.Code != http.StatusOK ||
+		w.Header().Get("Content-Type") != "application/xml" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 	b.Get(page)
@@ -42,7 +44,8 @@ func TestAnAdministratorPaysAnInvoiceInTheBrowser(t *testing.T) {
 	}
 	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), to) // pressed once more
 	var paying string
-	if err := s.Owner.QueryRow(t.Context(), `select id::text from orders where invoice = $1`, own).Scan(&paying); err != nil {
+	if err := s.Owner.QueryRow(t.Context(), `select id::text from orders where invoice = $1`,
+		own).Scan(&paying); err != nil {
 		t.Fatal(err)
 	}
 	a := paneltest.Answer{ID: paying, URL: to}
@@ -68,7 +71,8 @@ func TestThePayFormAsksForAMethodOnlyIfThereIsAChoice(t *testing.T) {
 	page := web.InvoicesPath + own.String() + "/"
 	b := s.Visiting(t, paneltest.Ana)
 	b.Get(page)
-	if _, sent := b.Fill("pay_invoice"); sent.Get("payment_method") != "test" || strings.Contains(b.Get(page).Body.String(), `for="pay_invoice-payment_method"`) {
+	if _, sent := b.Fill("pay_invoice"); sent.Get("payment_method") != "test" ||
+		strings.Contains(b.Get(page).Body.String(), `for="pay_invoice-payment_method"`) {
 		t.Errorf("it asks for the only method: %v", sent)
 	}
 	all := slices.Clone(s.Server.Settings.Offers)
@@ -84,7 +88,8 @@ func TestThePayFormAsksForAMethodOnlyIfThereIsAChoice(t *testing.T) {
 	}
 	s.Do(t, paneltest.Speaks(paneltest.Ana, "es"))
 	b.Get(page)
-	paneltest.Refused(t, b.Send("pay_invoice", "payment_method", "paypal"), http.StatusBadRequest, "no es una opción válida")
+	paneltest.Refused(t, b.Send("pay_invoice", "payment_method", "paypal"), http.StatusBadRequest,
+		"no es una opción válida")
 	for i := range all {
 		all[i].Configured = false
 	}
@@ -110,7 +115,8 @@ func TestMembersReadInvoicesAndOperatorsSettleThemInTheBrowser(t *testing.T) {
 		}
 	}
 	operator := s.Visiting(t, paneltest.Root)
-	paneltest.Has(t, operator.Get(web.InvoicesPath).Body.String(), "TEST-2026-000001", "TEST-2026-000002", `href="/billing/subscriptions/"`)
+	paneltest.Has(t, operator.Get(web.InvoicesPath).Body.String(), "TEST-2026-000001", "TEST-2026-000002",
+		`href="/billing/subscriptions/"`)
 	text = operator.Get(page).Body.String()
 	operator.IsForEverybody(t, "en", text)
 	_, sent := operator.Fill("mark_paid", "reference", "Statement 12", "payment_method", "bank_transfer")
@@ -126,19 +132,22 @@ func TestMembersReadInvoicesAndOperatorsSettleThemInTheBrowser(t *testing.T) {
 	paneltest.Refused(t, operator.Send("mark_paid"), http.StatusBadRequest, "This field")
 	operator.Get(page)
 	paneltest.Goes(t, operator.Send("mark_paid", "reference", "Statement 12", "payment_method", "bank_transfer"), page)
-	paneltest.Has(t, operator.Get(page).Body.String(), "The invoice is paid.", `<span class="badge paid">paid</span>`, "Bank transfer")
+	paneltest.Has(t, operator.Get(page).Body.String(), "The invoice is paid.", `<span class="badge paid">paid</span>`,
+		"Bank transfer")
 	operator.Get(foreign)
 	paneltest.Refused(t, operator.Send("waive_invoice"), http.StatusBadRequest, "This field")
 	operator.Get(foreign)
 	paneltest.Goes(t, operator.Send("waive_invoice", "reason", "A gift."), foreign)
-	paneltest.Has(t, operator.Get(foreign).Body.String(), "The invoice is withdrawn.", `<span class="badge withdrawn">withdrawn</span>`, "TESTCN-")
+	paneltest.Has(t, operator.Get(foreign).Body.String(), "The invoice is withdrawn.",
+		`<span class="badge withdrawn">withdrawn</span>`, "TESTCN-")
 }
 
 // A subscription says what comes next, and administrators cancel it and take that back.
 func TestAnAdministratorCancelsASubscriptionInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.SubscriptionsPath).Body.String(), "There is no subscription yet.")
+	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.SubscriptionsPath).Body.String(),
+		"There is no subscription yet.")
 	due, _ := s.Billed(t, 1)
 	s.Owes(t, 1, due)
 	id := s.Subscribed(t, 1)
@@ -165,7 +174,8 @@ func TestAnAdministratorCancelsASubscriptionInTheBrowser(t *testing.T) {
 	b := s.Visiting(t, paneltest.Ana)
 	b.Get(page)
 	paneltest.Goes(t, b.Send("cancel_subscription"), page)
-	paneltest.Has(t, b.Get(page).Body.String(), "The subscription is cancelled.", "It was cancelled and ends on", "Take the cancellation back")
+	paneltest.Has(t, b.Get(page).Body.String(), "The subscription is cancelled.", "It was cancelled and ends on",
+		"Take the cancellation back")
 	paneltest.Goes(t, b.Send("resume_subscription"), page)
 	paneltest.Has(t, b.Get(page).Body.String(), "The subscription goes on.", "The next invoice comes on")
 	paneltest.Goes(t, s.Visiting(t, paneltest.Eve).Get(web.SubscriptionsPath), web.TenantsPath)

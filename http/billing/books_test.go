@@ -22,11 +22,15 @@ func TestTheBooksOfAMonthHaveEachDocumentOnce(t *testing.T) {
 	s.Billed(t, 2)
 	s.Owes(t, 1, service)
 	s.Do(t, billing.Issue{
-		ID: uuid.New(), Order: service, Tenant: 1, SubjectID: uuid.New(), Name: "=HYPERLINK(\"http://evil.example\")", Email: "ana@example.com", Company: "+cmd",
-		Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("12.10")}}, Total: paneltest.Price("12.10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("2.10"), TaxRate: paneltest.Price("21"), Currency: "EUR", At: paneltest.BilledAt,
+		ID: uuid.New(), Order: service, Tenant: 1, SubjectID: uuid.New(), Name: "=HYPERLINK(\"http://evil.example\")",
+		Email: "ana@example.com", Company: "+cmd",
+		Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("12.10")}}, Total: paneltest.Price("12.10"),
+		Subtotal: paneltest.Price("10"), Tax: paneltest.Price("2.10"), TaxRate: paneltest.Price("21"), Currency: "EUR",
+		At: paneltest.BilledAt,
 	})
 	w := s.Call(http.MethodGet, billingAPI+"books/?month=2026-01", "", paneltest.Bearer(s.Known["root"])...)
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(w.Header().Get("Content-Disposition"), `"books-2026-01.csv"`) {
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/csv; charset=utf-8" ||
+		!strings.Contains(w.Header().Get("Content-Disposition"), `"books-2026-01.csv"`) {
 		t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 	rows, err := csv.NewReader(w.Body).ReadAll()
@@ -54,7 +58,8 @@ func TestTheBooksOfAMonthHaveEachDocumentOnce(t *testing.T) {
 	if name := column("customer_name")[4]; !strings.HasPrefix(name, "'=") {
 		t.Errorf("a formula: %s", name)
 	}
-	if w := s.Call(http.MethodGet, billingAPI+"books/", "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
+	if w := s.Call(http.MethodGet, billingAPI+"books/", "",
+		paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
 		t.Errorf("a customer reads the books: %d", w.Code)
 	}
 }

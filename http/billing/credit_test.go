@@ -38,7 +38,8 @@ func TestOperatorsBookAndTenantsSeeTheirOwnCredit(t *testing.T) {
 		Paid   string `json:"amount_paid"`
 		Due    string `json:"amount_due"`
 	}
-	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/", "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK, &shown)
+	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/", "",
+		paneltest.Bearer(s.Known["ana"])...), http.StatusOK, &shown)
 	if shown.Status != "paid" || shown.Paid != "12.10" || shown.Due != "0.00" {
 		t.Errorf("%+v", shown)
 	}
@@ -48,24 +49,29 @@ func TestOperatorsBookAndTenantsSeeTheirOwnCredit(t *testing.T) {
 			Balance string `json:"balance"`
 		} `json:"results"`
 	}
-	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"credit/", "", paneltest.Bearer(s.Known["ben"])...), http.StatusOK, &balances)
+	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"credit/", "", paneltest.Bearer(s.Known["ben"])...),
+		http.StatusOK, &balances)
 	if len(balances.Results) != 1 || balances.Results[0].Balance != "7.90" {
 		t.Fatalf("%+v", balances)
 	}
 	balance := "credit/" + balances.Results[0].ID + "/"
-	if w := bills(s, "root", "credit-movements/", `{"invoice":"`+other.String()+`",`+transfer+`}`); w.Code != http.StatusCreated {
+	if w := bills(s, "root", "credit-movements/",
+		`{"invoice":"`+other.String()+`",`+transfer+`}`); w.Code != http.StatusCreated {
 		t.Errorf("the same reference of another tenant: %d %s", w.Code, w.Body)
 	}
 	foreign, movement := s.Credited(t, 2)
-	for path, status := range map[string]int{balance: http.StatusOK, "credit/" + foreign + "/": http.StatusNotFound, "credit-movements/" + movement + "/": http.StatusNotFound} {
+	for path, status := range map[string]int{balance: http.StatusOK, "credit/" + foreign + "/": http.StatusNotFound,
+		"credit-movements/" + movement + "/": http.StatusNotFound} {
 		if w := s.Call(http.MethodGet, billingAPI+path, "", paneltest.Bearer(s.Known["ana"])...); w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
-	if w := bills(s, "ana", balance+"pay_out/", `{"amount":"1.00","reference":"mine","reason":"mine"}`); w.Code != http.StatusForbidden {
+	if w := bills(s, "ana", balance+"pay_out/",
+		`{"amount":"1.00","reference":"mine","reason":"mine"}`); w.Code != http.StatusForbidden {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := bills(s, "ana", "credit-movements/"+movement+"/reverse/", `{"reason":"mine"}`); w.Code != http.StatusForbidden && w.Code != http.StatusNotFound {
+	if w := bills(s, "ana", "credit-movements/"+movement+"/reverse/",
+		`{"reason":"mine"}`); w.Code != http.StatusForbidden && w.Code != http.StatusNotFound {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -76,11 +82,14 @@ func TestPaymentsAreBookedOnTheInvoiceAndShownAsCredit(t *testing.T) {
 	page := web.InvoicesPath + own.String() + "/"
 	operator, customer := s.Visiting(t, paneltest.Root), s.Visiting(t, paneltest.Ana)
 	operator.Get(page)
-	paneltest.Refused(t, operator.Send("book_payment", "reference", "Statement 12", "payment_method", "cash", "amount", "-1"), http.StatusBadRequest, "above zero")
-	paneltest.Goes(t, operator.Send("book_payment", "reference", "Statement 12", "payment_method", "cash", "amount", "5"), page)
+	paneltest.Refused(t, operator.Send("book_payment", "reference", "Statement 12", "payment_method", "cash", "amount",
+		"-1"), http.StatusBadRequest, "above zero")
+	paneltest.Goes(t, operator.Send("book_payment", "reference", "Statement 12", "payment_method", "cash", "amount", "5"),
+		page)
 	paneltest.Has(t, customer.Get(page).Body.String(), "Paid so far", "5.00", "Still to be paid", "7.10")
 	operator.Get(page)
-	paneltest.Goes(t, operator.Send("book_payment", "reference", "Statement 13", "payment_method", "cash", "amount", "10"), page)
+	paneltest.Goes(t, operator.Send("book_payment", "reference", "Statement 13", "payment_method", "cash", "amount", "10"),
+		page)
 
 	list := customer.Get(web.CreditPath).Body.String()
 	paneltest.Has(t, list, "2.90", "test money")
@@ -92,9 +101,11 @@ func TestPaymentsAreBookedOnTheInvoiceAndShownAsCredit(t *testing.T) {
 		t.Error("a customer is offered the forms of operators")
 	}
 	operator.Get(credit)
-	paneltest.Goes(t, operator.Send("pay_out_credit", "amount", "2.90", "reference", "Transfer 1", "reason", "asked for"), credit)
+	paneltest.Goes(t, operator.Send("pay_out_credit", "amount", "2.90", "reference", "Transfer 1", "reason", "asked for"),
+		credit)
 	paneltest.Has(t, operator.Get(credit).Body.String(), "Paid out", "asked for", "0.00")
 	bookings := strings.Split(operator.Get(credit).Body.String(), `<option value="`)
 	id, _, _ := strings.Cut(bookings[len(bookings)-1], `"`)
-	paneltest.Refused(t, operator.Send("reverse_booking", "booking", id, "reason", "wrong"), http.StatusConflict, "lower than this amount")
+	paneltest.Refused(t, operator.Send("reverse_booking", "booking", id, "reason", "wrong"), http.StatusConflict,
+		"lower than this amount")
 }

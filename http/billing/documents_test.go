@@ -25,7 +25,8 @@ func TestADocumentIsThereOnceItIsStored(t *testing.T) {
 				return s.Call(http.MethodGet, billingAPI+path+"/document/?format="+format, "", paneltest.Bearer(s.Known["ben"])...)
 			}
 			w := call()
-			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":"document_not_made"`) {
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+				!strings.Contains(w.Body.String(), `"code":"document_not_made"`) {
 				t.Errorf("%s, %s: %d %s %v", path, format, w.Code, w.Body, w.Header())
 			}
 		}
@@ -43,7 +44,9 @@ func TestADocumentIsThereOnceItIsStored(t *testing.T) {
 	if _, err := s.Owner.Exec(t.Context(), `update subject_keys set key_id = '', wrapped = '' where year is not null`); err != nil {
 		t.Fatal(err)
 	}
-	for w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusGone || !strings.Contains(w.Body.String(), `"code":"document_erased"`); {
+	for w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/", "",
+		paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusGone ||
+		!strings.Contains(w.Body.String(), `"code":"document_erased"`); {
 		if w.Code != http.StatusOK { // keys are remembered for some seconds
 			t.Fatalf("after the erasure: %d %s", w.Code, w.Body)
 		}
@@ -60,14 +63,17 @@ func TestADocumentComesInTheFormatThatIsAskedFor(t *testing.T) {
 		for _, c := range []struct{ accept, query, media, name string }{
 			{"", "", "text/html; charset=utf-8", `inline; filename="`},
 			{"*/*", "", "text/html; charset=utf-8", `inline; filename="`},
-			{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "", "text/html; charset=utf-8", `inline; filename="`},
+			{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "", "text/html; charset=utf-8",
+				`inline; filename="`},
 			{"application/pdf", "", "application/pdf", `attachment; filename="`},
 			{"text/html;q=0.5, application/*;q=0.8", "", "application/pdf", `attachment; filename="`},
 			{"text/html", "?format=pdf", "application/pdf", `attachment; filename="`},
 		} {
-			w := s.Call(http.MethodGet, billingAPI+path+"/document/"+c.query, "", append(paneltest.Bearer(s.Known["ben"]), "Accept", c.accept)...)
+			w := s.Call(http.MethodGet, billingAPI+path+"/document/"+c.query, "",
+				append(paneltest.Bearer(s.Known["ben"]), "Accept", c.accept)...)
 			h := w.Header()
-			if w.Code != http.StatusOK || h.Get("Content-Type") != c.media || !strings.HasPrefix(h.Get("Content-Disposition"), c.name) || h.Get("Cache-Control") != "private, no-store" {
+			if w.Code != http.StatusOK || h.Get("Content-Type") != c.media ||
+				!strings.HasPrefix(h.Get("Content-Disposition"), c.name) || h.Get("Cache-Control") != "private, no-store" {
 				t.Errorf("%s %+v: %d %v", path, c, w.Code, h)
 			}
 			if strings.HasPrefix(c.media, "text/html") {
@@ -78,7 +84,8 @@ func TestADocumentComesInTheFormatThatIsAskedFor(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{"": http.StatusNotAcceptable, "?format=docx": http.StatusNotFound} {
-		w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/"+query, "", append(paneltest.Bearer(s.Known["ben"]), "Accept", "image/png, text/html;q=0")...)
+		w := s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/"+query, "",
+			append(paneltest.Bearer(s.Known["ben"]), "Accept", "image/png, text/html;q=0")...)
 		if w.Code != want {
 			t.Errorf("%q: %d %s", query, w.Code, w.Body)
 		}
@@ -93,24 +100,30 @@ func TestAnXMLKeepsTheRulesOrNamesThem(t *testing.T) {
 	own, note := s.Billed(t, 1)
 	nowhere := uuid.New()
 	s.Do(t, billing.Issue{
-		ID: nowhere, Order: own, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Seller: paneltest.Hoster, Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("12.10")}},
-		Total: paneltest.Price("12.10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("2.10"), TaxRate: paneltest.Price("21"), Currency: "EUR", At: paneltest.BilledAt,
+		ID: nowhere, Order: own, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Seller: paneltest.Hoster,
+		Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("12.10")}},
+		Total: paneltest.Price("12.10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("2.10"),
+		TaxRate: paneltest.Price("21"), Currency: "EUR", At: paneltest.BilledAt,
 	})
 	s.Documented(t)
 	paths := []string{"invoices/" + own.String(), "credit-notes/" + note.String()}
 	xml := func(path string) (int, string) {
-		w := s.Call(http.MethodGet, billingAPI+path+"/document/", "", append(paneltest.Bearer(s.Known["ben"]), "Accept", "application/xml")...)
+		w := s.Call(http.MethodGet, billingAPI+path+"/document/", "",
+			append(paneltest.Bearer(s.Known["ben"]), "Accept", "application/xml")...)
 		return w.Code, w.Body.String()
 	}
 	for _, path := range paths {
-		if code, text := xml(path); code != http.StatusOK || !strings.Contains(text, "urn:cen.eu:en16931:2017") || !strings.Contains(text, "<cbc:StreetName>Gran Vía 2</cbc:StreetName>") {
+		if code, text := xml(path); code != http.StatusOK || !strings.Contains(text, "urn:cen.eu:en16931:2017") ||
+			!strings.Contains(text, "<cbc:StreetName>Gran Vía 2</cbc:StreetName>") {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
-	if code, text := xml("invoices/" + nowhere.String()); code != http.StatusConflict || !strings.Contains(text, "BR-11: the buyer has no known country") {
+	if code, text := xml("invoices/" + nowhere.String()); code != http.StatusConflict ||
+		!strings.Contains(text, "BR-11: the buyer has no known country") {
 		t.Errorf("%d %s", code, text)
 	}
-	if w := s.Call(http.MethodGet, billingAPI+"invoices/"+nowhere.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusOK {
+	if w := s.Call(http.MethodGet, billingAPI+"invoices/"+nowhere.String()+"/document/", "",
+		paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusOK {
 		t.Errorf("the page: %d %s", w.Code, w.Body)
 	}
 }
@@ -132,7 +145,8 @@ func TestADocumentSaysWhatHeldWhenItWasIssued(t *testing.T) {
 	paneltest.Has(t, shown("invoices/"+service.String()), `lang="es"`, "INV-2026-000001", "Pagado", "Por test")
 	unpaid := shown("invoices/" + own.String())
 	paneltest.Has(t, unpaid, "TEST-2026-000001", "Vencimiento", "28 feb 2026", paneltest.Hoster.IBAN, "Importe pendiente")
-	bills(s, "root", "invoices/"+own.String()+"/mark_paid/", `{"payment_method":"bank_transfer","reference":"Statement 12"}`)
+	bills(s, "root", "invoices/"+own.String()+"/mark_paid/",
+		`{"payment_method":"bank_transfer","reference":"Statement 12"}`)
 	due := shown("invoices/" + other.String())
 	bills(s, "root", "invoices/"+other.String()+"/waive/", `{"reason":"A gift."}`)
 	s.Documented(t)
@@ -140,7 +154,8 @@ func TestADocumentSaysWhatHeldWhenItWasIssued(t *testing.T) {
 		t.Error("a document has changed")
 	}
 	var note uuid.UUID
-	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where refund = 'waived'`).Scan(&note); err != nil {
+	if err := s.Owner.QueryRow(t.Context(),
+		`select id from credit_notes where refund = 'waived'`).Scan(&note); err != nil {
 		t.Fatal(err)
 	}
 	credit := shown("credit-notes/" + note.String())

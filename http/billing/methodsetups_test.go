@@ -31,7 +31,8 @@ func TestAPaymentMethodIsAddedByAnAdministratorWhoAgrees(t *testing.T) {
 		{"root", `{"payment_method":"test","consent":true}`, http.StatusBadRequest, "Only members of the tenant"},
 		{"ana", `{"payment_method":"test","consent":true}`, http.StatusCreated, "/storefront/checkout/test/"},
 	} {
-		if w := bills(s, c.user, "payment-methods/", c.body); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+		if w := bills(s, c.user, "payment-methods/", c.body); w.Code != c.status ||
+			!strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s sends %s: %d %s", c.user, c.body, w.Code, w.Body)
 		}
 	}
@@ -43,8 +44,10 @@ func TestACardIsAddedInTheBrowserWithoutAPayment(t *testing.T) {
 	s, _, _, _ := indebted(t)
 	s.Start(t)
 	b := s.Visiting(t, paneltest.Ana)
-	paneltest.Has(t, b.Get(web.PaymentMethodsPath).Body.String(), "Add a payment method", "The payment provider may keep my payment method", "Nothing is charged now.")
-	if w := b.Send(`add_method`, "payment_method", "test"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "only if you agree") {
+	paneltest.Has(t, b.Get(web.PaymentMethodsPath).Body.String(), "Add a payment method",
+		"The payment provider may keep my payment method", "Nothing is charged now.")
+	if w := b.Send(`add_method`, "payment_method", "test"); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "only if you agree") {
 		t.Errorf("without consent: %d %s", w.Code, w.Body)
 	}
 	page := b.Send("add_method", "payment_method", "test", "consent", "true").Header().Get("Location")
@@ -59,10 +62,12 @@ func TestACardIsAddedInTheBrowserWithoutAPayment(t *testing.T) {
 	back := strings.TrimPrefix(done.ReturnURL, s.Public)
 	paneltest.Has(t, b.Get(back).Body.String(), "The payment method is saved.", "visa …4242")
 	all, err := s.Tables.For(projections.System).PaymentMethodsOf(t.Context(), 1, subjectOf(t, s, paneltest.Ana))
-	if err != nil || len(all) != 1 || all[0].OrderID != nil || *all[0].SetupID != uuid.MustParse(back[len(web.PaymentMethodsPath)+len("?setup="):]) {
+	if err != nil || len(all) != 1 || all[0].OrderID != nil ||
+		*all[0].SetupID != uuid.MustParse(back[len(web.PaymentMethodsPath)+len("?setup="):]) {
 		t.Errorf("saved: %+v %v", all, err)
 	}
-	if readers := s.Visiting(t, paneltest.Ben).Get(web.PaymentMethodsPath).Body.String(); strings.Contains(readers, "Add a payment method") {
+	if readers := s.Visiting(t, paneltest.Ben).Get(web.PaymentMethodsPath).Body.String(); strings.Contains(readers,
+		"Add a payment method") {
 		t.Error("A member who does not administer the tenant may add one.")
 	}
 }

@@ -41,7 +41,8 @@ func TestASavedCardIsOfUseForItsOwnerAlone(t *testing.T) {
 	foreign := uuid.NewSHA1(uuid.NameSpaceOID, []byte{2})
 	own := s.KeepsCard(t, 1, s.BuyerOf(t, service), service)
 	of := map[string]uuid.UUID{
-		"ana": s.KeepsCard(t, 1, subjectOf(t, s, paneltest.Ana), service), "ben": s.KeepsCard(t, 1, subjectOf(t, s, paneltest.Ben), service),
+		"ana":       s.KeepsCard(t, 1, subjectOf(t, s, paneltest.Ana), service),
+		"ben":       s.KeepsCard(t, 1, subjectOf(t, s, paneltest.Ben), service),
 		"elsewhere": s.KeepsCard(t, 2, s.BuyerOf(t, service), foreign),
 	}
 	path := "subscriptions/" + service.String() + "/payment_method/"
@@ -69,22 +70,27 @@ func TestASavedCardIsOfUseForItsOwnerAlone(t *testing.T) {
 	if w := bills(s, "ana", path, `{}`); w.Code != http.StatusBadRequest {
 		t.Errorf("no choice: %d %s", w.Code, w.Body)
 	}
-	if w := bills(s, "ana", path, `{"payment_method":null}`); w.Code != http.StatusOK || chargedBy(t, s, service) != uuid.Nil {
+	if w := bills(s, "ana", path, `{"payment_method":null}`); w.Code != http.StatusOK ||
+		chargedBy(t, s, service) != uuid.Nil {
 		t.Errorf("no method: %d %s", w.Code, w.Body)
 	}
-	for user, status := range map[string]int{"ben": http.StatusForbidden, "eve": http.StatusForbidden, "ana": http.StatusNotFound} {
-		if w := s.Call(http.MethodDelete, billingAPI+"payment-methods/"+of["elsewhere"].String()+"/", "", paneltest.Bearer(s.Known[user])...); w.Code != status {
+	for user, status := range map[string]int{"ben": http.StatusForbidden, "eve": http.StatusForbidden,
+		"ana": http.StatusNotFound} {
+		if w := s.Call(http.MethodDelete, billingAPI+"payment-methods/"+of["elsewhere"].String()+"/", "",
+			paneltest.Bearer(s.Known[user])...); w.Code != status {
 			t.Errorf("%s removes the card of another tenant: %d %s", user, w.Code, w.Body)
 		}
 	}
 	for user, count := range map[string]int64{"ben": 3, "eve": 0, "root": 4} {
 		var page struct{ Count int64 }
-		paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"payment-methods/", "", paneltest.Bearer(s.Known[user])...), http.StatusOK, &page)
+		paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"payment-methods/", "", paneltest.Bearer(s.Known[user])...),
+			http.StatusOK, &page)
 		if page.Count != count {
 			t.Errorf("%s sees %d cards instead of %d", user, page.Count, count)
 		}
 	}
-	if w := s.Call(http.MethodDelete, billingAPI+"payment-methods/"+own.String()+"/", "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusNoContent {
+	if w := s.Call(http.MethodDelete, billingAPI+"payment-methods/"+own.String()+"/", "",
+		paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusNoContent {
 		t.Errorf("ana removes a card: %d %s", w.Code, w.Body)
 	}
 }
@@ -94,7 +100,9 @@ func TestTheMethodOfAPaymentIsKeptIfItsPayerAgrees(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
 	pay := "invoices/" + own.String() + "/pay/"
-	if w := bills(s, "root", pay, `{"payment_method":"test","save_payment_method":true}`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Only members of the tenant") {
+	if w := bills(s, "root", pay, `{"payment_method":"test",`+
+		`"save_payment_method":true}`); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "Only members of the tenant") {
 		t.Errorf("an operator: %d %s", w.Code, w.Body)
 	}
 	var plain, keeps, again order.Payable
@@ -107,7 +115,8 @@ func TestTheMethodOfAPaymentIsKeptIfItsPayerAgrees(t *testing.T) {
 		paneltest.Decode(t, bills(s, "ana", pay, body), http.StatusOK, &answer)
 		to.ID = answer.OrderID
 	}
-	paneltest.Decode(t, bills(s, "ana", pay, `{"payment_method":"test","save_payment_method":true}`), http.StatusOK, &answer)
+	paneltest.Decode(t, bills(s, "ana", pay, `{"payment_method":"test","save_payment_method":true}`), http.StatusOK,
+		&answer)
 	again.ID = answer.OrderID
 	for id, person := range map[uuid.UUID]uuid.UUID{plain.ID: uuid.Nil, keeps.ID: subjectOf(t, s, paneltest.Ana)} {
 		o, _, err := eventstore.Fold(t.Context(), s.Store, order.Decider, order.Stream(id))
@@ -128,7 +137,8 @@ func TestATenantManagesItsSavedCardsInTheBrowser(t *testing.T) {
 	b := s.Visiting(t, paneltest.Ana)
 	paneltest.Has(t, b.Get(web.PaymentMethodsPath).Body.String(), "visa …4242", "Expires: 2029-03", page)
 	form := b.Get(subscription).Body.String()
-	paneltest.Has(t, form, "How renewals are paid", `<option value="`+card.String()+`">visa …4242</option>`, "Without one, you pay renewals on a page.")
+	paneltest.Has(t, form, "How renewals are paid", `<option value="`+card.String()+`">visa …4242</option>`,
+		"Without one, you pay renewals on a page.")
 	b.IsForEverybody(t, "en", form)
 	b.Get(subscription)
 	paneltest.Goes(t, b.Send("choose_method", "payment_method", card.String()), subscription)
@@ -144,7 +154,8 @@ func TestATenantManagesItsSavedCardsInTheBrowser(t *testing.T) {
 	if chargedBy(t, s, service) != uuid.Nil {
 		t.Error("The choice was not taken back.")
 	}
-	paneltest.Has(t, b.Get(web.InvoicesPath+openInvoiceOf(t, s, service).String()+"/").Body.String(), "Keep the payment method")
+	paneltest.Has(t, b.Get(web.InvoicesPath+openInvoiceOf(t, s, service).String()+"/").Body.String(),
+		"Keep the payment method")
 	reads := s.Visiting(t, paneltest.Ben).Get(page)
 	if reads.Code != http.StatusOK || strings.Contains(reads.Body.String(), "Remove") {
 		t.Errorf("a member: %d %s", reads.Code, reads.Body)

@@ -50,7 +50,8 @@ func TestAnAdministratorChangesThePlan(t *testing.T) {
 	tag := s.Call(http.MethodGet, billingAPI+path, "", paneltest.Bearer(s.Known["ana"])...).Header().Get("ETag")
 	first := bills(s, "ana", path+"change/", more, "If-Match", tag, "Idempotency-Key", "once")
 	again := bills(s, "ana", path+"change/", more, "If-Match", tag, "Idempotency-Key", "once")
-	if first.Code != http.StatusOK || again.Header().Get("Idempotent-Replayed") != "true" || first.Body.String() != again.Body.String() {
+	if first.Code != http.StatusOK || again.Header().Get("Idempotent-Replayed") != "true" ||
+		first.Body.String() != again.Body.String() {
 		t.Fatalf("%d %s, and again %d %s", first.Code, first.Body, again.Code, again.Body)
 	}
 	if w := bills(s, "ana", path+"change/", less, "If-Match", tag); w.Code != http.StatusPreconditionFailed {
@@ -65,13 +66,16 @@ func TestAnAdministratorChangesThePlan(t *testing.T) {
 		Status string
 		Lines  []struct{ Text, Total string }
 	}
-	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"invoices/"+changed.Change.Invoice+"/", "", paneltest.Bearer(s.Known["ana"])...), http.StatusOK, &bill)
-	if bill.Total != preview.Total || bill.Status != string(billing.Open) || len(bill.Lines) != 2 || !strings.HasPrefix(bill.Lines[1].Total, "-") {
+	paneltest.Decode(t, s.Call(http.MethodGet, billingAPI+"invoices/"+changed.Change.Invoice+"/", "",
+		paneltest.Bearer(s.Known["ana"])...), http.StatusOK, &bill)
+	if bill.Total != preview.Total || bill.Status != string(billing.Open) || len(bill.Lines) != 2 ||
+		!strings.HasPrefix(bill.Lines[1].Total, "-") {
 		t.Errorf("%+v, and the preview said %+v", bill, preview)
 	}
 	s.Documented(t)
 	for _, format := range []string{"html", "pdf"} {
-		if w := s.Call(http.MethodGet, billingAPI+"invoices/"+changed.Change.Invoice+"/document/?format="+format, "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusOK {
+		if w := s.Call(http.MethodGet, billingAPI+"invoices/"+changed.Change.Invoice+"/document/?format="+format, "",
+			paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", format, w.Code, w.Body)
 		}
 	}
@@ -87,8 +91,10 @@ func TestAPlanThatIsTooSmallIsRefusedWithWhatHasToGo(t *testing.T) {
 		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: 1, Spec: spec.Fields().Values()})
 	}
 	const less = `{"plan":72,"billing_period":"monthly"}`
-	paneltest.Has(t, bills(s, "ana", path+"preview/", less).Body.String(), `"exceeded":[{"limit":"sites","used":2,"most":1}]`, `"effect":"period_end"`)
-	if w := bills(s, "ana", path+"change/", less); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "2 sites of 1") {
+	paneltest.Has(t, bills(s, "ana", path+"preview/", less).Body.String(),
+		`"exceeded":[{"limit":"sites","used":2,"most":1}]`, `"effect":"period_end"`)
+	if w := bills(s, "ana", path+"change/", less); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "2 sites of 1") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -119,21 +125,26 @@ func TestAnAdministratorChangesThePlanInTheBrowser(t *testing.T) {
 		b.IsForEverybody(t, language, b.Get(page+"change/?plan=71&billing_period=yearly").Body.String())
 	}
 	s.Do(t, paneltest.Speaks(paneltest.Ana, "en"))
-	paneltest.Has(t, b.Get(page+"change/?plan=4711&billing_period=monthly").Body.String(), "There is no such plan on offer.")
-	paneltest.Has(t, b.Get(page+"change/?plan=72&billing_period=monthly").Body.String(), "Nothing is to be paid now.", "Less (mensual)", "€1.00")
+	paneltest.Has(t, b.Get(page+"change/?plan=4711&billing_period=monthly").Body.String(),
+		"There is no such plan on offer.")
+	paneltest.Has(t, b.Get(page+"change/?plan=72&billing_period=monthly").Body.String(), "Nothing is to be paid now.",
+		"Less (mensual)", "€1.00")
 	paneltest.Goes(t, b.Send("change_subscription"), page)
 	paneltest.Has(t, b.Get(page).Body.String(), "The change is noted.", "The plan changes to Less, monthly, on ")
-	paneltest.Has(t, b.Get(page+"change/?plan=1&billing_period=monthly").Body.String(), "A change that is pending is taken back.")
+	paneltest.Has(t, b.Get(page+"change/?plan=1&billing_period=monthly").Body.String(),
+		"A change that is pending is taken back.")
 	paneltest.Goes(t, b.Send("change_subscription"), page)
 	text := b.Get(page).Body.String()
 	if strings.Contains(text, "The plan changes to") {
 		t.Error("the change is not taken back")
 	}
-	paneltest.Has(t, b.Get(page+"change/?plan=71&billing_period=monthly").Body.String(), "is issued, to be paid until", "More, resto del periodo")
+	paneltest.Has(t, b.Get(page+"change/?plan=71&billing_period=monthly").Body.String(), "is issued, to be paid until",
+		"More, resto del periodo")
 	w := b.Send("change_subscription")
 	if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || !strings.HasPrefix(to, web.InvoicesPath) {
 		t.Fatalf("%d to %q", w.Code, to)
 	}
-	paneltest.Has(t, b.Get(w.Header().Get("Location")).Body.String(), "The plan changes as soon as this invoice is paid.", "pay_invoice")
+	paneltest.Has(t, b.Get(w.Header().Get("Location")).Body.String(), "The plan changes as soon as this invoice is paid.",
+		"pay_invoice")
 	paneltest.Has(t, b.Get(page).Body.String(), "as soon as its invoice is paid")
 }

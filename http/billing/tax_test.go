@@ -22,11 +22,14 @@ func TestAnOrderIsTaxedByItsBuyer(t *testing.T) {
 	t.Parallel()
 	const reversed, spanish = "reverse_charge FR 0: 2.47 + 0.00, system:storefront", "standard ES 21: 2.47 + 0.52, "
 	for mode, sold := range map[tax.Mode]map[string]string{
-		tax.Single: {``: "  21: 2.47 + 0.52, ", `"customer_country":"FR","customer_tax_id":"FR12345678901",`: "  21: 2.47 + 0.52, "},
-		tax.Seller: {``: spanish, `"customer_country":"FR",`: spanish, `"customer_country":"fr","customer_tax_id":"fr 12 345678901",`: reversed},
+		tax.Single: {``: "  21: 2.47 + 0.52, ",
+			`"customer_country":"FR","customer_tax_id":"FR12345678901",`: "  21: 2.47 + 0.52, "},
+		tax.Seller: {``: spanish, `"customer_country":"FR",`: spanish,
+			`"customer_country":"fr","customer_tax_id":"fr 12 345678901",`: reversed},
 		tax.OSS: {
-			``: spanish, `"customer_country":"FR",`: "oss FR 20: 2.49 + 0.50, ", `"customer_country":"FR","customer_tax_id":"FR12345678901",`: reversed,
-			`"customer_country":"ES","customer_tax_id":"no-form",`: spanish,
+			``: spanish, `"customer_country":"FR",`: "oss FR 20: 2.49 + 0.50, ",
+			`"customer_country":"FR","customer_tax_id":"FR12345678901",`: reversed,
+			`"customer_country":"ES","customer_tax_id":"no-form",`:       spanish,
 		},
 	} {
 		s := paneltest.Open(t).Stock(t).TaxedBy(mode)
@@ -36,12 +39,14 @@ func TestAnOrderIsTaxedByItsBuyer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fmt.Sprintf("%s %s %s: %s + %s, %s", o.TaxKind, o.TaxCountry, o.TaxRate, o.Subtotal.StringFixed(2), o.Tax.StringFixed(2), o.TaxIDAcceptedBy)
+			got := fmt.Sprintf("%s %s %s: %s + %s, %s", o.TaxKind, o.TaxCountry, o.TaxRate, o.Subtotal.StringFixed(2),
+				o.Tax.StringFixed(2), o.TaxIDAcceptedBy)
 			if got != want || !o.Price.Equal(paneltest.Price("2.99")) || o.Minor != o.Total.Shift(2).IntPart() {
 				t.Errorf("%s, %s: %s, %d at the provider; want %s", mode, buyer, got, o.Minor, want)
 			}
 			view := s.Call(http.MethodGet, "/storefront/api/orders/"+o.ID.String()+"/", "", "X-API-Key", s.Known["key"])
-			paneltest.Has(t, view.Body.String(), `"price":"2.9900"`, `"tax_rate":"`+o.TaxRate.StringFixed(2)+`"`, `"subtotal":"`+o.Subtotal.StringFixed(2)+`"`, `"total":"`+o.Total.StringFixed(2)+`"`)
+			paneltest.Has(t, view.Body.String(), `"price":"2.9900"`, `"tax_rate":"`+o.TaxRate.StringFixed(2)+`"`,
+				`"subtotal":"`+o.Subtotal.StringFixed(2)+`"`, `"total":"`+o.Total.StringFixed(2)+`"`)
 		}
 	}
 }
@@ -51,21 +56,25 @@ func TestATaxIDThatDecidesHasTheFormOfItsCountry(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).TaxedBy(tax.Seller)
 	for _, id := range []string{"12345678901", "DE123456789", "FR1234567890"} {
-		w := s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"`+id+`",`, 1))
+		w := s.Order(t, http.StatusBadRequest,
+			strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"`+id+`",`, 1))
 		if want := `{"customer_tax_id":["Enter a valid VAT identification number of FR, such as FR12345678901."]}`; w.Body.String() != want {
 			t.Errorf("%s: %s", id, w.Body)
 		}
 	}
-	s.TaxedBy(tax.Single).Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"12345678901",`, 1))
+	s.TaxedBy(tax.Single).Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"12345678901",`, 1))
 }
 
 // Superusers see with an order how it is taxed, and who took the tax id for proof.
 func TestOperatorsSeeHowAnOrderIsTaxed(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).People(t).TaxedBy(tax.Seller)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"FR12345678901",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"FR12345678901",`, 1)))
 	w := s.Call(http.MethodGet, "/operations/api/v1/orders/"+a.ID+"/", "", paneltest.Bearer(s.Known["root"])...)
-	paneltest.Has(t, w.Body.String(), `"tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront","subtotal":"2.47"`, `"total":"2.47"`)
+	paneltest.Has(t, w.Body.String(), `"tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR",`+
+		`"tax_id_accepted_by":"system:storefront","subtotal":"2.47"`, `"total":"2.47"`)
 }
 
 // A business sees in the browser, in the API and in each form of the document that it owes
@@ -76,12 +85,17 @@ func TestAnInvoiceUnderReverseChargeSaysSo(t *testing.T) {
 	bought, _ := s.Billed(t, 1)
 	id := uuid.New()
 	s.Do(t, billing.Issue{
-		ID: id, Order: bought, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Company: "Ruiz SARL", Seller: paneltest.Hoster,
-		Buyer: buyer.Details{City: "Lyon", Country: "FR", TaxID: "FR12345678901"}, Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("10")}},
-		Total: paneltest.Price("10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("0"), TaxRate: paneltest.Price("0"), Currency: "EUR", At: paneltest.BilledAt,
-		Treatment: tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: paneltest.Price("21"), TaxIDAcceptedBy: "system:storefront"},
+		ID: id, Order: bought, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Company: "Ruiz SARL",
+		Seller: paneltest.Hoster,
+		Buyer:  buyer.Details{City: "Lyon", Country: "FR", TaxID: "FR12345678901"},
+		Lines:  []billing.Line{{Text: "Start", Total: paneltest.Price("10")}},
+		Total:  paneltest.Price("10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("0"),
+		TaxRate: paneltest.Price("0"), Currency: "EUR", At: paneltest.BilledAt,
+		Treatment: tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: paneltest.Price("21"),
+			TaxIDAcceptedBy: "system:storefront"},
 	})
-	s.Do(t, billing.Credit{Invoice: id, Order: bought, Refund: "re_9", Amount: paneltest.Price("4"), At: paneltest.BilledAt})
+	s.Do(t, billing.Credit{Invoice: id, Order: bought, Refund: "re_9", Amount: paneltest.Price("4"),
+		At: paneltest.BilledAt})
 	s.Documented(t)
 	var note uuid.UUID
 	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where refund = 're_9'`).Scan(&note); err != nil {
@@ -91,10 +105,13 @@ func TestAnInvoiceUnderReverseChargeSaysSo(t *testing.T) {
 		return s.Call(http.MethodGet, path, "", paneltest.Bearer(s.Known["ben"])...).Body.String()
 	}
 	for _, path := range []string{"invoices/" + id.String() + "/", "credit-notes/" + note.String() + "/"} {
-		paneltest.Has(t, get(billingAPI+path), `"tax":"0.00","tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront"`)
-		paneltest.Has(t, get(billingAPI+path+"document/?format=html"), "Inversión del sujeto pasivo", "ESB12345678", "FR12345678901")
+		paneltest.Has(t, get(billingAPI+path),
+			`"tax":"0.00","tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront"`)
+		paneltest.Has(t, get(billingAPI+path+"document/?format=html"), "Inversión del sujeto pasivo", "ESB12345678",
+			"FR12345678901")
 		paneltest.Has(t, get(billingAPI+path+"document/?format=xml"), "<cbc:ID>AE</cbc:ID>", "VATEX-EU-AE", "FR12345678901")
 	}
 	s.Do(t, paneltest.Speaks(paneltest.Ben, "en"))
-	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.InvoicesPath+id.String()+"/").Body.String(), "Tax note", "Reverse charge", "Tax (0%)", "€10.00")
+	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.InvoicesPath+id.String()+"/").Body.String(), "Tax note",
+		"Reverse charge", "Tax (0%)", "€10.00")
 }

@@ -30,14 +30,16 @@ func secured(t testing.TB, options ...func(*paneltest.Shop)) *paneltest.Shop {
 	t.Helper()
 	s := paneltest.Open(t, options...).People(t)
 	for i, site := range []hosting.Site{
-		{Domain: "bread.example", IsActive: true}, {Domain: "off.example"}, {Domain: "milk.example", IsActive: true}, {Domain: "new.example", IsActive: true},
+		{Domain: "bread.example", IsActive: true}, {Domain: "off.example"}, {Domain: "milk.example", IsActive: true},
+		{Domain: "new.example", IsActive: true},
 	} {
 		tenant := int64(1)
 		if site.Domain == "milk.example" {
 			tenant = 2
 		}
 		site.IPAddress = "*"
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: int64(i + 1)}, Tenant: tenant, Spec: site.Fields().Values()})
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: int64(i + 1)}, Tenant: tenant,
+			Spec: site.Fields().Values()})
 	}
 	now := time.Now()
 	certificate(t, s, 1, 1, hosting.Certificate{Site: 1, Type: "acme", Domain: "bread.example", AutoRenew: true})
@@ -45,8 +47,10 @@ func secured(t testing.TB, options ...func(*paneltest.Shop)) *paneltest.Shop {
 	certificate(t, s, 3, 1, hosting.Certificate{Site: 1, Type: "custom", Domain: "bread.example"})
 	certificate(t, s, 4, 2, hosting.Certificate{Site: 3, Type: "acme", Domain: "milk.example", AutoRenew: true})
 	certificate(t, s, 5, 1, hosting.Certificate{Site: 2, Type: "acme", Domain: "off.example", AutoRenew: true})
-	s.Do(t, hosting.Confirm{Ref: ssl(1), EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(90*24*time.Hour+12*time.Hour))}})
-	s.Do(t, hosting.Confirm{Ref: ssl(5), EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(-36*time.Hour))}})
+	s.Do(t, hosting.Confirm{Ref: ssl(1), EngineID: 9,
+		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(90*24*time.Hour+12*time.Hour))}})
+	s.Do(t, hosting.Confirm{Ref: ssl(5), EngineID: 9,
+		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(-36*time.Hour))}})
 	s.Do(t, hosting.Decline{Ref: ssl(2), Code: "not_issued", At: now})
 	if _, err := s.Owner.Exec(t.Context(), `select setval('ssl_certificate_id', 100)`); err != nil {
 		t.Fatal(err)
@@ -86,7 +90,8 @@ func brought(t testing.TB, now time.Time, name string) (certificate, key string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 
 func inJSON(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
@@ -125,8 +130,10 @@ func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
 func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 	t.Parallel()
 	s := secured(t)
-	body := fmt.Sprintf(`{"site":1,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`, s.Known["certificate"], s.Known["key"])
-	w := s.Call("POST", "/hosting/api/rest/ssl-certificates/", body, append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
+	body := fmt.Sprintf(`{"site":1,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s",`+
+		`"private_key":"%s"}`, s.Known["certificate"], s.Known["key"])
+	w := s.Call("POST", "/hosting/api/rest/ssl-certificates/", body,
+		append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
 	if w.Code != http.StatusCreated || strings.Contains(w.Body.String(), "BEGIN") {
 		t.Fatal(w.Code, w.Body)
 	}
@@ -156,7 +163,8 @@ func TestOrdersOfATenantAreCounted(t *testing.T) {
 			t.Fatalf("call %d: %d %s", i+1, w.Code, w.Body)
 		}
 	}
-	if w := s.Call("POST", "/hosting/api/rest/ssl-certificates/4/renew/", "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusAccepted {
+	if w := s.Call("POST", "/hosting/api/rest/ssl-certificates/4/renew/", "",
+		paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusAccepted {
 		t.Errorf("another tenant's: %d %s", w.Code, w.Body)
 	}
 }
@@ -179,14 +187,21 @@ func TestASiteGetsItsCertificate(t *testing.T) {
 		return say(t, s, "GET", fmt.Sprintf("sites/%d/", site.ID), "", http.StatusOK).SSLEnabled
 	})
 	say(t, s, "POST", one+"renew/", "", http.StatusAccepted)
-	s.Until(t, "it is issued anew", func() bool { return say(t, s, "GET", one, "", http.StatusOK).Expires.After(issued.Expires) })
+	s.Until(t, "it is issued anew", func() bool {
+		return say(t, s, "GET", one, "",
+			http.StatusOK).Expires.After(issued.Expires)
+	})
 
 	cert, key := brought(t, time.Now(), "shop.bread.example")
-	own := say(t, s, "POST", "ssl-certificates/", fmt.Sprintf(`{"site":%d,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`,
-		site.ID, inJSON(cert), inJSON(key)), http.StatusCreated)
+	own := say(t, s, "POST", "ssl-certificates/",
+		fmt.Sprintf(`{"site":%d,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`,
+			site.ID, inJSON(cert), inJSON(key)), http.StatusCreated)
 	two := fmt.Sprintf("ssl-certificates/%d/", own.ID)
 	s.Until(t, "one's own is installed", func() bool { return say(t, s, "GET", two, "", http.StatusOK).Days == 364 })
-	s.Until(t, "the engine alone has it", func() bool { return s.Count(t, `select count(*) from secret_handoff where purpose = 'engine'`) == 0 })
+	s.Until(t, "the engine alone has it", func() bool {
+		return s.Count(t,
+			`select count(*) from secret_handoff where purpose = 'engine'`) == 0
+	})
 	say(t, s, "DELETE", one, "", http.StatusNoContent)
 	say(t, s, "DELETE", two, "", http.StatusNoContent)
 	s.Until(t, "the engine has none", func() bool {
@@ -206,7 +221,8 @@ type served struct {
 // say calls the hosting API as a member of the first tenant.
 func say(t testing.TB, s *paneltest.Shop, method, path, body string, status int) (got served) {
 	t.Helper()
-	w := s.Call(method, "/hosting/api/rest/"+path, body, append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
+	w := s.Call(method, "/hosting/api/rest/"+path, body,
+		append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
 	if w.Code != status {
 		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}

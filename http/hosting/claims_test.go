@@ -31,14 +31,16 @@ func TestDomainsThatATenantCannotHave(t *testing.T) {
 			if c.field == "origin" && want == suffix {
 				c.body = `{"origin":"NAME"}`
 			}
-			w := s.Call("POST", c.path, strings.Replace(c.body, "NAME", name, 1), append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
+			w := s.Call("POST", c.path, strings.Replace(c.body, "NAME", name, 1),
+				append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...)
 			if got := w.Body.String(); w.Code != http.StatusBadRequest || !strings.Contains(got, `"`+c.field+`":["`+want+`"`) {
 				t.Errorf("%s %s: %d %s", c.path, name, w.Code, got)
 			}
 		}
 	}
 	asRoot := func(method, path, body string) int {
-		return s.Call(method, path, body, append(paneltest.Bearer(s.Known["root"]), "Content-Type", "application/json")...).Code
+		return s.Call(method, path, body, append(paneltest.Bearer(s.Known["root"]), "Content-Type",
+			"application/json")...).Code
 	}
 	for _, name := range []string{"co.uk", "shop.milk.example", "panel.example"} {
 		if got := asRoot("POST", root+"sites/", `{"tenant":1,"domain":"`+name+`"}`); got != http.StatusCreated {
@@ -54,7 +56,8 @@ func TestARenamedSiteClaimsItsNewDomain(t *testing.T) {
 	site := hosting.Site{Domain: "co.uk", IPAddress: "*", IsActive: true}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1, Spec: site.Fields().Values()})
 	patch := func(body string) string {
-		return s.Call("PATCH", "/hosting/api/rest/sites/1/", body, append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...).Body.String()
+		return s.Call("PATCH", "/hosting/api/rest/sites/1/", body,
+			append(paneltest.Bearer(s.Known["ben"]), "Content-Type", "application/json")...).Body.String()
 	}
 	if got := patch(`{"domain":"co.uk","ip_address":"192.0.2.7"}`); !strings.Contains(got, `"ip_address":"192.0.2.7"`) {
 		t.Error(got)
@@ -70,12 +73,15 @@ func TestOrdersForDomainsThatTheCustomerCannotHave(t *testing.T) {
 	mail := hosting.MailDomain{Domain: "bread.example", DKIMSelector: "default", IsActive: true}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 1, Spec: mail.Fields().Values()})
 	order := func(name string) string {
-		return `{"plan_id":1,"customer_email":"eve@example.com","customer_name":"Eve","payment_method":"test","domain":"` + name + `"}`
+		return `{"plan_id":1,"customer_email":"eve@example.com","customer_name":"Eve","payment_method":"test","domain":"` +
+			name + `"}`
 	}
 	s.Order(t, http.StatusCreated, order("cheese.example"))
 	for name, want := range map[string]string{
-		"co.uk": "This domain is a public suffix.", "ns1.panel.example": "This domain is the panel's own, or above or below it.",
-		"bread.example": hosting.NearOthers, "shop.bread.example": hosting.NearOthers, "shop.cheese.example": hosting.NearOthers,
+		"co.uk":             "This domain is a public suffix.",
+		"ns1.panel.example": "This domain is the panel's own, or above or below it.",
+		"bread.example":     hosting.NearOthers, "shop.bread.example": hosting.NearOthers,
+		"shop.cheese.example": hosting.NearOthers,
 	} {
 		if got := s.Order(t, http.StatusBadRequest, order(name)).Body.String(); got != `{"domain":["`+want+`"]}` {
 			t.Errorf("%s: %s", name, got)

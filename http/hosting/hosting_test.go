@@ -57,9 +57,11 @@ func TestTwoConfigurationsAtOnceAreOne(t *testing.T) {
 	answers := make([]*httptest.ResponseRecorder, 8)
 	for i := range answers {
 		all.Go(func() {
-			answers[i] = s.Call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread"}`, append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
+			answers[i] = s.Call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread"}`,
+				append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
 		})
 	}
 	all.Wait()
-	paneltest.Wins(t, answers, http.StatusCreated, `400 {"tenant":["white label config with this tenant already exists."]}`)
+	paneltest.Wins(t, answers, http.StatusCreated,
+		`400 {"tenant":["white label config with this tenant already exists."]}`)
 }

@@ -23,7 +23,8 @@ func running(t *testing.T) *paneltest.Shop {
 
 // as makes a call with the token of a user.
 func as(s *paneltest.Shop, who, method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	return s.Call(method, "/hosting/api/rest/"+path, body, append(append(paneltest.Bearer(s.Known[who]), "Content-Type", "application/json"), headers...)...)
+	return s.Call(method, "/hosting/api/rest/"+path, body,
+		append(append(paneltest.Bearer(s.Known[who]), "Content-Type", "application/json"), headers...)...)
 }
 
 // bodyOf checks the status of an answer and returns its body.
@@ -45,7 +46,8 @@ func TestAnAnswerWaitsForTheEngine(t *testing.T) {
 	if made["sync_status"] != "synced" || made["hosting_site_id"] == nil {
 		t.Errorf("made: %v", made)
 	}
-	changed := bodyOf(t, as(s, "ben", "PATCH", fmt.Sprintf("sites/%v/", made["id"]), `{"ssl_enabled":true}`), http.StatusOK)
+	changed := bodyOf(t, as(s, "ben", "PATCH", fmt.Sprintf("sites/%v/", made["id"]), `{"ssl_enabled":true}`),
+		http.StatusOK)
 	if changed["sync_status"] != "synced" || changed["ssl_enabled"] != true {
 		t.Errorf("changed: %v", changed)
 	}
@@ -55,7 +57,8 @@ func TestAnAnswerWaitsForTheEngine(t *testing.T) {
 	}
 	database := bodyOf(t, w, http.StatusCreated)
 	w = as(s, "ben", "DELETE", fmt.Sprintf("databases/%v/", database["id"]), "")
-	if w.Code != http.StatusNoContent || s.Count(t, `select count(*) from resources where kind = 'database' and status = 'gone'`) != 1 {
+	if w.Code != http.StatusNoContent || s.Count(t,
+		`select count(*) from resources where kind = 'database' and status = 'gone'`) != 1 {
 		t.Errorf("removed: %d %s", w.Code, w.Body)
 	}
 }
@@ -128,7 +131,8 @@ func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
 // tables returns the names of all tables.
 func tables(t *testing.T, s *paneltest.Shop) (names []string) {
 	t.Helper()
-	err := s.Owner.QueryRow(t.Context(), `select array_agg(table_name::text) from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`).Scan(&names)
+	err := s.Owner.QueryRow(t.Context(), `select array_agg(table_name::text) from information_schema.tables where `+
+		`table_schema = 'public' and table_type = 'BASE TABLE'`).Scan(&names)
 	if err != nil || len(names) < 20 {
 		t.Fatal(names, err)
 	}
@@ -155,7 +159,9 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 		switch {
 		case w.Code == http.StatusCreated:
 			made++
-		case w.Code != http.StatusBadRequest || w.Body.String() != `{"non_field_errors":["Limit reached: sites (5 of 5)."]}` || w.Header().Get("X-Error-Code") != "quota_exceeded":
+		case w.Code != http.StatusBadRequest ||
+			w.Body.String() != `{"non_field_errors":["Limit reached: sites (5 of 5)."]}` ||
+			w.Header().Get("X-Error-Code") != "quota_exceeded":
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
@@ -169,11 +175,14 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 	t.Parallel()
 	s := running(t)
-	number := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"]
+	number := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`),
+		http.StatusCreated)["id"]
 	site := fmt.Sprintf("sites/%v/", number)
 	account := func(name string, active bool) string {
-		body := fmt.Sprintf(`{"site":%v,"username":%q,"password":%q,"is_active":%v}`, number, name, paneltest.GoodPassword, active)
-		return fmt.Sprintf("ftp-accounts/%v/", bodyOf(t, as(s, "ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
+		body := fmt.Sprintf(`{"site":%v,"username":%q,"password":%q,"is_active":%v}`, number, name, paneltest.GoodPassword,
+			active)
+		return fmt.Sprintf("ftp-accounts/%v/",
+			bodyOf(t, as(s, "ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
 	}
 	all := []string{site, account("on", true), account("off", false)}
 	look := func() (seen []string) {
@@ -197,7 +206,8 @@ func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	ordered := hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2, Spec: ordered.Fields().Values()}) // as an order would
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2,
+		Spec: ordered.Fields().Values()}) // as an order would
 	w := as(s, "root", "POST", site+"restore/", "{}")
 	if w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}` {
 		t.Error(w.Code, w.Body)

@@ -23,11 +23,13 @@ func TestConversationsAboutOperations(t *testing.T) {
 func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	t.Parallel()
 	s := paneltest.WithSites(t).Start(t)
-	id := paneltest.Queued(t, s.Call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, paneltest.Bearer(s.Known["ben"])...))
+	id := paneltest.Queued(t, s.Call("POST", "/hosting/api/rest/sites/1/install_cms/",
+		`{"cms":"wordpress","admin_user":"ben"}`, paneltest.Bearer(s.Known["ben"])...))
 	path := "/hosting/api/rest/operations/" + id + "/"
 	for _, other := range []string{"ana", "root"} {
 		j := s.Done(t, id, other)
-		if j.Status != "succeeded" || j.Result["admin_password"] != nil || j.Result["url"] != "https://bread.example/" || j.Result["admin_user"] != "ben" {
+		if j.Status != "succeeded" || j.Result["admin_password"] != nil || j.Result["url"] != "https://bread.example/" ||
+			j.Result["admin_user"] != "ben" {
 			t.Fatalf("%s: %+v", other, j)
 		}
 	}
@@ -36,17 +38,20 @@ func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	}
 	first := s.Call("GET", path, "", paneltest.Bearer(s.Known["ben"])...)
 	shown := paneltest.Answered[paneltest.ShownJob](t, first)
-	if password, _ := shown.Result["admin_password"].(string); len(password) < 22 || first.Header().Get("Cache-Control") != "no-store" || first.Header().Get("ETag") != "" {
+	if password, _ := shown.Result["admin_password"].(string); len(password) < 22 ||
+		first.Header().Get("Cache-Control") != "no-store" || first.Header().Get("ETag") != "" {
 		t.Errorf("%+v %v", shown, first.Header())
 	}
 	second := s.Call("GET", path, "", paneltest.Bearer(s.Known["ben"])...)
-	if again := paneltest.Answered[paneltest.ShownJob](t, second); again.Result["admin_password"] != nil || second.Header().Get("ETag") == "" {
+	if again := paneltest.Answered[paneltest.ShownJob](t, second); again.Result["admin_password"] != nil ||
+		second.Header().Get("ETag") == "" {
 		t.Errorf("%+v %v", again, second.Header())
 	}
 	if password, _ := shown.Result["admin_password"].(string); strings.Contains(s.Logged.String(), password) {
 		t.Error("the log knows the password")
 	}
-	refused := s.Call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"drupal"}`, paneltest.Bearer(s.Known["ben"])...)
+	refused := s.Call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"drupal"}`,
+		paneltest.Bearer(s.Known["ben"])...)
 	if got := fmt.Sprint(refused.Code, refused.Body); got != `409 {"detail":"The document root is not empty.","code":"docroot_not_empty"}` {
 		t.Error(got)
 	}
@@ -58,13 +63,15 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 	s := paneltest.WithSites(t).Start(t)
 	settled := func(query string) map[string]any {
 		t.Helper()
-		return paneltest.Answered[map[string]any](t, s.Call("POST", "/hosting/api/rest/tenants/1/sync/?wait=true", query, paneltest.Bearer(s.Known["ana"])...))
+		return paneltest.Answered[map[string]any](t,
+			s.Call("POST", "/hosting/api/rest/tenants/1/sync/?wait=true", query, paneltest.Bearer(s.Known["ana"])...))
 	}
 	var found map[string]any
 	for range 2 { // the first comparison may still find pending changes
 		found = settled(`{}`)
 	}
-	if fmt.Sprint(found["tenant"], found["created"], found["missing"], found["drift"]) != "1 0 0 []" || found["job_id"] != nil || found["synced_at"] == nil {
+	if fmt.Sprint(found["tenant"], found["created"], found["missing"], found["drift"]) != "1 0 0 []" ||
+		found["job_id"] != nil || found["synced_at"] == nil {
 		t.Fatal(found)
 	}
 	if _, err := s.Owner.Exec(t.Context(), `delete from sandbox_engine.objects where kind = 'site' and name = 'bread.example'`); err != nil {
@@ -76,7 +83,8 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 	if found = settled(`{}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {
 		t.Error(found)
 	}
-	tenant := paneltest.Answered[map[string]any](t, s.Call("GET", "/hosting/api/rest/tenants/1/", "", paneltest.Bearer(s.Known["ana"])...))
+	tenant := paneltest.Answered[map[string]any](t,
+		s.Call("GET", "/hosting/api/rest/tenants/1/", "", paneltest.Bearer(s.Known["ana"])...))
 	if tenant["last_synced_at"] == nil {
 		t.Error(tenant)
 	}
@@ -85,11 +93,13 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
 	t.Parallel()
 	s := paneltest.WithSites(t)
-	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.Busy, Times: 10}); err != nil {
+	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(),
+		faults.Fault{Call: faults.Find, What: faults.Busy, Times: 10}); err != nil {
 		t.Fatal(err)
 	}
 	w := s.Call("POST", "/hosting/api/rest/tenants/1/sync/", "", paneltest.Bearer(s.Known["ana"])...)
-	if got := fmt.Sprint(w.Code, w.Body, w.Header().Get("Retry-After") != ""); got != `503 {"detail":"The hosting engine is temporarily unavailable.","code":"engine_unavailable"} true` {
+	if got := fmt.Sprint(w.Code, w.Body, w.Header().Get("Retry-After") != ""); got != `503 {"detail":"The hosting `+
+		`engine is temporarily unavailable.","code":"engine_unavailable"} true` {
 		t.Error(got)
 	}
 }

@@ -30,7 +30,8 @@ func TestEveryFieldOfAPageHasALabel(t *testing.T) {
 		sent := k.blank().Fields()
 		for _, f := range append(k.answerOf(), sent...) {
 			own, isSent := sent.Named(f.Name)
-			if slices.Contains(aside, f.Name) || f.Name == k.EngineID || f.Name == "credentials" || k.isNameOf(f.Name) && f.IsReadOnly() || isSent && !k.answerOf().Has(f.Name) && own.IsReadOnly() {
+			if slices.Contains(aside, f.Name) || f.Name == k.EngineID || f.Name == "credentials" ||
+				k.isNameOf(f.Name) && f.IsReadOnly() || isSent && !k.answerOf().Has(f.Name) && own.IsReadOnly() {
 				continue
 			}
 			for language, w := range web.Texts {
@@ -38,7 +39,8 @@ func TestEveryFieldOfAPageHasALabel(t *testing.T) {
 				if w[label] == "" {
 					missing[language+" "+k.Name+" "+f.Name] = true
 				}
-				if isSent && len(k.questions(field.Set{own}, field.Create)) > 0 && own.About != "" && w[strings.Replace(label, "label_", "note_", 1)] == "" {
+				if isSent && len(k.questions(field.Set{own}, field.Create)) > 0 && own.About != "" &&
+					w[strings.Replace(label, "label_", "note_", 1)] == "" {
 					missing[language+" "+k.Name+" "+f.Name+" has no note: "+own.About] = true
 				}
 			}

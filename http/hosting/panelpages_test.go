@@ -24,14 +24,16 @@ func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
 	site := b.Makes("sites", "domain", "bread.example", "ssl_enabled", "")
 	mail := b.Makes("mail-domains", "domain", "bread.example")
 	number := site[len("/panel/sites/") : len(site)-1]
-	box := b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben", "password", " a good password, really ")
+	box := b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben",
+		"password", " a good password, really ")
 	b.Makes("ftp-accounts", "site", number, "username", "ben", "password", "a good password, really")
 	for _, page := range []string{site, mail, box} {
 		text := b.Get(page).Body.String()
 		paneltest.Has(t, text, `badge active">Ready`)
 		b.IsForEverybody(t, "en", text)
 	}
-	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "FTP accounts <span class=\"count\">1</span>", "It goes into the bin"[7:], `<a href="/panel/ftp-accounts/`)
+	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "FTP accounts <span class=\"count\">1</span>",
+		"It goes into the bin"[7:], `<a href="/panel/ftp-accounts/`)
 	paneltest.Has(t, b.Get("/panel/sites/?search=bread").Body.String(), `<span class="count">1</span>`, site)
 	paneltest.Has(t, b.Get("/panel/sites/?search=cheese").Body.String(), "None fits the search.")
 	paneltest.Has(t, b.Get(box).Body.String(), "ben@bread.example", `<a href="`+mail+`">bread.example</a>`)
@@ -58,7 +60,8 @@ func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
 	b.IsForEverybody(t, "en", text)
 	again := twin.Do("POST", path, sent.Encode())
 	page := paneltest.Attribute(paneltest.Elements(b.Page, "main")[0], "id")
-	if again.Code != http.StatusSeeOther || page != "content" || s.Count(t, `select count(*) from resources where kind = 'database'`) != 1 {
+	if again.Code != http.StatusSeeOther || page != "content" ||
+		s.Count(t, `select count(*) from resources where kind = 'database'`) != 1 {
 		t.Errorf("sent again: %d %s", again.Code, again.Body)
 	}
 	if text := b.Get(again.Header().Get("Location")).Body.String(); strings.Contains(text, "Password of the database") {
@@ -110,7 +113,8 @@ func TestWhatHasPartsIsRemovedOnlyWithThem(t *testing.T) {
 	s := running(t)
 	b := s.Visiting(t, paneltest.Ben)
 	mail := b.Makes("mail-domains", "domain", "bread.example")
-	b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben", "password", "a good password, really")
+	b.Makes("mailboxes", "mail_domain", mail[len("/panel/mail-domains/"):len(mail)-1], "local_part", "ben", "password",
+		"a good password, really")
 	b.Get(mail)
 	paneltest.Refused(t, b.Send("panel_remove", "force", ""), http.StatusConflict, "The mail domain still has mailboxes.")
 	paneltest.Goes(t, b.Send("panel_remove", "force", "true"), "/panel/mail-domains/")
@@ -133,7 +137,8 @@ func TestOtherTenantsHaveNoPagesOfARecord(t *testing.T) {
 	} {
 		body := ""
 		if call.method == "POST" {
-			body = strings.Replace(form, "panel_remove", map[bool]string{true: "panel_change", false: "panel_remove"}[strings.HasSuffix(call.path, "edit/")], 1)
+			body = strings.Replace(form, "panel_remove",
+				map[bool]string{true: "panel_change", false: "panel_remove"}[strings.HasSuffix(call.path, "edit/")], 1)
 		}
 		if w := b.Do(call.method, call.path, body); w.Code != http.StatusNotFound {
 			t.Errorf("%s %s: %d %s", call.method, call.path, w.Code, w.Body)
@@ -191,7 +196,8 @@ func TestTheSecretOfAWebhookIsShownOnce(t *testing.T) {
 	b.Get("/panel/webhook-endpoints/")
 	page := ""
 	for _, a := range paneltest.Elements(b.Page, "a") {
-		if strings.HasPrefix(paneltest.Attribute(a, "href"), "/panel/webhook-endpoints/") && paneltest.TextOf(a) == "https://hooks.example.com/panel" {
+		if strings.HasPrefix(paneltest.Attribute(a, "href"), "/panel/webhook-endpoints/") &&
+			paneltest.TextOf(a) == "https://hooks.example.com/panel" {
 			page = paneltest.Attribute(a, "href")
 		}
 	}
@@ -212,14 +218,17 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 	s.Hosting.NameServers = []string{"ns1.panel.example."}
 	s.People(t)
 	s.OneOfEach(t, 1, 1)
-	look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()}, paneltest.Endpoint(1, 1))
+	look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981",
+		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()},
+		paneltest.Endpoint(1, 1))
 	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Code: "password_weak"})
 	for _, language := range []string{"en", "es"} {
 		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
 		b := s.Visiting(t, paneltest.Ana)
 		pages := 0
-		for _, kind := range append(hosting.Kinds, hosting.Kind{Collection: "webhook-endpoints", Plurals: map[string]string{}, Verbs: hosting.All}) {
+		for _, kind := range append(hosting.Kinds,
+			hosting.Kind{Collection: "webhook-endpoints", Plurals: map[string]string{}, Verbs: hosting.All}) {
 			if !kind.HasPages() {
 				continue
 			}
@@ -241,7 +250,9 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 		if pages < 40 {
 			t.Errorf("only %d pages", pages)
 		}
-		paneltest.Has(t, b.Get("/panel/mailboxes/1/").Body.String(), map[string]string{"en": "The server wants a stronger password.", "es": "El servidor exige una contraseña más fuerte."}[language])
+		paneltest.Has(t, b.Get("/panel/mailboxes/1/").Body.String(),
+			map[string]string{"en": "The server wants a stronger password.",
+				"es": "El servidor exige una contraseña más fuerte."}[language])
 	}
 }
 
@@ -255,9 +266,12 @@ func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 	ends := time.Now().Add(48 * time.Hour)
 	cert := hosting.Certificate{Site: 1, Type: hosting.Acme, Domain: "bread.example", Status: "issued", ExpiresAt: &ends}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "ssl_certificate", ID: 1}, Tenant: 1, Spec: cert.Fields().Values()})
-	s.Do(t, notice.Raise{ID: uuid.New(), InApp: true, User: paneltest.Ben, Text: notice.Text{Type: notice.Info, Title: "A piece of news", Message: "It is new.", URL: "/panel/sites/1/"}, At: time.Now()})
+	s.Do(t, notice.Raise{ID: uuid.New(), InApp: true, User: paneltest.Ben,
+		Text: notice.Text{Type: notice.Info, Title: "A piece of news", Message: "It is new.", URL: "/panel/sites/1/"},
+		At:   time.Now()})
 	for language, texts := range map[string][]string{
-		"en": {"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit", "A piece of news", `<a href="/panel/sites/1/">`, `max="4"`},
+		"en": {"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit",
+			"A piece of news", `<a href="/panel/sites/1/">`, `max="4"`},
 		"es": {"Lo que no ha funcionado", "El servidor ya tiene otro con este nombre.", "1 de 4"},
 	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ben, language))
@@ -270,7 +284,8 @@ func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 			t.Error("another tenant's site is shown")
 		}
 	}
-	paneltest.Has(t, s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(), "Webhooks", "Certificates that end soon", `<a href="/panel/tenants/">Change</a>`)
+	paneltest.Has(t, s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(), "Webhooks", "Certificates that end soon",
+		`<a href="/panel/tenants/">Change</a>`)
 	if strings.Contains(s.Visiting(t, paneltest.Ben).Get("/panel/").Body.String(), "Webhooks") {
 		t.Error("a member is led to what only administrators may see")
 	}

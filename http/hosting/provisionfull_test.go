@@ -25,7 +25,8 @@ func TestConversationsAboutSitesWithEverything(t *testing.T) {
 
 const (
 	provisionPath = "/hosting/api/rest/sites/provision_full/"
-	allOfIt       = `{"domain":"acme.example","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,"create_proxy":true,"ip_address":"192.0.2.7"}`
+	allOfIt       = `{"domain":"acme.example","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,` +
+		`"create_proxy":true,"ip_address":"192.0.2.7"}`
 )
 
 // A madeSite has the fields of an answer that the tests read.
@@ -66,11 +67,13 @@ func TestTheEngineMakesASiteWithEverything(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Everything(t, func(s *paneltest.Shop) { s.Server.Settings.EngineWait = time.Minute }).Start(t)
 	m := madeOf(t, provision(s, "ben", allOfIt))
-	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy done complete]" || m.Proxy.SyncStatus != "synced" {
+	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy done complete]" ||
+		m.Proxy.SyncStatus != "synced" {
 		t.Fatal(got, m.Proxy)
 	}
 	for kind, names := range map[string][]string{
-		"site": {"acme.example"}, "dns_zone": {"acme.example."}, "mail_domain": {"acme.example"}, "ftp_account": {"acme_101"}, "proxy": {"acme.example"},
+		"site": {"acme.example"}, "dns_zone": {"acme.example."}, "mail_domain": {"acme.example"}, "ftp_account": {"acme_101"},
+		"proxy":      {"acme.example"},
 		"dns_record": {"acme.example. www.acme.example. A 0 192.0.2.7", "acme.example. acme.example. MX 10 acme.example."},
 	} {
 		for _, name := range names {
@@ -80,7 +83,8 @@ func TestTheEngineMakesASiteWithEverything(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{m.Credentials.FTP.Password, m.Credentials.Database.DBPassword} {
-		if n := s.Count(t, `select count(*) from events where data::text like '%' || $1 || '%'`, secret); n != 0 || len(secret) < 20 || strings.Contains(s.Logged.String(), secret) {
+		if n := s.Count(t, `select count(*) from events where data::text like '%' || $1 || '%'`,
+			secret); n != 0 || len(secret) < 20 || strings.Contains(s.Logged.String(), secret) {
 			t.Errorf("the secret %q was written down %d times", secret, n)
 		}
 	}
@@ -94,7 +98,8 @@ func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := madeOf(t, provision(s, "ben", allOfIt))
-	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy failed refused partial]" || m.Proxy.SyncStatus != "error" {
+	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy failed "+
+		"refused partial]" || m.Proxy.SyncStatus != "error" {
 		t.Fatal(got, m.Proxy)
 	}
 }
@@ -131,7 +136,8 @@ func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
 		t.Errorf("credentials were shown %d times", shown)
 	}
 	for _, kind := range []string{"site", "dns_zone", "mail_domain", "ftp_account", "database", "proxy"} {
-		if n := s.Count(t, `select count(*) from events where name = 'hosting.requested' and stream like $1 || '-%'`, kind); n != 1 {
+		if n := s.Count(t, `select count(*) from events where name = 'hosting.requested' and stream like $1 || '-%'`,
+			kind); n != 1 {
 			t.Errorf("%d of %s", n, kind)
 		}
 	}
@@ -157,7 +163,8 @@ func TestAProxyFollowsItsSite(t *testing.T) {
 	if m.Proxy.SyncStatus != "synced" {
 		t.Fatal(m.Proxy)
 	}
-	site := fmt.Sprint("/hosting/api/rest/sites/", s.Count(t, `select id from resources where kind = 'site' and spec ->> 'domain' = 'acme.example'`), "/")
+	site := fmt.Sprint("/hosting/api/rest/sites/",
+		s.Count(t, `select id from resources where kind = 'site' and spec ->> 'domain' = 'acme.example'`), "/")
 	for _, step := range []struct{ change, domain, upstream string }{
 		{`{"domain":"new.example"}`, "new.example", "192.0.2.7:80"},
 		{`{"ip_address":"192.0.2.8"}`, "new.example", "192.0.2.8:80"},
@@ -165,7 +172,8 @@ func TestAProxyFollowsItsSite(t *testing.T) {
 		{`{"ssl_enabled":true}`, "acme.example", "127.0.0.1:80"},
 	} {
 		patched(t, s, site, step.change)
-		led := `select count(*) from resources where kind = 'proxy' and sync_status = 'synced' and spec ->> 'domain' = $1 and spec ->> 'upstream' = $2`
+		led := `select count(*) from resources where kind = 'proxy' and sync_status = 'synced' and spec ->> 'domain' = $1 ` +
+			`and spec ->> 'upstream' = $2`
 		paneltest.WaitFor(t, func() bool { return s.Count(t, led, step.domain, step.upstream) == 1 })
 		found, there, err := engine.New(s.Pool()).Find(t.Context(), "proxy", step.domain, "")
 		if err != nil || !there || string(found.Values["upstream"]) != `"`+step.upstream+`"` {

@@ -45,7 +45,8 @@ func TestSubTenantsRestWithTheirParentAndComeBackExactly(t *testing.T) {
 		s.Do(t, hosting.Request{Ref: ref, Tenant: tenant, Spec: spec})
 		return ref
 	}
-	sites := []hosting.Ref{site(501, one, "true"), site(502, one, "false"), site(503, two, "true"), site(504, three, "true")}
+	sites := []hosting.Ref{site(501, one, "true"), site(502, one, "false"), site(503, two, "true"),
+		site(504, three, "true")}
 	s.Answers(t, "PATCH", rests, `{"status":"suspended","suspended_reason":"Did not pay us"}`, map[string]int{"ana": 200})
 	s.Do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: three}, By: hosting.ByOrder})
 	paneltest.WaitFor(t, func() bool {
@@ -68,7 +69,8 @@ func TestSubTenantsRestWithTheirParentAndComeBackExactly(t *testing.T) {
 	} {
 		turn(true)
 		paneltest.WaitFor(t, func() bool {
-			return reasons(t, s, one) == "active[parent]" && reasons(t, s, two) == "suspended[parent]" && reasons(t, s, three) == "active[order parent]"
+			return reasons(t, s, one) == "active[parent]" && reasons(t, s, two) == "suspended[parent]" &&
+				reasons(t, s, three) == "active[order parent]"
 		})
 		paneltest.WaitFor(t, func() bool {
 			return s.Count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 4
@@ -96,12 +98,15 @@ func TestSubTenantsEndWithTheirParent(t *testing.T) {
 	s.Start(t)
 	reseller(t, s, 3, false)
 	one, id := subTenant(t, s, "One")
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 501}, Tenant: id, Spec: (&hosting.Site{Domain: "s.example", IsActive: true}).Fields().Values()})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 501}, Tenant: id,
+		Spec: (&hosting.Site{Domain: "s.example", IsActive: true}).Fields().Values()})
 	// What an order has made stands on its own, whatever its parent is.
-	bought := &hosting.Tenant{Name: "Bought", Email: "b@example.com", Slug: "bought", Username: "t77", CustomerNumber: "t77", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	bought := &hosting.Tenant{Name: "Bought", Email: "b@example.com", Slug: "bought", Username: "t77",
+		CustomerNumber: "t77", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
 	parent := int64(1)
 	bought.Parent = &parent
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 77}, Tenant: 77, Spec: bought.Fields().Values(), For: "order:3f2504e0-4f89-41d3-9a0c-0305e82c3301"})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 77}, Tenant: 77, Spec: bought.Fields().Values(),
+		For: "order:3f2504e0-4f89-41d3-9a0c-0305e82c3301"})
 	s.Answers(t, "GET", tenantsAPI+"77/", "", map[string]int{"ana": 404})
 
 	s.Answers(t, "DELETE", paneltest.TenantOne, "", map[string]int{"root": 204})
@@ -113,7 +118,8 @@ func TestSubTenantsEndWithTheirParent(t *testing.T) {
 
 	s.Do(t, hosting.Remove{Ref: hosting.Ref{Kind: "tenant", ID: 1}})
 	paneltest.WaitFor(t, func() bool {
-		return s.Count(t, fmt.Sprint(`select count(*) from resources where status in ('leaving', 'gone') and (kind = 'site' and id = 501 or kind = 'tenant' and id = `, id, `)`)) == 2
+		return s.Count(t, fmt.Sprint(`select count(*) from resources where status in ('leaving', 'gone') and (kind = `+
+			`'site' and id = 501 or kind = 'tenant' and id = `, id, `)`)) == 2
 	})
 	if got := reasons(t, s, 77); got != "active[]" {
 		t.Error(got)
@@ -126,9 +132,11 @@ func TestASubTenantThatComesToASuspendedParentRests(t *testing.T) {
 	s.Start(t)
 	s.PastPeople(t)
 	patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`)
-	w := s.Call("POST", tenantsAPI, `{"name":"Late","email":"l@example.com","parent":1}`, paneltest.Bearer(s.Known["root"])...)
+	w := s.Call("POST", tenantsAPI, `{"name":"Late","email":"l@example.com","parent":1}`,
+		paneltest.Bearer(s.Known["root"])...)
 	made := numberOf(t, w)
 	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[parent]" })
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"status": field.AppendText(nil, "active")}})
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1},
+		Spec: field.Values{"status": field.AppendText(nil, "active")}})
 	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[]" })
 }

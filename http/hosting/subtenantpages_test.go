@@ -30,18 +30,21 @@ func TestAResellerRunsASubTenantInTheBrowser(t *testing.T) {
 	reseller(t, s, 3, false)
 	b := s.Visiting(t, paneltest.Ana)
 	paneltest.Has(t, b.Get("/panel/").Body.String(), `<a href="/panel/sub-tenants/">Sub-tenants</a>`, "0 of 3")
-	paneltest.Has(t, b.Get(paneltest.SubTenantPages).Body.String(), "In use: 0 of 3", "There are none yet.", paneltest.SubTenantPages+"new/")
+	paneltest.Has(t, b.Get(paneltest.SubTenantPages).Body.String(), "In use: 0 of 3", "There are none yet.",
+		paneltest.SubTenantPages+"new/")
 	page := b.Makes("sub-tenants", "name", "Client One", "email", "one@example.com", "language", "es")
 	id := numberIn(t, page)
 	if status := reasons(t, s, id); status != "active[]" {
 		t.Error(status)
 	}
-	paneltest.Has(t, b.Get(paneltest.SubTenantPages).Body.String(), "In use: 1 of 3", "Client One", "one@example.com", page, `badge active">In service`)
+	paneltest.Has(t, b.Get(paneltest.SubTenantPages).Body.String(), "In use: 1 of 3", "Client One", "one@example.com",
+		page, `badge active">In service`)
 
 	b.Get(page + "edit/")
 	paneltest.Goes(t, b.Send("panel_change", "name", "First Client", "city", "Cádiz"), page)
 	text := b.Get(page).Body.String()
-	paneltest.Has(t, text, "It has been changed.", "First Client", "<dd>Cádiz</dd>", "<dt>Language</dt><dd>Español</dd>", "Usage against limits", fmt.Sprint("/panel/tenants/", id, "/export/"), "client-one")
+	paneltest.Has(t, text, "It has been changed.", "First Client", "<dd>Cádiz</dd>", "<dt>Language</dt><dd>Español</dd>",
+		"Usage against limits", fmt.Sprint("/panel/tenants/", id, "/export/"), "client-one")
 	b.IsForEverybody(t, "en", text)
 
 	paneltest.Goes(t, b.Send("suspend_tenant", "suspended_reason", "Did not pay us"), page)
@@ -93,7 +96,8 @@ func TestAResellerIsToldTheLimitInTheBrowser(t *testing.T) {
 	paneltest.Refused(t, w, http.StatusBadRequest, "Ha alcanzado el límite de suborganizaciones (1 de 1).")
 	b.IsForEverybody(t, "es", w.Body.String())
 	b.Get(paneltest.SubTenantPages + "new/")
-	paneltest.Refused(t, b.Send("panel_create", "name", "Two", "email", "no address"), http.StatusBadRequest, `id="panel_create-email-wrong"`)
+	paneltest.Refused(t, b.Send("panel_create", "name", "Two", "email", "no address"), http.StatusBadRequest,
+		`id="panel_create-email-wrong"`)
 	if n := s.Count(t, `select count(*) from resources where kind = 'tenant' and parent = 1`); n != 1 {
 		t.Errorf("%d sub-tenants", n)
 	}
@@ -110,7 +114,8 @@ func TestAResellerChoosesAmongTheAllowedPackagesInTheBrowser(t *testing.T) {
 	bare := b.Makes("sub-tenants", "name", "Bare", "email", "bare@example.com")
 	b.Get(bare + "edit/")
 	paneltest.Goes(t, b.Send("panel_change", "city", "Vigo"), bare) // there is no package to choose
-	usual := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Usual","max_sites":2,"is_default":true}`, root...))
+	usual := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Usual","max_sites":2,"is_default":true}`,
+		root...))
 	large := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Large"}`, root...))
 	text := b.Get(paneltest.SubTenantPages + "new/").Body.String()
 	paneltest.Has(t, text, fmt.Sprintf(`<option value="%d"`, usual))
@@ -123,7 +128,8 @@ func TestAResellerChoosesAmongTheAllowedPackagesInTheBrowser(t *testing.T) {
 	paneltest.Has(t, b.Get(page).Body.String(), "Usual", "0 of 2")
 	paneltest.Has(t, b.Get(paneltest.SubTenantPages).Body.String(), "one@example.com · Usual · Sites: 0 of 2")
 	b.Get(page + "edit/")
-	paneltest.Refused(t, b.Send("panel_change", "package", strconv.FormatInt(large, 10)), http.StatusBadRequest, "does not exist")
+	paneltest.Refused(t, b.Send("panel_change", "package", strconv.FormatInt(large, 10)), http.StatusBadRequest,
+		"does not exist")
 	b.Get(bare + "edit/")
 	paneltest.Goes(t, b.Send("panel_change", "city", "Lugo"), bare) // it stays without a package
 	b.Get(bare + "edit/")
@@ -143,7 +149,8 @@ func TestStrangersHaveNoPagesOfSubTenants(t *testing.T) {
 		t.Errorf("without a SaaS service: %d", w.Code)
 	}
 	paneltest.Has(t, s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(), "Webhooks")
-	if text := s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(); strings.Contains(text, paneltest.SubTenantPages) {
+	if text := s.Visiting(t, paneltest.Ana).Get("/panel/").Body.String(); strings.Contains(text,
+		paneltest.SubTenantPages) {
 		t.Error("the start leads to pages that are not there")
 	}
 	reseller(t, s, 3, false)
@@ -161,12 +168,14 @@ func TestStrangersHaveNoPagesOfSubTenants(t *testing.T) {
 	} {
 		b := s.Visiting(t, who)
 		token := tokenOf(t, s, b)
-		if w := b.Get(paneltest.SubTenantPages); w.Code != want[0] || strings.Contains(w.Body.String(), "One") || strings.Contains(w.Body.String(), "Two") {
+		if w := b.Get(paneltest.SubTenantPages); w.Code != want[0] || strings.Contains(w.Body.String(), "One") ||
+			strings.Contains(w.Body.String(), "Two") {
 			t.Errorf("the list for %d: %d %s", who, w.Code, w.Body)
 		}
 		for _, of := range []int64{id, other, 1, 2} {
 			page := fmt.Sprint(paneltest.SubTenantPages, of, "/")
-			for path, forms := range map[string][]string{page: {"", "panel_remove", "suspend_tenant", "resume_tenant"}, page + "edit/": {"", "panel_change"}} {
+			for path, forms := range map[string][]string{page: {"", "panel_remove", "suspend_tenant", "resume_tenant"},
+				page + "edit/": {"", "panel_change"}} {
 				for _, form := range forms {
 					method, body := "GET", ""
 					if form != "" {

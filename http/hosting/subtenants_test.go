@@ -36,7 +36,8 @@ func reseller(t *testing.T, s *paneltest.Shop, accounts int64, whiteLabel bool) 
 // subTenant makes a sub-tenant of tenant 1.
 func subTenant(t *testing.T, s *paneltest.Shop, name string) (path string, id int64) {
 	t.Helper()
-	w := s.Call("POST", tenantsAPI, `{"name":"`+name+`","email":"client@example.com"}`, paneltest.Bearer(s.Known["ana"])...)
+	w := s.Call("POST", tenantsAPI, `{"name":"`+name+`","email":"client@example.com"}`,
+		paneltest.Bearer(s.Known["ana"])...)
 	if w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -60,12 +61,14 @@ func TestAResellerManagesSubTenantsAndNobodyElseDoes(t *testing.T) {
 	s.Person(t, 90, "carl@example.com", false)
 	s.Do(t, account.GrantMembership{User: 90, Tenant: 3, Role: account.Admin, At: time.Now()})
 	s.Known["carl"] = s.Token(t, 90, nil)
-	s.Answers(t, "POST", tenantsAPI, newClient, map[string]int{"ana": 403, "ben": 403, "carl": 403}) // there is no SaaS service yet
+	s.Answers(t, "POST", tenantsAPI, newClient,
+		map[string]int{"ana": 403, "ben": 403, "carl": 403}) // there is no SaaS service yet
 	reseller(t, s, 3, false)
 	one, id := subTenant(t, s, "One")
 
 	w := s.Call("GET", one, "", paneltest.Bearer(s.Known["ana"])...)
-	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, `"parent":1`) || !strings.Contains(got, fmt.Sprintf(`"username":"t%d"`, id)) {
+	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, `"parent":1`) ||
+		!strings.Contains(got, fmt.Sprintf(`"username":"t%d"`, id)) {
 		t.Errorf("%d %s", w.Code, got)
 	}
 	s.Answers(t, "GET", one, "", map[string]int{"ana": 200, "ben": 404, "carl": 404, "root": 200})
@@ -76,7 +79,8 @@ func TestAResellerManagesSubTenantsAndNobodyElseDoes(t *testing.T) {
 	s.Answers(t, "GET", one+"stats/", "", map[string]int{"ana": 200, "ben": 404, "carl": 404})
 
 	for who, want := range map[string]int64{"ana": 3, "ben": 1, "carl": 1, "root": 4} { // two memberships and a sub-tenant
-		if got := paneltest.Answered[tenantPage](t, s.Call("GET", tenantsAPI, "", paneltest.Bearer(s.Known[who])...)); int64(got.Count) != want {
+		if got := paneltest.Answered[tenantPage](t,
+			s.Call("GET", tenantsAPI, "", paneltest.Bearer(s.Known[who])...)); int64(got.Count) != want {
 			t.Errorf("%s sees %d tenants, not %d", who, got.Count, want)
 		}
 	}
@@ -92,10 +96,12 @@ func TestAResellerSetsNothingThatOnlyOperatorsSet(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	reseller(t, s, 5, false)
 	root := paneltest.Bearer(s.Known["root"])
-	usual := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Usual","max_sites":1,"is_default":true}`, root...))
+	usual := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Usual","max_sites":1,"is_default":true}`,
+		root...))
 	large := numberOf(t, s.Call("POST", "/hosting/api/rest/packages/", `{"name":"Large"}`, root...))
 	make := func(fields string) (int, string) {
-		w := s.Call("POST", tenantsAPI, `{"name":"Client","email":"client@example.com",`+fields+`}`, paneltest.Bearer(s.Known["ana"])...)
+		w := s.Call("POST", tenantsAPI, `{"name":"Client","email":"client@example.com",`+fields+`}`,
+			paneltest.Bearer(s.Known["ana"])...)
 		return w.Code, w.Body.String()
 	}
 	for fields, want := range map[string]string{
@@ -109,7 +115,8 @@ func TestAResellerSetsNothingThatOnlyOperatorsSet(t *testing.T) {
 			t.Errorf("%s: %d %s", fields, status, body)
 		}
 	}
-	status, body := make(fmt.Sprintf(`"parent":1,"package":%d,"username":"root","hosting_client_id":4711,"customer_number":"t1","is_active":false,"saas_max_hosting_accounts":100,"max_sites":-1`, usual))
+	status, body := make(fmt.Sprintf(`"parent":1,"package":%d,"username":"root","hosting_client_id":4711,`+
+		`"customer_number":"t1","is_active":false,"saas_max_hosting_accounts":100,"max_sites":-1`, usual))
 	var made struct {
 		ID, Package     int64
 		Username        string
@@ -117,7 +124,8 @@ func TestAResellerSetsNothingThatOnlyOperatorsSet(t *testing.T) {
 		HostingClientID *int64 `json:"hosting_client_id"`
 		CustomerNumber  string `json:"customer_number"`
 	}
-	if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 || made.Package != usual || made.Username == "root" || !made.IsActive ||
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 || made.Package != usual ||
+		made.Username == "root" || !made.IsActive ||
 		made.HostingClientID != nil && *made.HostingClientID == 4711 || made.CustomerNumber == "t1" {
 		t.Fatal(status, body, err)
 	}
@@ -160,19 +168,22 @@ func TestAdministratorsOfTheParentActInASubTenantAndNoDeeper(t *testing.T) {
 	}
 	s.Answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"client-one.example"}`, map[string]int{"ana": 201})
 	s.Answers(t, "POST", tenantsAPI+"1/activate/", "", map[string]int{"ana": 200})
-	if got := s.Call("GET", "/hosting/api/rest/sites/", "", paneltest.Bearer(s.Known["ana"])...).Body.String(); !strings.HasPrefix(got, `{"count":0`) {
+	if got := s.Call("GET", "/hosting/api/rest/sites/", "",
+		paneltest.Bearer(s.Known["ana"])...).Body.String(); !strings.HasPrefix(got, `{"count":0`) {
 		t.Error("the parent shows what its sub-tenant has:", got)
 	}
 
 	// Who is no administrator of the parent any more acts in no sub-tenant either.
 	s.Do(t, account.GrantMembership{User: paneltest.Ben, Tenant: 1, Role: account.Member, At: time.Now()})
-	if me := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ben"])...).Body.String(); !strings.Contains(me, `"active_tenant":1,`) {
+	if me := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ben"])...).Body.String(); !strings.Contains(me,
+		`"active_tenant":1,`) {
 		t.Error(me)
 	}
 	s.Answers(t, "POST", one+"activate/", "", map[string]int{"ana": 200, "ben": 404})
 	s.Do(t, account.RevokeMembership{User: paneltest.Ana, Tenant: 1, At: time.Now()})
 	s.Answers(t, "GET", one, "", map[string]int{"ana": 404})
-	s.Answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"client-two.example"}`, map[string]int{"ana": 201}) // in tenant 2
+	s.Answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"client-two.example"}`,
+		map[string]int{"ana": 201}) // in tenant 2
 	if n := s.Count(t, fmt.Sprint(`select count(*) from resources where kind = 'site' and tenant = `, id)); n != 1 {
 		t.Errorf("%d sites in the sub-tenant", n)
 	}
@@ -201,7 +212,8 @@ func TestAHostileAdministratorOfASubTenantReachesNothingElse(t *testing.T) {
 	s.Answers(t, "PATCH", one, `{"status":"suspended"}`, map[string]int{"ana": 200})
 	s.Answers(t, "PATCH", one, `{"status":"active"}`, map[string]int{"eve": 403}) // it is suspended
 	s.Answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"client.example"}`, map[string]int{"eve": 403})
-	if found, err := s.For(projections.System).Among(t.Context(), "tenant", []int64{id}); err != nil || string(found[0].Spec["status"]) != `"suspended"` {
+	if found, err := s.For(projections.System).Among(t.Context(), "tenant", []int64{id}); err != nil ||
+		string(found[0].Spec["status"]) != `"suspended"` {
 		t.Error(found, err)
 	}
 }
@@ -216,12 +228,14 @@ func TestAHundredRequestsAtOnceMakeNoSubTenantTooMany(t *testing.T) {
 	for i := range requests {
 		all.Go(func() error {
 			for {
-				w := s.Call("POST", tenantsAPI, fmt.Sprintf(`{"name":"Client %d","email":"client@example.com"}`, i), paneltest.Bearer(s.Known["ana"])...)
+				w := s.Call("POST", tenantsAPI, fmt.Sprintf(`{"name":"Client %d","email":"client@example.com"}`, i),
+					paneltest.Bearer(s.Known["ana"])...)
 				switch w.Code {
 				case http.StatusCreated:
 					made.Add(1)
 				case http.StatusBadRequest:
-					if want := `{"non_field_errors":["Limit reached: hosting_accounts (7 of 7)."]}`; w.Body.String() != want || w.Header().Get("X-Error-Code") != "quota_exceeded" {
+					if want := `{"non_field_errors":["Limit reached: hosting_accounts (7 of 7)."]}`; w.Body.String() != want ||
+						w.Header().Get("X-Error-Code") != "quota_exceeded" {
 						return fmt.Errorf("%s", w.Body)
 					}
 					full.Add(1)
@@ -238,20 +252,24 @@ func TestAHundredRequestsAtOnceMakeNoSubTenantTooMany(t *testing.T) {
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if there := s.Count(t, `select count(*) from resources where kind = 'tenant' and parent = 1`); made.Load() != room || there != room || full.Load() != requests-room {
+	if there := s.Count(t, `select count(*) from resources where kind = 'tenant' and parent = 1`); made.Load() != room ||
+		there != room || full.Load() != requests-room {
 		t.Errorf("%d made, %d there, %d refused", made.Load(), there, full.Load())
 	}
-	stats := paneltest.Answered[map[string]json.RawMessage](t, s.Call("GET", paneltest.TenantOne+"stats/", "", paneltest.Bearer(s.Known["ana"])...))
+	stats := paneltest.Answered[map[string]json.RawMessage](t,
+		s.Call("GET", paneltest.TenantOne+"stats/", "", paneltest.Bearer(s.Known["ana"])...))
 	got := fmt.Sprintf("%s %s %s", stats["hosting_accounts"], stats["vms"], stats["agents"])
 	if got != `{"used":7,"limit":7} {"used":0,"limit":7} {"used":0,"limit":2}` {
 		t.Error(got)
 	}
 	// Who removes one may make another; operators are not limited.
-	page := paneltest.Answered[tenantPage](t, s.Call("GET", tenantsAPI+"?search=client", "", paneltest.Bearer(s.Known["ana"])...))
+	page := paneltest.Answered[tenantPage](t,
+		s.Call("GET", tenantsAPI+"?search=client", "", paneltest.Bearer(s.Known["ana"])...))
 	s.Answers(t, "DELETE", fmt.Sprint(tenantsAPI, page.Results[0].ID, "/"), "", map[string]int{"ana": 204})
 	s.Answers(t, "POST", tenantsAPI, newClient, map[string]int{"ana": 201})
 	s.Answers(t, "POST", tenantsAPI, newClient, map[string]int{"ana": 400})
-	s.Answers(t, "POST", tenantsAPI, `{"name":"Client","email":"client@example.com","parent":1}`, map[string]int{"root": 201})
+	s.Answers(t, "POST", tenantsAPI, `{"name":"Client","email":"client@example.com","parent":1}`,
+		map[string]int{"root": 201})
 }
 
 func TestSubTenantsHaveALookOfTheirOwnIfThePlanHasIt(t *testing.T) {
@@ -262,7 +280,8 @@ func TestSubTenantsHaveALookOfTheirOwnIfThePlanHasIt(t *testing.T) {
 	const looks = "/hosting/api/rest/whitelabel/"
 	s.Answers(t, "POST", looks, `{"brand_name":"Bread Panel"}`, map[string]int{"ana": 201}) // of the tenant itself
 	s.Answers(t, "POST", one+"activate/", "", map[string]int{"ana": 200})
-	if w := s.Call("POST", looks, `{"brand_name":"One Panel"}`, paneltest.Bearer(s.Known["ana"])...); w.Code != 403 || w.Header().Get("X-Error-Code") != "not_in_plan" {
+	if w := s.Call("POST", looks, `{"brand_name":"One Panel"}`, paneltest.Bearer(s.Known["ana"])...); w.Code != 403 ||
+		w.Header().Get("X-Error-Code") != "not_in_plan" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	reseller(t, s, 3, true)

@@ -40,7 +40,8 @@ func standing(t *testing.T, s *paneltest.Shop, refs []hosting.Ref) map[string]st
 			t.Fatal(found, err)
 		}
 		slices.Sort(found[0].DisabledBy)
-		all[ref.Stream().String()] = fmt.Sprintf("%v %v %v %s", found[0].Active, found[0].DisabledBy, found[0].TrashedAt != nil, found[0].Spec["is_active"])
+		all[ref.Stream().String()] = fmt.Sprintf("%v %v %v %s", found[0].Active, found[0].DisabledBy,
+			found[0].TrashedAt != nil, found[0].Spec["is_active"])
 	}
 	return all
 }
@@ -59,7 +60,8 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 
 	patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`)
 	for stream, is := range standing(t, s, refs) {
-		if isZone := strings.HasPrefix(stream, "dns_"); strings.HasPrefix(is, "true") != (isZone && strings.HasPrefix(before[stream], "true")) {
+		if isZone := strings.HasPrefix(stream,
+			"dns_"); strings.HasPrefix(is, "true") != (isZone && strings.HasPrefix(before[stream], "true")) {
 			t.Errorf("in a suspended tenant %s is %s", stream, is)
 		}
 	}
@@ -68,7 +70,8 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 	if n := s.Count(t, `select count(*) from events where name = 'hosting.disabled'`); n != facts {
 		t.Errorf("who is suspended already is halted again %d times", n-facts)
 	}
-	if appends := s.Count(t, `select count(distinct correlation) from events where name = 'hosting.disabled' and actor like 'operator:%'`); appends != 1 {
+	if appends := s.Count(t, `select count(distinct correlation) from events where name = 'hosting.disabled' and actor `+
+		`like 'operator:%'`); appends != 1 {
 		t.Errorf("all was halted in %d appends", appends)
 	}
 
@@ -126,7 +129,8 @@ func keepWriting(s *paneltest.Shop, ctx context.Context, site hosting.Ref, halt 
 		case <-time.After(5 * time.Millisecond):
 		}
 		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
-		_, err := s.Execute(ctx, domain.Metadata{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		_, err := s.Execute(ctx, domain.Metadata{Actor: "user:1"},
+			hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
 		if err != nil && domain.CodeOf(err) != domain.Conflict {
 			return err
 		}
@@ -143,7 +147,8 @@ func someOfEverything(t *testing.T, s *paneltest.Shop, tenant int64, chance func
 		}
 		for i := range int64(4) {
 			ref, name := hosting.Ref{Kind: kind.Name, ID: 1000*tenant + i}, fmt.Sprint(kind.Name, tenant, i)
-			values := field.Values{"is_active": json.RawMessage(fmt.Sprint(chance())), "cert_type": field.AppendText(nil, "acme")}
+			values := field.Values{"is_active": json.RawMessage(fmt.Sprint(chance())),
+				"cert_type": field.AppendText(nil, "acme")}
 			for _, set := range append(slices.Clone(kind.Sets), kind.Unique, []string{"email"}) {
 				for _, of := range set {
 					values[of] = field.AppendText(nil, name)
@@ -157,7 +162,8 @@ func someOfEverything(t *testing.T, s *paneltest.Shop, tenant int64, chance func
 		}
 	}
 	if chance() {
-		s.Do(t, hosting.MoveToBin{Ref: refs[0]}, hosting.Disable{Ref: hosting.Ref{Kind: "ftp_account", ID: refs[0].ID}, By: hosting.BySite})
+		s.Do(t, hosting.MoveToBin{Ref: refs[0]},
+			hosting.Disable{Ref: hosting.Ref{Kind: "ftp_account", ID: refs[0].ID}, By: hosting.BySite})
 	}
 	return refs
 }
@@ -168,11 +174,14 @@ func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`)
-	w := s.Call("POST", "/hosting/api/rest/sites/", `{"tenant":1,"domain":"new.example"}`, paneltest.Bearer(s.Known["root"])...)
-	if w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"id":1,`) || !strings.Contains(w.Body.String(), `"is_active":false`) {
+	w := s.Call("POST", "/hosting/api/rest/sites/", `{"tenant":1,"domain":"new.example"}`,
+		paneltest.Bearer(s.Known["root"])...)
+	if w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"id":1,`) ||
+		!strings.Contains(w.Body.String(), `"is_active":false`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	w = s.Call("POST", "/hosting/api/rest/sites/provision_full/", `{"tenant":1,"domain":"full.example","create_db":true}`, paneltest.Bearer(s.Known["root"])...)
+	w = s.Call("POST", "/hosting/api/rest/sites/provision_full/", `{"tenant":1,"domain":"full.example","create_db":true}`,
+		paneltest.Bearer(s.Known["root"])...)
 	if w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -195,7 +204,8 @@ func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
 func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1, Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values()})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1,
+		Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values()})
 	sites := func(who string) string {
 		w := s.Call("GET", "/hosting/api/rest/sites/", "", paneltest.Bearer(s.Known[who])...)
 		return fmt.Sprint(w.Code, " ", paneltest.Answered[struct{ Count int }](t, w).Count)
@@ -206,13 +216,15 @@ func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if w := s.Call("DELETE", paneltest.TenantOne, "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNoContent {
+	if w := s.Call("DELETE", paneltest.TenantOne, "",
+		paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	if got := sites("ben"); got != "200 0" {
 		t.Error(got)
 	}
-	if w := s.Call("POST", "/hosting/api/rest/sites/", `{"domain":"b.example"}`, paneltest.Bearer(s.Known["ben"])...); w.Header().Get("X-Error-Code") != "no_active_tenant" {
+	if w := s.Call("POST", "/hosting/api/rest/sites/", `{"domain":"b.example"}`,
+		paneltest.Bearer(s.Known["ben"])...); w.Header().Get("X-Error-Code") != "no_active_tenant" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if got := sites("root"); got != "200 1" { // of all tenants, until it is removed
@@ -240,7 +252,8 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 	}
 	const want = `{"tenant":1,"tenant_name":"Bread & Co","sites":{"used":3,"limit":5},"databases":{"used":4,"limit":null},` +
 		`"dns_zones":{"used":4,"limit":null},"mail_domains":{"used":4,"limit":null},"mailboxes":{"used":4,"limit":2},` +
-		`"mail_aliases":{"used":4,"limit":null},"ftp_accounts":{"used":4,"limit":null},"shell_users":{"used":4,"limit":0},"cron_jobs":{"used":4,"limit":0},` +
+		`"mail_aliases":{"used":4,"limit":null},"ftp_accounts":{"used":4,"limit":null},"shell_users":{"used":4,"limit":0},` +
+		`"cron_jobs":{"used":4,"limit":0},` +
 		`"ssl_certificates":{"used":4,"limit":null},"storage_mb":{"used":2,"limit":1000},"traffic_mb":{"used":3,"limit":null},` +
 		`"collected_at":"2026-11-21T10:00:00Z"}`
 	for _, who := range []string{"ana", "ben", "root"} {
@@ -250,7 +263,8 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 	}
 	// ana acts for tenant 1, and may look at 2, which she belongs to as well.
 	w := s.Call("GET", "/hosting/api/rest/tenants/2/stats/", "", paneltest.Bearer(s.Known["ana"])...)
-	if text := w.Body.String(); !strings.Contains(text, `"sites":{"used":0,"limit":null}`) || !strings.HasSuffix(text, `"collected_at":null}`) {
+	if text := w.Body.String(); !strings.Contains(text, `"sites":{"used":0,"limit":null}`) ||
+		!strings.HasSuffix(text, `"collected_at":null}`) {
 		t.Errorf("%d %s", w.Code, text)
 	}
 }
@@ -264,7 +278,9 @@ func TestASuspensionReachesTheEngine(t *testing.T) {
 	}).People(t).Start(t)
 	post := func(path, body string) {
 		t.Helper()
-		if w := s.Call("POST", "/hosting/api/rest/"+path, body, paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"synced"`) {
+		if w := s.Call("POST", "/hosting/api/rest/"+path, body,
+			paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusCreated ||
+			!strings.Contains(w.Body.String(), `"synced"`) {
 			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -286,7 +302,8 @@ func TestASuspensionReachesTheEngine(t *testing.T) {
 			}
 		}
 	}
-	for _, state := range []struct{ status, runs string }{{"active", "true"}, {"suspended", "false"}, {"active", "true"}, {"terminated", "false"}} {
+	for _, state := range []struct{ status, runs string }{{"active", "true"}, {"suspended", "false"}, {"active", "true"},
+		{"terminated", "false"}} {
 		patched(t, s, paneltest.TenantOne, `{"status":"`+state.status+`"}`)
 		is("site", "on.example", state.runs)
 		is("site", "off.example", "false")

@@ -51,7 +51,8 @@ func twoTenantsWithAll(t *testing.T) *paneltest.Shop {
 	for tenant := int64(1); tenant <= 2; tenant++ {
 		s.OneOfEach(t, tenant, tenant)
 		s.Do(t, paneltest.Endpoint(tenant, tenant))
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: paneltest.Look.Fields().Values()})
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant,
+			Spec: paneltest.Look.Fields().Values()})
 		s.Billed(t, tenant)
 	}
 	s.Documented(t)
@@ -67,7 +68,8 @@ func TestAnExportHoldsAllOfATenantAndNothingOfItsNeighbour(t *testing.T) {
 	w := s.Call("GET", exportOne, "", ana...)
 	names, files := unpacked(t, w)
 	h := w.Header()
-	if h.Get("Content-Type") != "application/zip" || h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="t1-20`) {
+	if h.Get("Content-Type") != "application/zip" || h.Get("Cache-Control") != "no-store" ||
+		!strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="t1-20`) {
 		t.Error(h)
 	}
 	want := []string{"tenant.json"}
@@ -104,7 +106,8 @@ func TestAnExportHoldsAllOfATenantAndNothingOfItsNeighbour(t *testing.T) {
 		if strings.HasSuffix(name, ".pdf") != strings.HasPrefix(content, "%PDF-") {
 			t.Errorf("%s begins with %.8q", name, content)
 		}
-		for _, foreign := range []string{"n2.example", `"tenant":2`, `"site":2`, `private_key":"`, `password":"`, `secret":"`} {
+		for _, foreign := range []string{"n2.example", `"tenant":2`, `"site":2`, `private_key":"`, `password":"`,
+			`secret":"`} {
 			if strings.Contains(content, foreign) {
 				t.Errorf("%s holds %s", name, foreign)
 			}
@@ -154,7 +157,8 @@ func TestAResellerFetchesTheExportOfASubTenant(t *testing.T) {
 	reseller(t, s, 3, false)
 	path, id := subTenant(t, s, "Client")
 	for site, of := range map[int64]int64{50: id, 1: 1} {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: site}, Tenant: of, Spec: (&hosting.Site{Domain: fmt.Sprintf("n%d.example", site)}).Fields().Values()})
+		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: site}, Tenant: of,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("n%d.example", site)}).Fields().Values()})
 	}
 	_, files := unpacked(t, s.Call("GET", path+"export/", "", paneltest.Bearer(s.Known["ana"])...))
 	paneltest.Has(t, files["sites.json"], "n50.example")
@@ -189,7 +193,8 @@ func TestThePageOfTheExportIsFoundByAdministratorsAlone(t *testing.T) {
 	paneltest.Has(t, b.Get("/panel/").Body.String(), `<a href="`+page+`">Download all data</a>`)
 	text := b.Get(page).Body.String()
 	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "Bread &amp; Co", `href="`+exportOne+`"`, "Open invoices", web.InvoicesPath+open.String()+"/", "are not in it")
+	paneltest.Has(t, text, "Bread &amp; Co", `href="`+exportOne+`"`, "Open invoices", web.InvoicesPath+open.String()+"/",
+		"are not in it")
 	if strings.Contains(text, own.String()) {
 		t.Error("it names an invoice of another tenant")
 	}
@@ -206,6 +211,7 @@ func TestThePageOfTheExportIsFoundByAdministratorsAlone(t *testing.T) {
 		}
 	}
 	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 2, Role: account.Admin, At: time.Now()})
-	paneltest.Goes(t, s.Visiting(t, paneltest.Ana).Get("/panel/tenants/2/export/"), "/panel/tenants/?next=%2Fpanel%2Ftenants%2F2%2Fexport%2F&search=Cheese")
+	paneltest.Goes(t, s.Visiting(t, paneltest.Ana).Get("/panel/tenants/2/export/"),
+		"/panel/tenants/?next=%2Fpanel%2Ftenants%2F2%2Fexport%2F&search=Cheese")
 	paneltest.Has(t, s.Visiting(t, paneltest.Root).Get("/storefront/tenants/1/").Body.String(), `<a href="`+page+`">`)
 }

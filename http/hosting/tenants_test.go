@@ -21,7 +21,8 @@ type tenantPage struct {
 // ids lists the tenants that root sees under a query.
 func ids(t *testing.T, s *paneltest.Shop, query string) string {
 	t.Helper()
-	page := paneltest.Answered[tenantPage](t, s.Call("GET", "/hosting/api/rest/tenants/?"+query, "", paneltest.Bearer(s.Known["root"])...))
+	page := paneltest.Answered[tenantPage](t,
+		s.Call("GET", "/hosting/api/rest/tenants/?"+query, "", paneltest.Bearer(s.Known["root"])...))
 	var all []string
 	for _, one := range page.Results {
 		all = append(all, fmt.Sprint(one.ID))
@@ -76,9 +77,12 @@ func TestListsAreFilteredSearchedAndOrderedByOneMechanism(t *testing.T) {
 func TestPagesOfAListKeepTheirQuestion(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	page := paneltest.Answered[tenantPage](t, s.Call("GET", "/hosting/api/rest/tenants/?page=2&page_size=1&search=e&ordering=name", "", paneltest.Bearer(s.Known["root"])...))
+	page := paneltest.Answered[tenantPage](t,
+		s.Call("GET", "/hosting/api/rest/tenants/?page=2&page_size=1&search=e&ordering=name", "",
+			paneltest.Bearer(s.Known["root"])...))
 	const path = paneltest.PublicURL + "/hosting/api/rest/tenants/?ordering=name&"
-	if page.Next == nil || *page.Next != path+"page=3&page_size=1&search=e" || page.Previous == nil || *page.Previous != path+"page_size=1&search=e" {
+	if page.Next == nil || *page.Next != path+"page=3&page_size=1&search=e" || page.Previous == nil ||
+		*page.Previous != path+"page_size=1&search=e" {
 		t.Fatalf("%+v", page)
 	}
 }
@@ -88,7 +92,8 @@ func TestATenantThatIsLeavingCannotBeActivated(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	s.Do(t, hosting.Remove{Ref: hosting.Ref{Kind: "tenant", ID: 2}})
 	for _, name := range []string{"ana", "root"} {
-		if w := s.Call("POST", "/hosting/api/rest/tenants/2/activate/", "", paneltest.Bearer(s.Known[name])...); w.Code != http.StatusNotFound {
+		if w := s.Call("POST", "/hosting/api/rest/tenants/2/activate/", "",
+			paneltest.Bearer(s.Known[name])...); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
@@ -98,7 +103,8 @@ func TestATenantThatIsLeavingCannotBeActivated(t *testing.T) {
 func TestAnAnswerThatWasNeverGivenIsMadeFromTheRecord(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	for path, body := range map[string]string{"/hosting/api/rest/tenants/2/activate/": "", "/api/me/": `{"name":"Ana María"}`} {
+	for path, body := range map[string]string{"/hosting/api/rest/tenants/2/activate/": "",
+		"/api/me/": `{"name":"Ana María"}`} {
 		method := map[bool]string{true: "POST", false: "PATCH"}[body == ""]
 		again := func() (int, string, http.Header) {
 			w := s.Call(method, path, body, append(paneltest.Bearer(s.Known["ana"]), "Idempotency-Key", "once")...)
@@ -106,11 +112,13 @@ func TestAnAnswerThatWasNeverGivenIsMadeFromTheRecord(t *testing.T) {
 		}
 		_, first, _ := again()
 		facts := s.Count(t, `select count(*) from events`)
-		if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, etag = null, running_until = null`); err != nil {
+		if _, err := s.Owner.Exec(t.Context(),
+			`update once_keys set body = null, etag = null, running_until = null`); err != nil {
 			t.Fatal(err)
 		}
 		status, second, header := again()
-		if status != http.StatusOK || second != first || header.Get("Idempotent-Replayed") != "true" || header.Get("Location") != "" || header.Get("ETag") == "" {
+		if status != http.StatusOK || second != first || header.Get("Idempotent-Replayed") != "true" ||
+			header.Get("Location") != "" || header.Get("ETag") == "" {
 			t.Errorf("%s: %d %s %v, not %s", path, status, second, header, first)
 		}
 		if n := s.Count(t, `select count(*) from events`); n != facts {

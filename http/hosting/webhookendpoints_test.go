@@ -82,7 +82,8 @@ func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 		t.Fatalf("%s %v", first.Body, first.Header())
 	}
 	path := strings.TrimPrefix(first.Header().Get("Location"), paneltest.PublicURL)
-	if again := hook(t, s, "ana", `{"url":"https://hooks.example.com/"}`, key...); secretIn(again, http.StatusCreated) != "" || again.Header().Get("Idempotent-Replayed") != "true" {
+	if again := hook(t, s, "ana", `{"url":"https://hooks.example.com/"}`,
+		key...); secretIn(again, http.StatusCreated) != "" || again.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%s %v", again.Body, again.Header())
 	}
 	rotate := func(headers ...string) *httptest.ResponseRecorder {
@@ -119,20 +120,23 @@ func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
 	s := paneltest.House(t)
 	s.Do(t, paneltest.Endpoint(1, 1))
 	for _, w := range s.AtOnce(2, func(i int) *httptest.ResponseRecorder {
-		return s.Call("PATCH", endpointsPath+"1/", []string{`{"is_active":false}`, `{"events":["site.*"]}`}[i], paneltest.Bearer(s.Known["ana"])...)
+		return s.Call("PATCH", endpointsPath+"1/", []string{`{"is_active":false}`, `{"events":["site.*"]}`}[i],
+			paneltest.Bearer(s.Known["ana"])...)
 	}) {
 		if w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	paneltest.Has(t, s.Call("GET", endpointsPath+"1/", "", paneltest.Bearer(s.Known["ana"])...).Body.String(), `"events":["site.*"],"is_active":false`)
+	paneltest.Has(t, s.Call("GET", endpointsPath+"1/", "", paneltest.Bearer(s.Known["ana"])...).Body.String(),
+		`"events":["site.*"],"is_active":false`)
 }
 
 func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
 	s.Do(t, paneltest.Endpoint(1, 1))
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)}})
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1},
+		Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)}})
 	for call, want := range map[string]string{
 		"ana GET " + endpointsPath + "1/":                "200 ",
 		"ana POST " + endpointsPath:                      "403 tenant_suspended",

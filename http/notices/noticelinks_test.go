@@ -25,7 +25,8 @@ import (
 // happens lets the reactions to an event of a stream run.
 func happens(t testing.TB, s *paneltest.Shop, tenant int64, stream domain.Stream, e domain.Event) {
 	t.Helper()
-	r := eventstore.RecordedEvent{Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(), Name: e.EventName(), Event: e}
+	r := eventstore.RecordedEvent{Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(),
+		Name: e.EventName(), Event: e}
 	if err := s.React(t.Context(), r); err != nil {
 		t.Fatalf("%s: %v", e.EventName(), err)
 	}
@@ -79,12 +80,14 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 		happens(t, s, tenant, at(kind.Name), hosting.EngineRefused{Code: "name_taken"})
 		last("/panel/" + kind.Collection + "/950/")
 	}
-	for _, e := range []domain.Event{hosting.CertificateIssued{Ends: ends}, hosting.CertificateFailed{Code: "dns"}, hosting.CertificateExpiring{Ends: ends}} {
+	for _, e := range []domain.Event{hosting.CertificateIssued{Ends: ends}, hosting.CertificateFailed{Code: "dns"},
+		hosting.CertificateExpiring{Ends: ends}} {
 		happens(t, s, tenant, at("ssl_certificate"), e)
 		last("/panel/ssl-certificates/950/")
 	}
 	install := uuid.New()
-	s.Do(t, hosting.QueueOperation{ID: install, Kind: hosting.InstallCMS, Tenant: tenant, About: hosting.Ref{Kind: "site", ID: tenant}, Install: &hosting.Installation{}})
+	s.Do(t, hosting.QueueOperation{ID: install, Kind: hosting.InstallCMS, Tenant: tenant,
+		About: hosting.Ref{Kind: "site", ID: tenant}, Install: &hosting.Installation{}})
 	happens(t, s, tenant, hosting.OperationStream(install), hosting.OperationSucceeded{})
 	last("/panel/sites/950/")
 	happens(t, s, tenant, webhook.EndpointStream(tenant), webhook.EndpointDisabled{Reason: webhook.Gone})
@@ -95,13 +98,16 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 	happens(t, s, 0, account.SecurityStream(reader), account.TokenReused{Family: uuid.New(), At: time.Now()})
 	last("/account/")
-	for _, e := range []domain.Event{account.SecondFactorEnabled{At: time.Now()}, account.SecondFactorDisabled{At: time.Now()}, account.RecoveryCodesRenewed{At: time.Now()}} {
+	for _, e := range []domain.Event{account.SecondFactorEnabled{At: time.Now()},
+		account.SecondFactorDisabled{At: time.Now()}, account.RecoveryCodesRenewed{At: time.Now()}} {
 		happens(t, s, 0, account.Stream(reader), e)
 		last("/account/second-factor/")
 	}
 	for _, text := range []notice.Text{
-		notice.OrderActive("hosting", "ORD-1", "S", "en"), notice.OrderActive("vps", "ORD-1", "S", "en"), notice.OrderActive("saas", "ORD-1", "S", "en"),
-		notice.InvoiceCreated("ORD-1", "en"), notice.RefundDone("ORD-1", "en"), notice.MachineReady("ORD-1", "en"), notice.MachineFailed("ORD-1", "en"),
+		notice.OrderActive("hosting", "ORD-1", "S", "en"), notice.OrderActive("vps", "ORD-1", "S", "en"),
+		notice.OrderActive("saas", "ORD-1", "S", "en"),
+		notice.InvoiceCreated("ORD-1", "en"), notice.RefundDone("ORD-1", "en"), notice.MachineReady("ORD-1", "en"),
+		notice.MachineFailed("ORD-1", "en"),
 	} {
 		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: text, InApp: true, Mail: true, At: time.Now()})
 		last("/panel/") // orders and machines have no page there
@@ -109,33 +115,46 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.Billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid,
+		notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.ChangeDue, notice.InvoiceToCharge,
+		notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
+		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true,
+			At: time.Now()})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
 	bill.Tenant = tenant
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(notice.PlanEnds, "en"), InApp: true, Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(notice.PlanEnds, "en"), InApp: true, Mail: true,
+		At: time.Now()})
 	last("/panel/tenants/950/export/")
-	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed, notice.PlanChanged} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
+	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed,
+		notice.PlanChanged} {
+		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"),
+			InApp: true, Mail: true, At: time.Now()})
 		last(web.ServicesPath + invoice.String() + "/")
 	}
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"),
+		InApp: true, Mail: true, At: time.Now()})
 	last(web.ServicesPath + invoice.String() + "/")
 
-	for _, template := range []string{notice.PaymentReceived, notice.PaymentReversed, notice.CreditReturned, notice.CreditPaidOut} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.CreditNews(template, decimal.NewFromInt(5), decimal.NewFromInt(2), "EUR", "en"), InApp: true, Mail: true, At: time.Now()})
+	for _, template := range []string{notice.PaymentReceived, notice.PaymentReversed, notice.CreditReturned,
+		notice.CreditPaidOut} {
+		s.Do(t, notice.Raise{ID: uuid.New(), User: reader,
+			Text: notice.CreditNews(template, decimal.NewFromInt(5), decimal.NewFromInt(2), "EUR", "en"), InApp: true,
+			Mail: true, At: time.Now()})
 		last(web.InvoicesPath)
 	}
 
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true,
+		Mail: true, At: time.Now()})
 	last(web.PaymentMethodsPath)
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodAddedNews("visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodAddedNews("visa …4242", "en"), InApp: true,
+		Mail: true, At: time.Now()})
 	last(web.PaymentMethodsPath)
 
 	b := s.Browser(t).Enter("reader@example.com")
 	var shown string
-	if err := s.Owner.QueryRow(t.Context(), `select string_agg(distinct url, ' ') from notifications where user_id = 950`).Scan(&shown); err != nil {
+	if err := s.Owner.QueryRow(t.Context(),
+		`select string_agg(distinct url, ' ') from notifications where user_id = 950`).Scan(&shown); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range strings.Fields(shown) {
@@ -175,9 +194,11 @@ func TestEveryMailLeadsItsReaderOn(t *testing.T) {
 		if sample.Occasion == notice.News {
 			continue
 		}
-		page := strings.Replace(strings.TrimPrefix(sample.Link, notice.SamplePanel), "token=sample", "token="+s.Link(t, 950), 1)
+		page := strings.Replace(strings.TrimPrefix(sample.Link, notice.SamplePanel), "token=sample", "token="+s.Link(t, 950),
+			1)
 		w := b.Get(page)
-		if to := w.Header().Get("Location"); w.Code == http.StatusSeeOther && to == "/panel/tenants/" { // for which tenant, is asked first
+		if to := w.Header().Get("Location"); w.Code == http.StatusSeeOther &&
+			to == "/panel/tenants/" { // for which tenant, is asked first
 			w = b.Get(to)
 		}
 		if w.Code != http.StatusOK {
@@ -203,7 +224,8 @@ func TestALinkOfAnotherOwnTenantLeadsToTheChoiceOfIt(t *testing.T) {
 	b.Get(to)
 	paneltest.Goes(t, b.Send("2"), site)
 	paneltest.Has(t, b.Get(site).Body.String(), "n2.example")
-	for user, path := range map[int64]string{paneltest.Ben: site, paneltest.Eve: site, paneltest.Ana: "/panel/sites/999/", paneltest.Root: "/panel/sites/999/"} {
+	for user, path := range map[int64]string{paneltest.Ben: site, paneltest.Eve: site, paneltest.Ana: "/panel/sites/999/",
+		paneltest.Root: "/panel/sites/999/"} {
 		if w := s.Visiting(t, user).Get(path); w.Code != http.StatusNotFound {
 			t.Errorf("user %d at %s: %d %s", user, path, w.Code, w.Header().Get("Location"))
 		}

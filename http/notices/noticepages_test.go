@@ -49,7 +49,8 @@ func TestAUserReadsNotificationsInTheBrowser(t *testing.T) {
 	if strings.Contains(text, "Ana's eyes") {
 		t.Error("another user's notification is shown")
 	}
-	if third, first := strings.Index(text, "An invoice"), strings.Index(text, "Your order is active"); third < 0 || first < third {
+	if third, first := strings.Index(text, "An invoice"), strings.Index(text, "Your order is active"); third < 0 ||
+		first < third {
 		t.Errorf("not newest first: %d, %d", third, first)
 	}
 	paneltest.Has(t, text, `<span class="count">3</span>`, `data-live="`+paneltest.NoticeStream+`"`)
@@ -103,12 +104,15 @@ func TestManyNotificationsAreReadInPages(t *testing.T) {
 	for i := range 120 {
 		s.Raise(t, paneltest.Ben, fmt.Sprintf("News %d.", i))
 	}
-	hostile := notice.Text{Type: notice.Info, Title: "<b>Hostile</b>", Message: "<script>alert(1)</script>", URL: "/panel/?a=<b>"}
+	hostile := notice.Text{Type: notice.Info, Title: "<b>Hostile</b>", Message: "<script>alert(1)</script>",
+		URL: "/panel/?a=<b>"}
 	id := s.Raise(t, paneltest.Ben, "one more")
-	s.Do(t, notice.Raise{ID: paneltest.Lonely.ID(), InApp: true, User: paneltest.Ben, Text: hostile, At: time.Now()}, notice.MarkRead{ID: id, At: time.Now()})
+	s.Do(t, notice.Raise{ID: paneltest.Lonely.ID(), InApp: true, User: paneltest.Ben, Text: hostile, At: time.Now()},
+		notice.MarkRead{ID: id, At: time.Now()})
 	b := s.Visiting(t, paneltest.Ben)
 	text := b.Get(web.NotificationsPath).Body.String()
-	paneltest.Has(t, text, "&lt;b&gt;Hostile", "&lt;script&gt;", `href="/panel/?a=%3cb%3e"`, `<span class="count">122</span>`)
+	paneltest.Has(t, text, "&lt;b&gt;Hostile", "&lt;script&gt;", `href="/panel/?a=%3cb%3e"`,
+		`<span class="count">122</span>`)
 	if unread(b) != "99+" {
 		t.Errorf("the bell shows %q", unread(b))
 	}
@@ -138,7 +142,8 @@ func TestAUserChoosesWhatToHearOfInTheBrowser(t *testing.T) {
 	sent.Del("email_on_invoice")
 	sent.Del("in_app_enabled")
 	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), path)
-	paneltest.Has(t, b.Get(path).Body.String(), "Your preferences are saved.", `name="email_on_invoice" type="checkbox" value="true"`)
+	paneltest.Has(t, b.Get(path).Body.String(), "Your preferences are saved.",
+		`name="email_on_invoice" type="checkbox" value="true"`)
 	if p := mails(t, s, paneltest.Ben); p.OnInvoice || p.InApp || !p.OnSystem || !p.OnHostingAlert {
 		t.Errorf("%+v", p)
 	}
@@ -168,7 +173,8 @@ func TestAFormDoesNotOverwriteWhatWasChangedMeanwhile(t *testing.T) {
 	off := []byte("false")
 	s.Do(t, notice.SetPreferences{User: paneltest.Ben, Values: map[string]json.RawMessage{"email_on_invoice": off}})
 	w := b.Do("POST", path, sent.Encode())
-	paneltest.Refused(t, w, http.StatusConflict, "This was changed meanwhile, so nothing was saved.", `id="preferences-email_on_invoice-wrong"><span>It is now: no</span>`,
+	paneltest.Refused(t, w, http.StatusConflict, "This was changed meanwhile, so nothing was saved.",
+		`id="preferences-email_on_invoice-wrong"><span>It is now: no</span>`,
 		`id="preferences-email_on_system-wrong"><span>It is now: yes</span>`)
 	if strings.Contains(w.Body.String(), "preferences-email_on_vps_alert-wrong") {
 		t.Error("what is the same is said to be changed")

@@ -32,7 +32,8 @@ func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 		}
 		return got
 	}
-	if got := ask("GET", http.StatusOK); got["record"] != look.SenderRecord || got["domain"] != "bread.example" || got["is_proven"] != false {
+	if got := ask("GET", http.StatusOK); got["record"] != look.SenderRecord || got["domain"] != "bread.example" ||
+		got["is_proven"] != false {
 		t.Errorf("before: %v", got)
 	}
 	refused := func(want string) {
@@ -50,7 +51,8 @@ func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 	name.Publish("bread.example.", "v=spf1 -all", "hostpanel-verify=XYZ")
 	refused(missing)
 	fail(name, true)
-	if got := ask("POST", http.StatusServiceUnavailable); got["detail"] != "The name servers of bread.example did not answer. Try again later." {
+	if got := ask("POST", http.StatusServiceUnavailable); got["detail"] != "The name servers of bread.example did not "+
+		"answer. Try again later." {
 		t.Errorf("away: %v", got)
 	}
 	fail(name, false)
@@ -60,7 +62,8 @@ func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 			t.Errorf("%s: %v", method, got)
 		}
 	}
-	s.Call("PATCH", "/hosting/api/rest/whitelabel/1/", `{"email_from_address":"hello@milk.example"}`, append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
+	s.Call("PATCH", "/hosting/api/rest/whitelabel/1/", `{"email_from_address":"hello@milk.example"}`,
+		append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
 	if got := ask("GET", http.StatusOK); got["is_proven"] != false || got["domain"] != "milk.example" {
 		t.Errorf("another domain: %v", got)
 	}
@@ -69,7 +72,9 @@ func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 func TestANewBrandHasARecordOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Everything(t)
-	w := s.Call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread","email_from_address":"hello@bread.example"}`, append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
+	w := s.Call("POST", "/hosting/api/rest/whitelabel/",
+		`{"brand_name":"Bread","email_from_address":"hello@bread.example"}`,
+		append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
 	at := w.Header().Get("Location")
 	at = at[strings.Index(at, "/hosting/"):]
 	got := s.Call("GET", at+"sender/", "", paneltest.Bearer(s.Known["ana"])...)

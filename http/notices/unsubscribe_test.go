@@ -21,7 +21,8 @@ import (
 // reader creates an account that gets mails, and returns its unsubscribe link.
 func reader(t *testing.T, s *paneltest.Shop, user int64) (path string) {
 	t.Helper()
-	s.Do(t, account.Open{User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana", Language: "es", At: time.Now()})
+	s.Do(t, account.Open{User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana",
+		Language: "es", At: time.Now()})
 	return "/notifications/unsubscribe/" + s.Unsubscribe(user) + "/"
 }
 
@@ -44,9 +45,11 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 		if w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		paneltest.Has(t, w.Body.String(), `<html lang="es">`, "facturas y pagos", `<form method="post" action="`+path+`"`, `name="robots" content="noindex"`)
+		paneltest.Has(t, w.Body.String(), `<html lang="es">`, "facturas y pagos", `<form method="post" action="`+path+`"`,
+			`name="robots" content="noindex"`)
 		for header, want := range map[string]string{
-			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Set-Cookie": "", "Access-Control-Allow-Origin": "",
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Set-Cookie": "",
+			"Access-Control-Allow-Origin": "",
 		} {
 			if got := w.Header().Get(header); got != want {
 				t.Errorf("%s: %q, not %q", header, got, want)
@@ -91,7 +94,8 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 		{"Content-Type", "multipart/form-data; boundary=x"},
 		{"Content-Type", "application/json"},
 		{},
-		{"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site", "cross-site", "Referer", "https://mail.example/"},
+		{"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site",
+			"cross-site", "Referer", "https://mail.example/"},
 		{"Origin", "null"},
 		{"Accept", "application/json"},
 		{"Accept", "*/*", "User-Agent", ""},
@@ -100,7 +104,8 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 		user := int64(i + 1)
 		path := reader(t, s, user)
 		for range 20 {
-			if w := s.Call("POST", path, "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--", headers...); w.Code != http.StatusOK {
+			if w := s.Call("POST", path, "--x\r\nContent-Disposition: form-data; "+
+				"name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--", headers...); w.Code != http.StatusOK {
 				t.Fatalf("%v: %d %s", headers, w.Code, w.Body)
 			}
 		}
@@ -108,7 +113,8 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 			t.Errorf("%v: still mailed", headers)
 		}
 	}
-	if w := s.Call("POST", reader(t, s, 50), strings.Repeat("x", 65<<10)); w.Code != http.StatusRequestEntityTooLarge || !mails(t, s, 50).OnInvoice {
+	if w := s.Call("POST", reader(t, s, 50), strings.Repeat("x", 65<<10)); w.Code != http.StatusRequestEntityTooLarge ||
+		!mails(t, s, 50).OnInvoice {
 		t.Errorf("a body without end: %d", w.Code)
 	}
 }
@@ -138,13 +144,16 @@ func TestAWrongLinkChangesNoPreferences(t *testing.T) {
 	before := s.Count(t, `select count(*) from events`)
 	forged := notice.Unsubscription{User: 1, Preference: notice.Billing.Preference()}.Token([]byte("not our key"))
 	for what, path := range map[string]string{
-		"forged": "/notifications/unsubscribe/" + forged + "/", "cut off": path[:len(path)-9] + "/", "guessed": "/notifications/unsubscribe/1/",
+		"forged": "/notifications/unsubscribe/" + forged + "/", "cut off": path[:len(path)-9] + "/",
+		"guessed":            "/notifications/unsubscribe/1/",
 		"of an unknown user": "/notifications/unsubscribe/" + s.Unsubscribe(999) + "/", "of an erased user": ended,
-		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{User: 1, Preference: "in_app_enabled"}.Token(s.Server.UnsubscribeKeys[0]) + "/",
+		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{User: 1,
+			Preference: "in_app_enabled"}.Token(s.Server.UnsubscribeKeys[0]) + "/",
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			w := s.Call(method, path, "", "Accept-Language", "es")
-			if w.Code != http.StatusNotFound || w.Header().Get("Cache-Control") != "no-store" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			if w.Code != http.StatusNotFound || w.Header().Get("Cache-Control") != "no-store" ||
+				!strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 				t.Errorf("%s %s: %d %v", method, what, w.Code, w.Header())
 			}
 			paneltest.Has(t, w.Body.String(), "Este enlace no funciona", `<html lang="es">`)
@@ -165,7 +174,8 @@ func TestWhoTriesManyLinksIsStopped(t *testing.T) {
 		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusTooManyRequests}[i < 20]; w.Code != want {
 			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
 		}
-		if i == 20 && (w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html")) {
+		if i == 20 && (w.Header().Get("Retry-After") == "" ||
+			!strings.HasPrefix(w.Header().Get("Content-Type"), "text/html")) {
 			t.Errorf("%v", w.Header())
 		}
 	}
@@ -212,7 +222,8 @@ func TestReadersOfMailsChooseWhatTheyHearOf(t *testing.T) {
 		t.Fatalf("%q", to)
 	}
 	w := b.Get(to, "Accept-Language", "en")
-	if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("X-Robots-Tag") == "" {
+	if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" ||
+		w.Header().Get("X-Robots-Tag") == "" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	b.IsForEverybody(t, "en", w.Body.String())
@@ -247,18 +258,21 @@ func TestReadersOfMailsChooseWhatTheyHearOf(t *testing.T) {
 	if !mails(t, s, 1).OnInvoice || mails(t, s, 1).InApp {
 		t.Errorf("%+v", mails(t, s, 1))
 	}
-	if n := s.Count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' and data::jsonb->>'through' = 'link in a mail'`); n != 2 {
+	if n := s.Count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' `+
+		`and data::jsonb->>'through' = 'link in a mail'`); n != 2 {
 		t.Errorf("%d events", n)
 	}
 	before := mails(t, s, 1)
 	for _, body := range []string{"List-Unsubscribe=One-Click", "", "email_on_invoice=true"} { // not the form of the page
-		if w := s.Call("POST", to, body, "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest || mails(t, s, 1) != before {
+		if w := s.Call("POST", to, body, "Content-Type",
+			"application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest || mails(t, s, 1) != before {
 			t.Errorf("%q: %d %+v", body, w.Code, mails(t, s, 1))
 		}
 	}
 	forged := notice.Unsubscription{User: 1, Preference: notice.Billing.Preference()}.Token([]byte("not our key"))
 	for _, method := range []string{"GET", "POST"} {
-		if w := s.Call(method, "/notifications/unsubscribe/"+forged+"/preferences/", "form=preferences", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusNotFound {
+		if w := s.Call(method, "/notifications/unsubscribe/"+forged+"/preferences/", "form=preferences", "Content-Type",
+			"application/x-www-form-urlencoded"); w.Code != http.StatusNotFound {
 			t.Errorf("%s of a forged link: %d", method, w.Code)
 		}
 	}
@@ -276,7 +290,8 @@ func TestTheLastSuperuserConfirmsThatAlarmsEnd(t *testing.T) {
 	b.Get(to)
 	action, sent := b.Fill("preferences")
 	sent.Del("email_on_system")
-	paneltest.Refused(t, b.Do("POST", action, sent.Encode()), http.StatusBadRequest, "No other operator gets mails about alarms. Confirm that they end.")
+	paneltest.Refused(t, b.Do("POST", action, sent.Encode()), http.StatusBadRequest,
+		"No other operator gets mails about alarms. Confirm that they end.")
 	if !mails(t, s, paneltest.Root).OnSystem {
 		t.Fatal("the alarms have ended")
 	}
@@ -286,7 +301,8 @@ func TestTheLastSuperuserConfirmsThatAlarmsEnd(t *testing.T) {
 	if mails(t, s, paneltest.Root).OnSystem {
 		t.Fatal("the alarms go on")
 	}
-	if w := s.Call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusOK {
+	if w := s.Call("POST", path, "List-Unsubscribe=One-Click", "Content-Type",
+		"application/x-www-form-urlencoded"); w.Code != http.StatusOK {
 		t.Errorf("a click after that: %d", w.Code) // there is nothing to end any more
 	}
 	if text := b.Get(to).Body.String(); strings.Contains(text, "no_alarms") {
@@ -303,7 +319,8 @@ func TestTheLastSuperuserConfirmsThatAlarmsEndAlsoInThePanel(t *testing.T) {
 	paneltest.Has(t, page, "no_alarms")
 	path, sent := b.Fill("preferences")
 	sent.Del("email_on_system")
-	paneltest.Refused(t, b.Do("POST", path, sent.Encode()), http.StatusBadRequest, "No other operator gets mails about alarms. Confirm that they end.")
+	paneltest.Refused(t, b.Do("POST", path, sent.Encode()), http.StatusBadRequest,
+		"No other operator gets mails about alarms. Confirm that they end.")
 	if !mails(t, s, paneltest.Root).OnSystem {
 		t.Fatal("the alarms have ended")
 	}

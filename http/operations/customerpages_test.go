@@ -22,18 +22,22 @@ func TestAnOperatorLooksAfterATenantInTheBrowser(t *testing.T) {
 	page := "/storefront/tenants/" + strconv.Itoa(tenant) + "/"
 	s.Do(t, seen.ChangedTrouble(int64(tenant), "site", 1, []string{"ip_address"}).Report(time.Now()))
 
-	paneltest.Has(t, b.Get("/storefront/tenants/?search=bread").Body.String(), `<span class="count">1</span>`, "Bread &amp; Co", `href="/storefront/tenants/1/"`)
-	paneltest.Has(t, b.Get("/storefront/tenants/?search=T2").Body.String(), `<span class="count">1</span>`, "Cheese") // its slug
+	paneltest.Has(t, b.Get("/storefront/tenants/?search=bread").Body.String(), `<span class="count">1</span>`,
+		"Bread &amp; Co", `href="/storefront/tenants/1/"`)
+	paneltest.Has(t, b.Get("/storefront/tenants/?search=T2").Body.String(), `<span class="count">1</span>`,
+		"Cheese") // its slug
 	text := b.Get(page).Body.String()
 	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "in service", s.Known["running_number"], "/storefront/orders/"+s.Known["running"]+"/", "ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Usage against limits", "Act for this tenant")
+	paneltest.Has(t, text, "in service", s.Known["running_number"], "/storefront/orders/"+s.Known["running"]+"/",
+		"ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Usage against limits", "Act for this tenant")
 	if strings.Contains(text, s.Known["failed_number"]) {
 		t.Error("the order of another tenant is shown")
 	}
 
 	paneltest.Goes(t, b.Send("suspend_tenant", "suspended_reason", "<b>unpaid</b>"), page)
 	text = b.Get(page).Body.String()
-	paneltest.Has(t, text, "The tenant is suspended.", `badge failed">suspended`, "&lt;b&gt;unpaid&lt;/b&gt;", "Suspended since")
+	paneltest.Has(t, text, "The tenant is suspended.", `badge failed">suspended`, "&lt;b&gt;unpaid&lt;/b&gt;",
+		"Suspended since")
 	paneltest.Has(t, b.Get("/storefront/tenants/?status=suspended").Body.String(), `<span class="count">1</span>`, page)
 	if strings.Contains(text, `value="suspend_tenant"`) {
 		t.Error("it can be suspended twice")
@@ -53,7 +57,8 @@ func TestAnOperatorLooksAfterATenantInTheBrowser(t *testing.T) {
 	if w := b.Get(page); w.Code != http.StatusNotFound {
 		t.Errorf("a terminated tenant: %d", w.Code)
 	}
-	if n := s.Count(t, `select count(*) from events where actor = 'operator:901' and name = 'hosting.changed' and stream = $1`, "tenant-"+strconv.Itoa(tenant)); n < 2 {
+	if n := s.Count(t, `select count(*) from events where actor = 'operator:901' and name = 'hosting.changed' and `+
+		`stream = $1`, "tenant-"+strconv.Itoa(tenant)); n < 2 {
 		t.Errorf("%d events of the operator", n)
 	}
 }
@@ -64,11 +69,13 @@ func TestListsAreNarrowedToATenant(t *testing.T) {
 	tenant := strconv.Itoa(s.Count(t, `select tenant from subscriptions where order_id = $1::uuid`, s.Known["running"]))
 	s.Do(t, seen.ChangedTrouble(2, "site", 1, []string{"ip_address"}).Report(time.Now()))
 	for path, want := range map[string]string{
-		"orders/?tenant=" + tenant: s.Known["running"], "users/?tenant=1": `"email":"ben@example.com"`, "incidents/?tenant=2": `"tenant":"2"`,
+		"orders/?tenant=" + tenant: s.Known["running"], "users/?tenant=1": `"email":"ben@example.com"`,
+		"incidents/?tenant=2": `"tenant":"2"`,
 	} {
 		body := s.Operate("GET", path, "").Body.String()
 		paneltest.Has(t, body, want)
-		if strings.Contains(body, s.Known["failed"]) || strings.Contains(body, "eve@example.com") || strings.Contains(body, `"tenant":"1"`) {
+		if strings.Contains(body, s.Known["failed"]) || strings.Contains(body, "eve@example.com") ||
+			strings.Contains(body, `"tenant":"1"`) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
@@ -76,7 +83,8 @@ func TestListsAreNarrowedToATenant(t *testing.T) {
 	if w := s.Operate("GET", "orders/?tenant=x", ""); w.Code != http.StatusBadRequest {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	stuck := s.Count(t, `select r.tenant from resources r where r.kind = 'tenant' and r.requested_for = 'order:' || $1`, s.Known["failed"])
+	stuck := s.Count(t, `select r.tenant from resources r where r.kind = 'tenant' and r.requested_for = 'order:' || $1`,
+		s.Known["failed"])
 	paneltest.Has(t, s.Operate("GET", "orders/?tenant="+strconv.Itoa(stuck), "").Body.String(), s.Known["failed"])
 }
 
@@ -88,13 +96,15 @@ func TestAnOperatorLooksAfterAUserInTheBrowser(t *testing.T) {
 	const page = "/storefront/users/2/"
 	list := b.Get("/storefront/users/?search=ANA%40&is_superuser=false&is_active=true").Body.String()
 	paneltest.Has(t, list, page, `<span class="count">1</span>`, "Bread &amp; Co, Cheese")
-	paneltest.Has(t, b.Get("/storefront/users/?is_active=false").Body.String(), `<span class="count">1</span>`, "gone@example.com", "may not sign in")
+	paneltest.Has(t, b.Get("/storefront/users/?is_active=false").Body.String(), `<span class="count">1</span>`,
+		"gone@example.com", "may not sign in")
 
 	s.Visiting(t, paneltest.Ana)
 	paneltest.Has(t, s.Operate("GET", "users/2/sessions/", "").Body.String(), `{"sessions":1,"has_password":`)
 	text := b.Get(page).Body.String()
 	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "ana@example.com", "Open sessions in browsers</dt><dd>1</dd>", "Second factor</dt><dd>no</dd>", `<a href="/storefront/tenants/1/">Bread &amp; Co</a>`, "administrator")
+	paneltest.Has(t, text, "ana@example.com", "Open sessions in browsers</dt><dd>1</dd>", "Second factor</dt><dd>no</dd>",
+		`<a href="/storefront/tenants/1/">Bread &amp; Co</a>`, "administrator")
 	if strings.Contains(text, "disable_factor") {
 		t.Error("a factor that is off can be switched off")
 	}
@@ -118,14 +128,17 @@ func TestAnOperatorLooksAfterAUserInTheBrowser(t *testing.T) {
 	paneltest.Goes(t, b.Send("grant_superuser"), page)
 	paneltest.Has(t, b.Get(page).Body.String(), "The user is a superuser.", "Take the rights away")
 	b.Get("/storefront/users/5/")
-	paneltest.Refused(t, b.Send("erase_user", "email", "ana@example.com"), http.StatusBadRequest, "This is not the address of the account.")
+	paneltest.Refused(t, b.Send("erase_user", "email", "ana@example.com"), http.StatusBadRequest,
+		"This is not the address of the account.")
 	b.Get("/storefront/users/5/")
 	paneltest.Goes(t, b.Send("erase_user", "email", "gone@example.com"), "/storefront/users/")
-	if text := b.Get("/storefront/users/").Body.String(); strings.Contains(text, "gone@example.com") || !strings.Contains(text, "The account is erased.") {
+	if text := b.Get("/storefront/users/").Body.String(); strings.Contains(text, "gone@example.com") ||
+		!strings.Contains(text, "The account is erased.") {
 		t.Error("the address is there after the erasure")
 	}
 	b.Get("/storefront/users/901/")
-	s.Do(t, account.RevokeSuperuser{User: paneltest.Ana, At: time.Now()}, account.RevokeSuperuser{User: paneltest.Root, At: time.Now()})
+	s.Do(t, account.RevokeSuperuser{User: paneltest.Ana, At: time.Now()},
+		account.RevokeSuperuser{User: paneltest.Root, At: time.Now()})
 	if w := b.Send("revoke_superuser"); w.Code != http.StatusConflict {
 		t.Errorf("the last superuser: %d", w.Code)
 	}

@@ -29,7 +29,8 @@ func TestAnActionWithAReasonIsAnEventOfTheOperator(t *testing.T) {
 		if w := s.Operate("POST", call[0], call[1]); w.Code != http.StatusAccepted {
 			t.Fatal(call, w.Code, w.Body)
 		}
-		if n := s.Count(t, `select count(*) from events where position > $1 and name = $2 and actor = 'operator:1'`, before, call[2]); n != 1 {
+		if n := s.Count(t, `select count(*) from events where position > $1 and name = $2 and actor = 'operator:1'`, before,
+			call[2]); n != 1 {
 			t.Errorf("%d events %s by the operator", n, call[2])
 		}
 	}
@@ -59,7 +60,8 @@ func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
 	s := paneltest.Desk(t)
 	path := "orders/" + s.Known["failed"] + "/"
 	tag := s.Operate("GET", path, "").Header().Get("ETag")
-	if w := s.Operate("POST", path+"retry/", `{}`, "If-Match", `"order-1-1"`); w.Code != http.StatusPreconditionFailed || w.Header().Get("ETag") != tag {
+	if w := s.Operate("POST", path+"retry/", `{}`, "If-Match", `"order-1-1"`); w.Code != http.StatusPreconditionFailed ||
+		w.Header().Get("ETag") != tag {
 		t.Errorf("%d %s, now %s, seen %s", w.Code, w.Body, w.Header().Get("ETag"), tag)
 	}
 	if w := s.Operate("POST", path+"retry/", `{}`, "If-Match", tag); w.Code != http.StatusAccepted {

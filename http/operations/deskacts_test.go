@@ -24,29 +24,36 @@ func notNow(t *testing.T, w *httptest.ResponseRecorder) {
 func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T) { // T11, T23, C-2, M-9
 	t.Parallel()
 	s := paneltest.Office(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
 	path := "orders/" + a.ID + "/"
-	if w := s.Webhook("/storefront/webhooks/test/", paneltest.Event("evt_odd", "checkout.session.completed", a, 200, "paid")); w.Code != http.StatusOK {
+	if w := s.Webhook("/storefront/webhooks/test/",
+		paneltest.Event("evt_odd", "checkout.session.completed", a, 200, "paid")); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.Until(t, "it is held", func() bool {
 		return strings.Contains(s.Operate("GET", "orders/?hold=payment_mismatch", "").Body.String(), a.ID)
 	})
-	paneltest.Has(t, s.Accepted(t, path+"accept/", `{"reason":"agreed by mail"}`), `"type":"order.payment_accepted","actor":"operator:1"`)
+	paneltest.Has(t, s.Accepted(t, path+"accept/", `{"reason":"agreed by mail"}`),
+		`"type":"order.payment_accepted","actor":"operator:1"`)
 	s.Await(t, a, order.StatusActive)
 	notNow(t, s.Operate("POST", path+"accept/", `{"reason":"once more"}`))
 
-	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"open","reason":"a letter of the bank"}`), `"holds":["dispute"]`, `"disputes":[{`, `"status":"open"`)
-	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"won","reason":"the bank gives in"}`), `"holds":[]`, `"status":"won"`)
+	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"open","reason":"a letter of the bank"}`),
+		`"holds":["dispute"]`, `"disputes":[{`, `"status":"open"`)
+	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"won","reason":"the bank gives in"}`), `"holds":[]`,
+		`"status":"won"`)
 
 	s.Accepted(t, path+"resend_mail/", `{"reason":"it was lost"}`)
 	s.Until(t, "the mail is sent once more", func() bool {
-		return s.Count(t, `select count(*) from saga_run where key like 'mail:%' and order_id = $1 and status = 'done'`, a.ID) == 1
+		return s.Count(t, `select count(*) from saga_run where key like 'mail:%' and order_id = $1 and status = 'done'`,
+			a.ID) == 1
 	})
 
 	s.Accepted(t, path+"refund/", `{"amount":"1.00","reason":"it was slow"}`)
 	s.Until(t, "it is credited", func() bool { return s.Events(t, "billing.credit_note_issued") == 1 })
-	paneltest.Has(t, s.Operate("GET", path, "").Body.String(), `"refunded":"1.00"`, `"credit_notes":[{"number":"TESTCN-`, `"total":"1.00"}]}`)
+	paneltest.Has(t, s.Operate("GET", path, "").Body.String(), `"refunded":"1.00"`, `"credit_notes":[{"number":"TESTCN-`,
+		`"total":"1.00"}]}`)
 }
 
 func TestADisputeThatIsLostLeavesARunThatOperatorsMayDirect(t *testing.T) { // T23, V3
@@ -56,7 +63,8 @@ func TestADisputeThatIsLostLeavesARunThatOperatorsMayDirect(t *testing.T) { // T
 	path, key := "orders/"+a.ID+"/", "deprovision:"+a.ID
 	s.Accepted(t, path+"dispute/", `{"outcome":"open","reason":"a letter of the bank"}`)
 	notNow(t, s.Operate("POST", path+"end_grace/", `{"reason":"too early"}`))
-	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"lost","reason":"the bank has decided"}`), `"status":"refunded"`, `"status":"lost"`)
+	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"lost","reason":"the bank has decided"}`),
+		`"status":"refunded"`, `"status":"lost"`)
 
 	run := s.Stands(t, key, "grace")
 	paneltest.Has(t, s.Accepted(t, run+"pause/", `{"reason":"the customer calls"}`), `"status":"paused"`)
@@ -81,7 +89,8 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	a := s.Bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse,
+		Times: 100}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
@@ -108,10 +117,12 @@ func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	path, body := "orders/"+a.ID+"/", `{"reason":"asked for by mail"}`
 	tag := s.Operate("GET", path, "").Header().Get("ETag")
-	if err := s.Provider.Apply(t.Context(), []byte(paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid"))); err != nil {
+	if err := s.Provider.Apply(t.Context(),
+		[]byte(paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid"))); err != nil {
 		t.Fatal(err)
 	}
-	if w := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "once", "If-Match", tag); w.Code != http.StatusPreconditionFailed {
+	if w := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "once", "If-Match",
+		tag); w.Code != http.StatusPreconditionFailed {
 		t.Fatal(w.Code, w.Body)
 	}
 	if n := s.Events(t, "order.cancel_requested"); n != 0 {
@@ -120,7 +131,8 @@ func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 	tag = s.Operate("GET", path, "").Header().Get("ETag")
 	first := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "once", "If-Match", tag)
 	again := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "once", "If-Match", tag)
-	if first.Code != http.StatusAccepted || again.Code != http.StatusAccepted || again.Header().Get("Idempotent-Replayed") != "true" {
+	if first.Code != http.StatusAccepted || again.Code != http.StatusAccepted ||
+		again.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%d %s, then %d %s", first.Code, first.Body, again.Code, again.Body)
 	}
 	if n := s.Events(t, "order.cancel_requested"); n != 1 {
@@ -128,12 +140,15 @@ func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 	}
 
 	b := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
-	if err := s.Provider.Apply(t.Context(), []byte(strings.Replace(paneltest.Event("evt_2", "checkout.session.completed", b, 299, "paid"), "pay_1", "pay_2", 1))); err != nil {
+	if err := s.Provider.Apply(t.Context(),
+		[]byte(strings.Replace(paneltest.Event("evt_2", "checkout.session.completed", b, 299, "paid"), "pay_1", "pay_2",
+			1))); err != nil {
 		t.Fatal(err)
 	}
 	path = "orders/" + b.ID + "/"
 	s.Accepted(t, path+"cancel/", body, "Idempotency-Key", "both-in-one")
-	if w := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "both-in-one"); w.Code != http.StatusAccepted || w.Header().Get("Idempotent-Replayed") != "true" {
+	if w := s.Operate("POST", path+"cancel/", body, "Idempotency-Key", "both-in-one"); w.Code != http.StatusAccepted ||
+		w.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if n := s.Events(t, "order.cancel_requested"); n != 2 {
@@ -173,7 +188,8 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 	if got := findings(t, s); len(got) != 0 {
 		t.Fatalf("%v does not fit, in the grace of one and with another that is not paid", got)
 	}
-	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "refund", What: faults.ErrorBefore, Times: 1000}); err != nil {
+	if _, err := s.Provider.Faults().Order(t.Context(),
+		faults.Fault{Call: faults.Create, Kind: "refund", What: faults.ErrorBefore, Times: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/refund/", `{"amount":"1.00","reason":"unhappy"}`)
@@ -185,11 +201,15 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 		{`with run as (update saga_run set status = 'parked' where key = 'refund:' || $1 || '/1')
 			update orders set holds = '{refund_failed}' where id = $1::uuid`, a.ID, "refunds_open", a.ID, "refund"},
 		{`update orders set payment_status = 'failed' where id = $1::uuid`, a.ID, "provisioned_not_paid", a.ID, "cancel"},
-		{`update orders set status = 'provisioning', updated_at = now() - interval '1 hour' where id = $1::uuid`, a.ID, "paid_not_provisioned", a.ID, "release"},
-		{`update saga_run set status = 'paused' where key = 'provision:' || $1`, a.ID, "paid_not_provisioned", a.ID, "resume"},
+		{`update orders set status = 'provisioning', updated_at = now() - interval '1 hour' where id = $1::uuid`, a.ID,
+			"paid_not_provisioned", a.ID, "release"},
+		{`update saga_run set status = 'paused' where key = 'provision:' || $1`, a.ID, "paid_not_provisioned", a.ID,
+			"resume"},
 		{`update orders set payment_status = 'paid' where id = $1::uuid`, c.ID, "captured_after_cancel", c.ID, "refund"},
-		{`update saga_run set status = 'parked' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID, "retry the run"},
-		{`update saga_run set status = 'paused' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID, "resume"},
+		{`update saga_run set status = 'parked' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
+			"retry the run"},
+		{`update saga_run set status = 'paused' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
+			"resume"},
 	} {
 		if damage.sql != "" {
 			if _, err := s.Owner.Exec(t.Context(), damage.sql, damage.id); err != nil {

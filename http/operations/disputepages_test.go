@@ -21,7 +21,8 @@ func TestADisputeIsToldInWordsOnThePageOfItsOrder(t *testing.T) {
 	b, spanish := s.Browser(t).Enter(paneltest.OpMail), s.Browser(t).Enter("es"+paneltest.OpMail)
 	a := s.Bought(t, "claimed.example")
 	page := "/storefront/orders/" + a.ID + "/"
-	if text := b.Get(page).Body.String(); strings.Contains(text, `aria-labelledby="dispute"`) || strings.Contains(text, `value="dispute"`) {
+	if text := b.Get(page).Body.String(); strings.Contains(text, `aria-labelledby="dispute"`) ||
+		strings.Contains(text, `value="dispute"`) {
 		t.Error("a dispute is told of that there is not")
 	}
 	s.Do(t, order.ReportDispute{ID: uuid.MustParse(a.ID), At: time.Now()})
@@ -38,7 +39,8 @@ func TestADisputeIsToldInWordsOnThePageOfItsOrder(t *testing.T) {
 		return strings.Contains(b.Get(page).Body.String(), "The service is off until the dispute is decided.")
 	})
 	text = b.Get(page).Body.String()
-	paneltest.Has(t, text, "bank claims €2.99 back.", "If it is won, everything is as it was before.", "and its service ends.", `badge open">open`)
+	paneltest.Has(t, text, "bank claims €2.99 back.", "If it is won, everything is as it was before.",
+		"and its service ends.", `badge open">open`)
 	if strings.Contains(text, `<option value="open"`) {
 		t.Error("an open dispute can be opened")
 	}
@@ -53,5 +55,6 @@ func TestADisputeIsToldInWordsOnThePageOfItsOrder(t *testing.T) {
 		t.Error("a dispute that is over can be decided")
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"lost","reason":"the bank has thought better of it"}`)
-	paneltest.Has(t, b.Get(page).Body.String(), "The dispute is lost: €2.99 went back", "The order counts as refunded", `badge failed">lost`)
+	paneltest.Has(t, b.Get(page).Body.String(), "The dispute is lost: €2.99 went back", "The order counts as refunded",
+		`badge failed">lost`)
 }

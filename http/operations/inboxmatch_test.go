@@ -18,15 +18,19 @@ func astray(t *testing.T, s *paneltest.Shop, id string) (webhook int, of panelte
 	t.Helper()
 	of = paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	s.Until(t, "the reaction to the order has seen to its check", func() bool {
-		return s.Count(t, `select count(*) from readers where name = 'sagas.reactions' and position >= (select position from events where stream = $1 and name = 'order.placed')`, "order-"+of.ID) == 1
+		return s.Count(t, `select count(*) from readers where name = 'sagas.reactions' and position >= (select position `+
+			`from events where stream = $1 and name = 'order.placed')`, "order-"+of.ID) == 1
 	})
 	if _, err := s.Owner.Exec(t.Context(), `delete from payment_watch where order_id = $1::uuid`, of.ID); err != nil {
 		t.Fatal(err)
 	}
-	if w := s.Webhook("/storefront/webhooks/test/", paneltest.Event(id, "checkout.session.completed", of, 299, "paid")); w.Code != http.StatusOK {
+	if w := s.Webhook("/storefront/webhooks/test/",
+		paneltest.Event(id, "checkout.session.completed", of, 299, "paid")); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
-	if err := s.Owner.QueryRow(t.Context(), `update webhook_inbox set state = 'unmatched' where event_id = $1 and state = 'stored' returning id`, id).Scan(&webhook); err != nil {
+	if err := s.Owner.QueryRow(t.Context(),
+		`update webhook_inbox set state = 'unmatched' where event_id = $1 and state = 'stored' returning id`,
+		id).Scan(&webhook); err != nil {
 		t.Fatal(err)
 	}
 	return webhook, of
@@ -38,7 +42,8 @@ func TestAnOperatorMatchesAWebhookByHand(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	webhook, lost := astray(t, s, "evt_astray")
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
-	vps := paneltest.Read(t, s.Order(t, http.StatusCreated, `{"plan_id":2,"customer_name":"Ana","customer_email":"ana@example.com","payment_method":"test","os_choice":"debian-12"}`))
+	vps := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		`{"plan_id":2,"customer_name":"Ana","customer_email":"ana@example.com","payment_method":"test","os_choice":"debian-12"}`))
 	path := "webhook-inbox/" + strconv.Itoa(webhook) + "/match/"
 	refused := func(of, says string) {
 		t.Helper()
@@ -48,16 +53,19 @@ func TestAnOperatorMatchesAWebhookByHand(t *testing.T) {
 		}
 	}
 	refused(a.Number, "its session is that of another order")
-	if _, err := s.Owner.Exec(t.Context(), `update test_payments.sessions set reference = '' where reference = $1`, lost.ID); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `update test_payments.sessions set reference = '' where reference = $1`,
+		lost.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(vps.ID, "its amount differs")
 	refused("ORD-1", "There is no such order.")
 	refused(uuid.NewString(), "There is no such order.")
-	if w := s.Operate("POST", path, `{"order":"`+a.Number+`"}`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"reason"`) {
+	if w := s.Operate("POST", path, `{"order":"`+a.Number+`"}`); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), `"reason"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if n := s.Count(t, `select count(*) from webhook_inbox where id = $1 and state = 'unmatched' and order_id is distinct from $2::uuid`, webhook, a.ID); n != 1 {
+	if n := s.Count(t, `select count(*) from webhook_inbox where id = $1 and state = 'unmatched' and order_id is `+
+		`distinct from $2::uuid`, webhook, a.ID); n != 1 {
 		t.Error("a refusal has changed the webhook")
 	}
 
@@ -79,7 +87,8 @@ func TestAnOperatorMatchesAWebhookByHand(t *testing.T) {
 		t.Error("it can be matched twice")
 	}
 	notNow(t, s.Operate("POST", path, `{"order":"`+a.Number+`","reason":"once more"}`))
-	if n := s.Count(t, `select count(*) from events where name = 'order.webhook_matched' and actor = 'operator:901' and stream = $1`, "order-"+a.ID); n != 1 {
+	if n := s.Count(t, `select count(*) from events where name = 'order.webhook_matched' and actor = 'operator:901' `+
+		`and stream = $1`, "order-"+a.ID); n != 1 {
 		t.Errorf("%d events of the operator", n)
 	}
 	s.Until(t, "its payment is held", func() bool {
@@ -94,6 +103,7 @@ func TestAnOperatorMatchesAWebhookByHand(t *testing.T) {
 func TestAMatchedWebhookOfTheOwnSessionPaysTheOrder(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	webhook, a := astray(t, s, "evt_own")
-	paneltest.Has(t, s.Accepted(t, "webhook-inbox/"+strconv.Itoa(webhook)+"/match/", `{"order":"`+a.ID+`","reason":"its check was lost"}`), `"state":"done"`, a.ID)
+	paneltest.Has(t, s.Accepted(t, "webhook-inbox/"+strconv.Itoa(webhook)+"/match/",
+		`{"order":"`+a.ID+`","reason":"its check was lost"}`), `"state":"done"`, a.ID)
 	s.Await(t, a, order.StatusActive)
 }

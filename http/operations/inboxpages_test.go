@@ -20,7 +20,8 @@ func TestAnOperatorReadsAndReplaysAWebhookInTheBrowser(t *testing.T) {
 	var id int64
 	if err := s.Owner.QueryRow(t.Context(), `update webhook_inbox set state = 'unmatched', body = $2,
 		event_id = 'evt_<b>hostile</b>' where id = (select min(id) from webhook_inbox where order_id = $1::uuid) returning id`,
-		s.Known["running"], []byte(`{"name":"</pre><script>alert(1)</script>","long":"`+strings.Repeat("x", 100_000)+`"}`)).Scan(&id); err != nil {
+		s.Known["running"], []byte(`{"name":"</pre><script>alert(1)</script>","long":"`+strings.Repeat("x",
+			100_000)+`"}`)).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	page := "/storefront/inbox/" + strconv.FormatInt(id, 10) + "/"
@@ -31,7 +32,8 @@ func TestAnOperatorReadsAndReplaysAWebhookInTheBrowser(t *testing.T) {
 	}
 	text := b.Get(page).Body.String()
 	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, `&lt;/pre&gt;&lt;script&gt;`, "The beginning; the API has all of it.", "X-Test-Signature", "***", "/storefront/orders/"+s.Known["running"]+"/")
+	paneltest.Has(t, text, `&lt;/pre&gt;&lt;script&gt;`, "The beginning; the API has all of it.", "X-Test-Signature",
+		"***", "/storefront/orders/"+s.Known["running"]+"/")
 	if len(text) > 100_000 {
 		t.Errorf("the page has %d bytes", len(text))
 	}
@@ -56,8 +58,10 @@ func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	text := b.Get("/storefront/reconciliation/").Body.String()
-	paneltest.Has(t, text, "Paid, and not set up", s.Known["failed_number"], "/storefront/orders/"+s.Known["failed"]+"/", "let the order go on, or skip the step", notice.IncidentPage(paneltest.ChangedAtEngine.ID()))
-	if strings.Contains(text, s.Known["running_number"]) || strings.Contains(text, notice.IncidentPage(paneltest.Lonely.ID())) {
+	paneltest.Has(t, text, "Paid, and not set up", s.Known["failed_number"], "/storefront/orders/"+s.Known["failed"]+"/",
+		"let the order go on, or skip the step", notice.IncidentPage(paneltest.ChangedAtEngine.ID()))
+	if strings.Contains(text, s.Known["running_number"]) ||
+		strings.Contains(text, notice.IncidentPage(paneltest.Lonely.ID())) {
 		t.Error("what fits is shown, or an incident that is no difference")
 	}
 	s.Do(t, paneltest.ChangedAtEngine.Settle("it is over", time.Now()))

@@ -20,11 +20,14 @@ func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	page := notice.IncidentPage(paneltest.Lonely.ID())
-	paneltest.Has(t, b.Get("/storefront/incidents/").Body.String(), page, "A webhook was set aside", notice.IncidentPage(paneltest.ChangedAtEngine.ID()), `<span class="count">2</span>`)
-	if text := b.Get("/storefront/incidents/?kind=engine_changed&is_settled=false").Body.String(); strings.Contains(text, page) {
+	paneltest.Has(t, b.Get("/storefront/incidents/").Body.String(), page, "A webhook was set aside",
+		notice.IncidentPage(paneltest.ChangedAtEngine.ID()), `<span class="count">2</span>`)
+	if text := b.Get("/storefront/incidents/?kind=engine_changed&is_settled=false").Body.String(); strings.Contains(text,
+		page) {
 		t.Error("incidents of another kind are shown")
 	}
-	paneltest.Has(t, b.Get(page).Body.String(), "Acting on webhook 7 of test has failed too often.", `href="/storefront/inbox/7/"`, "Handle it again", "Settle it")
+	paneltest.Has(t, b.Get(page).Body.String(), "Acting on webhook 7 of test has failed too often.",
+		`href="/storefront/inbox/7/"`, "Handle it again", "Settle it")
 	if w := b.Send("settle"); w.Code != http.StatusBadRequest {
 		t.Errorf("without a reason: %d", w.Code)
 	}
@@ -53,7 +56,8 @@ func TestEveryNoticeToOperatorsLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	id := uuid.MustParse(s.Known["failed"])
 	told := []notice.Text{
-		notice.OrderParked(id, "ORD-1", "site", "refused", "en"), notice.PaymentMismatch(id, "ORD-1", []string{"amount"}, "en"),
+		notice.OrderParked(id, "ORD-1", "site", "refused", "en"),
+		notice.PaymentMismatch(id, "ORD-1", []string{"amount"}, "en"),
 		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"), notice.ChangeDroppedOf(id, "ORD-1", "S", "7 sites of 5", "en"),
 	}
 	for _, kind := range seen.IncidentKinds {

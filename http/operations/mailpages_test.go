@@ -17,7 +17,8 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	brand := hosting.WhiteLabel{
-		BrandName: "Panadería <b>Sol</b>", PrimaryColor: "#123456", SecondaryColor: "#222222", SidebarBGColor: "#333333", SidebarColor: "#444444", IsActive: true,
+		BrandName: "Panadería <b>Sol</b>", PrimaryColor: "#123456", SecondaryColor: "#222222", SidebarBGColor: "#333333",
+		SidebarColor: "#444444", IsActive: true,
 	}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: brand.Fields().Values()})
 	list := b.Get("/storefront/mails/?language=es").Body.String()
@@ -30,7 +31,8 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 			b.IsForEverybody(t, "en", text)
 			var sent struct{ Subject, Text, HTML string }
 			paneltest.Decode(t, s.Operate("GET", "mail-previews/"+name+"/"+query, ""), http.StatusOK, &sent)
-			if !strings.Contains(list, path) || paneltest.TextOf(paneltest.Elements(b.Page, "h1")[0]) != strings.TrimSpace(sent.Subject) {
+			if !strings.Contains(list, path) || paneltest.TextOf(paneltest.Elements(b.Page,
+				"h1")[0]) != strings.TrimSpace(sent.Subject) {
 				t.Errorf("%s%s: not in the list, or with another subject than %q", name, query, sent.Subject)
 			}
 			w := b.Get(path + "html/" + query)
@@ -38,15 +40,18 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 				t.Errorf("%s%s: the designed part differs from that of the API, or may run something", name, query)
 			}
 			paneltest.Has(t, text, "Content-Language</dt><dd>"+query[len("?language="):len("?language=en")])
-			if branded := strings.Contains(sent.HTML, "&lt;b&gt;Sol"); branded != strings.HasSuffix(query, "tenant=1") || strings.Contains(sent.HTML, "<b>Sol") {
+			if branded := strings.Contains(sent.HTML, "&lt;b&gt;Sol"); branded != strings.HasSuffix(query, "tenant=1") ||
+				strings.Contains(sent.HTML, "<b>Sol") {
 				t.Errorf("%s%s: in the brand of the tenant: %t", name, query, branded)
 			}
-			if strings.Contains(sent.Text+sent.HTML, paneltest.Emails[paneltest.Eve]) || strings.Contains(sent.Text+sent.HTML, paneltest.OpMail) {
+			if strings.Contains(sent.Text+sent.HTML, paneltest.Emails[paneltest.Eve]) ||
+				strings.Contains(sent.Text+sent.HTML, paneltest.OpMail) {
 				t.Errorf("%s%s tells of a person", name, query)
 			}
 		}
 	}
-	for _, path := range []string{"?language=fr&tenant=999999", "?tenant=x", "invoice_created/?tenant=-1&language=", "invoice_created/html/?tenant=999999"} {
+	for _, path := range []string{"?language=fr&tenant=999999", "?tenant=x", "invoice_created/?tenant=-1&language=",
+		"invoice_created/html/?tenant=999999"} {
 		if w := b.Get("/storefront/mails/" + path); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", path, w.Code)
 		}

@@ -25,9 +25,11 @@ func TestOperatorsOfferPlansInTheBrowser(t *testing.T) {
 		t.Error("a VPS plan has mailboxes")
 	}
 	before := s.Events(t, "storefront.plan_offered")
-	paneltest.Refused(t, b.Send("create_plan", "name", "VPS XL", "price", "x", "vps_os_options", "debian-12\nubuntu-24", "vps_default_os", "plan9"), http.StatusBadRequest,
+	paneltest.Refused(t, b.Send("create_plan", "name", "VPS XL", "price", "x", "vps_os_options", "debian-12\nubuntu-24",
+		"vps_default_os", "plan9"), http.StatusBadRequest,
 		"A valid number is required.", `value="VPS XL"`)
-	path, sent := b.Fill("create_plan", "name", "VPS XL", "price", "19.90", "vps_cpu_cores", "8", "vps_os_options", "debian-12\r\nubuntu-24", "vps_default_os", "")
+	path, sent := b.Fill("create_plan", "name", "VPS XL", "price", "19.90", "vps_cpu_cores", "8", "vps_os_options",
+		"debian-12\r\nubuntu-24", "vps_default_os", "")
 	twin := b.Twin()
 	w := b.Do("POST", path, sent.Encode())
 	made := w.Header().Get("Location")
@@ -38,11 +40,13 @@ func TestOperatorsOfferPlansInTheBrowser(t *testing.T) {
 	if n := s.Events(t, "storefront.plan_offered"); n != before+1 {
 		t.Errorf("%d plans were made", n-before)
 	}
-	paneltest.Has(t, b.Get(made).Body.String(), "The plan is on offer.", "VPS XL", "€19.90", "debian-12\nubuntu-24</textarea>", `value="8"`)
+	paneltest.Has(t, b.Get(made).Body.String(), "The plan is on offer.", "VPS XL", "€19.90",
+		"debian-12\nubuntu-24</textarea>", `value="8"`)
 	paneltest.Goes(t, b.Send("change_plan", "price", "21.50", "is_active", "false", "vps_default_os", "ubuntu-24"), made)
 	paneltest.Has(t, b.Get(made).Body.String(), "The plan is saved.", "€21.50", "not active")
 	read := s.Operate("GET", "plans/"+strings.TrimPrefix(made, "/storefront/plans/"), "").Body.String()
-	paneltest.Has(t, read, `"price":"21.50"`, `"is_active":false`, `"vps_cpu_cores":8`, `"vps_default_os":"ubuntu-24"`, `"slug":"vps-xl"`)
+	paneltest.Has(t, read, `"price":"21.50"`, `"is_active":false`, `"vps_cpu_cores":8`, `"vps_default_os":"ubuntu-24"`,
+		`"slug":"vps-xl"`)
 	paneltest.Goes(t, b.Send("withdraw_plan"), "/storefront/plans/")
 	paneltest.Has(t, b.Get("/storefront/plans/").Body.String(), "The plan is deleted.")
 	if w := b.Get(made); w.Code != http.StatusNotFound {
@@ -67,16 +71,21 @@ func TestOperatorsMakeOrderFormsInTheBrowser(t *testing.T) {
 	s := paneltest.Office(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
-	paneltest.Has(t, b.Get("/storefront/widgets/new/").Body.String(), `value="#4F46E5"`, "Plans and their numbers", `href="/storefront/plans/1/"`)
-	paneltest.Refused(t, b.Send("create_widget", "name", "Shop", "primary_color", "red", "plans", "1\n999"), http.StatusBadRequest, "999")
-	w := b.Send("create_widget", "name", "Shop", "theme", "dark", "primary_color", "#112233", "plans", "1", "success_url", "https://shop.example/thanks")
+	paneltest.Has(t, b.Get("/storefront/widgets/new/").Body.String(), `value="#4F46E5"`, "Plans and their numbers",
+		`href="/storefront/plans/1/"`)
+	paneltest.Refused(t, b.Send("create_widget", "name", "Shop", "primary_color", "red", "plans", "1\n999"),
+		http.StatusBadRequest, "999")
+	w := b.Send("create_widget", "name", "Shop", "theme", "dark", "primary_color", "#112233", "plans", "1", "success_url",
+		"https://shop.example/thanks")
 	made := w.Header().Get("Location")
 	if w.Code != http.StatusSeeOther || !strings.HasPrefix(made, "/storefront/widgets/1") {
 		t.Fatalf("%d %s %s", w.Code, made, w.Body)
 	}
-	paneltest.Has(t, b.Get(made).Body.String(), "The order form is made.", "data-preview=\"/storefront/preview/", "/storefront/widget.js", "data-api-key", `value="https://shop.example/thanks"`)
+	paneltest.Has(t, b.Get(made).Body.String(), "The order form is made.", "data-preview=\"/storefront/preview/",
+		"/storefront/widget.js", "data-api-key", `value="https://shop.example/thanks"`)
 	paneltest.Goes(t, b.Send("change_widget", "success_url", "", "layout", "table", "plans", ""), made)
-	paneltest.Has(t, s.Operate("GET", "widgets/"+strings.TrimPrefix(made, "/storefront/widgets/"), "").Body.String(), `"success_url":""`, `"layout":"table"`, `"theme":"dark"`, `"plans":[]`)
+	paneltest.Has(t, s.Operate("GET", "widgets/"+strings.TrimPrefix(made, "/storefront/widgets/"), "").Body.String(),
+		`"success_url":""`, `"layout":"table"`, `"theme":"dark"`, `"plans":[]`)
 	b.Get(made)
 	paneltest.Goes(t, b.Send("remove_widget"), "/storefront/widgets/")
 	if w := b.Get(made); w.Code != http.StatusNotFound {

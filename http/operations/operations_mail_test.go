@@ -51,7 +51,8 @@ func TestOperatorsSeeEveryMailInBothLanguages(t *testing.T) {
 		en, es := mailPreview(t, s, headers, name, ""), mailPreview(t, s, headers, name, "?language=es")
 		for language, p := range map[string]preview{"en": en, "es": es} {
 			switch {
-			case p.Template != name, p.Language != language, p.Tenant != nil, p.From == "", p.Subject == "", p.Headers["Content-Language"] != language:
+			case p.Template != name, p.Language != language, p.Tenant != nil, p.From == "", p.Subject == "",
+				p.Headers["Content-Language"] != language:
 				t.Errorf("%s: %+v", name, p)
 			case !strings.Contains(p.HTML, `<html lang="`+language+`"`), strings.ContainsAny(p.Subject+p.Text, "{}"):
 				t.Errorf("%s in %s:\n%s\n%s", name, language, p.Text, p.HTML)
@@ -70,10 +71,12 @@ func TestAPreviewWearsTheTenantsBrand(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	headers := paneltest.Bearer(s.Token(t, paneltest.Root, nil))
-	look := hosting.WhiteLabel{BrandName: "Nube Azul", PrimaryColor: "#123456", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
+	look := hosting.WhiteLabel{BrandName: "Nube Azul", PrimaryColor: "#123456", SecondaryColor: "#10B981",
+		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
 	s.Tenant(t, 50, "Nube")
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 50}, Tenant: 50, Spec: look.Fields().Values()})
-	plain, branded := mailPreview(t, s, headers, "invoice_created", ""), mailPreview(t, s, headers, "invoice_created", "?tenant=50")
+	plain, branded := mailPreview(t, s, headers, "invoice_created", ""), mailPreview(t, s, headers, "invoice_created",
+		"?tenant=50")
 	if branded.Tenant == nil || *branded.Tenant != 50 {
 		t.Errorf("%+v", branded.Tenant)
 	}

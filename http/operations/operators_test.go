@@ -23,16 +23,19 @@ func TestAnErasedPersonIsNotInAKeptAnswer(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
 	asks := func(name string) *httptest.ResponseRecorder {
-		return s.Operate("POST", "users/", `{"email":"`+name+`@kept.example","name":"`+name+` Kept","language":"en"}`, "Idempotency-Key", name)
+		return s.Operate("POST", "users/", `{"email":"`+name+`@kept.example","name":"`+name+` Kept","language":"en"}`,
+			"Idempotency-Key", name)
 	}
 	var cleo, dora struct{ ID int64 }
 	paneltest.Decode(t, asks("cleo"), http.StatusCreated, &cleo)
 	first := asks("dora")
 	paneltest.Decode(t, first, http.StatusCreated, &dora)
-	if err := s.Server.Accounts.Erase(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, cleo.ID); err != nil {
+	if err := s.Server.Accounts.Erase(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"},
+		cleo.ID); err != nil {
 		t.Fatal(err)
 	}
-	if again := asks("cleo"); strings.Contains(again.Body.String(), "Kept") || strings.Contains(again.Body.String(), "kept.example") {
+	if again := asks("cleo"); strings.Contains(again.Body.String(), "Kept") ||
+		strings.Contains(again.Body.String(), "kept.example") {
 		t.Errorf("the repeat shows an erased person: %s", again.Body)
 	}
 	if again := asks("dora"); again.Body.String() != first.Body.String() || again.Code != first.Code {
@@ -95,7 +98,8 @@ func TestAMembershipIsGrantedOnce(t *testing.T) {
 	answers := s.AtOnce(50, func(int) *httptest.ResponseRecorder {
 		return s.Operate("POST", "users/4/memberships/", `{"tenant":1}`)
 	})
-	paneltest.Wins(t, answers, http.StatusCreated, `400 {"non_field_errors":["The fields user, tenant must make a unique set."]}`)
+	paneltest.Wins(t, answers, http.StatusCreated,
+		`400 {"non_field_errors":["The fields user, tenant must make a unique set."]}`)
 }
 
 // A change with If-Match applies to that version only.
@@ -105,7 +109,8 @@ func TestOneOfManyWhoHaveSeenAPlanChangesIt(t *testing.T) {
 	answers := s.AtOnce(20, func(i int) *httptest.ResponseRecorder {
 		return s.Operate("PATCH", "plans/1/", fmt.Sprintf(`{"price":"%d.50"}`, i+10), "If-Match", `"plan-1-1"`)
 	})
-	paneltest.Wins(t, answers, http.StatusOK, `412 {"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`)
+	paneltest.Wins(t, answers, http.StatusOK,
+		`412 {"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`)
 	for _, w := range answers {
 		if tag := w.Header().Get("ETag"); tag != `"plan-1-2"` {
 			t.Errorf("%d with the version %s", w.Code, tag)
@@ -118,12 +123,14 @@ func TestChangesOfDifferentFieldsAllStay(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
 	bodies := []string{`{"name":"Ben"}`, `{"language":"de"}`, `{"email":"ben@example.org"}`, `{"is_superuser":true}`}
-	for _, w := range s.AtOnce(len(bodies), func(i int) *httptest.ResponseRecorder { return s.Operate("PATCH", "users/3/", bodies[i]) }) {
+	for _, w := range s.AtOnce(len(bodies),
+		func(i int) *httptest.ResponseRecorder { return s.Operate("PATCH", "users/3/", bodies[i]) }) {
 		if w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}
 	}
-	paneltest.Has(t, s.Operate("GET", "users/3/", "").Body.String(), `"name":"Ben","language":"de","is_superuser":true`, `"email":"ben@example.org"`)
+	paneltest.Has(t, s.Operate("GET", "users/3/", "").Body.String(), `"name":"Ben","language":"de","is_superuser":true`,
+		`"email":"ben@example.org"`)
 }
 
 func TestOneSuperuserStays(t *testing.T) {
@@ -134,7 +141,8 @@ func TestOneSuperuserStays(t *testing.T) {
 		tokens := map[int]string{1: s.Known["root"], 3: s.Token(t, paneltest.Ben, nil)}
 		s.AtOnce(2, func(i int) *httptest.ResponseRecorder {
 			who, whom := 1+2*i, 3-2*i
-			return s.Call("PATCH", fmt.Sprintf("%susers/%d/", paneltest.Operations, whom), body, paneltest.Bearer(tokens[who])...)
+			return s.Call("PATCH", fmt.Sprintf("%susers/%d/", paneltest.Operations, whom), body,
+				paneltest.Bearer(tokens[who])...)
 		})
 		if n := s.Count(t, `select count(*) from users where is_superuser and is_active`); n != 1 {
 			t.Fatalf("%s: %d superusers are left", body, n)
@@ -147,7 +155,8 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	s := paneltest.Office(t)
 	for range 20 {
 		created := struct{ ID, Key string }{}
-		paneltest.Decode(t, s.Operate("POST", "api-keys/", `{"name":"Shop","rate_limit_per_minute":6000}`), http.StatusCreated, &created)
+		paneltest.Decode(t, s.Operate("POST", "api-keys/", `{"name":"Shop","rate_limit_per_minute":6000}`),
+			http.StatusCreated, &created)
 		get := func() int { return s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", created.Key).Code }
 		if code := get(); code != http.StatusOK {
 			t.Fatal(code)
@@ -173,7 +182,8 @@ func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
 	elsewhere := &panel.Server{
-		Settings: s.Server.Settings, Once: s.Server.Once, Limits: s.Server.Limits, Tables: s.Tables, TokenKeys: s.Server.TokenKeys, Log: s.Server.Log,
+		Settings: s.Server.Settings, Once: s.Server.Once, Limits: s.Server.Limits, Tables: s.Tables,
+		TokenKeys: s.Server.TokenKeys, Log: s.Server.Log,
 	}
 	handler := elsewhere.Handler()
 	get := func() int {
@@ -199,7 +209,8 @@ func TestAKeyIsStoredNowhere(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
 	created := struct{ ID, Key string }{}
-	paneltest.Decode(t, s.Operate("POST", "api-keys/", `{"name":"Shop"}`, "Idempotency-Key", "once"), http.StatusCreated, &created)
+	paneltest.Decode(t, s.Operate("POST", "api-keys/", `{"name":"Shop"}`, "Idempotency-Key", "once"), http.StatusCreated,
+		&created)
 	secret := strings.Split(created.Key, "_")[3]
 	for _, sql := range []string{
 		`select count(*) from events where data::text like '%' || $1 || '%' or meta::text like '%' || $1 || '%'`,
@@ -210,7 +221,8 @@ func TestAKeyIsStoredNowhere(t *testing.T) {
 		}
 	}
 	again := s.Operate("POST", "api-keys/", `{"name":"Shop"}`, "Idempotency-Key", "once")
-	if again.Code != http.StatusCreated || strings.Contains(again.Body.String(), secret) || strings.Contains(s.Logged.String(), secret) {
+	if again.Code != http.StatusCreated || strings.Contains(again.Body.String(), secret) ||
+		strings.Contains(s.Logged.String(), secret) {
 		t.Error("the key was kept or logged")
 	}
 }
@@ -232,16 +244,19 @@ func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
 		{"POST", "users/4/deactivate/", ``, ""},
 	} {
 		first := s.Operate(call.method, call.path, call.body, "Idempotency-Key", "lost")
-		if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
+		if _, err := s.Owner.Exec(t.Context(),
+			`update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
 			t.Fatal(err)
 		}
 		before := s.Count(t, `select count(*) from events`)
 		again := s.Operate(call.method, call.path, call.body, "Idempotency-Key", "lost")
 		want := blanked(first.Body.String(), call.blanked)
-		if first.Code >= 400 || again.Code != first.Code || again.Body.String() != want || again.Header().Get("Idempotent-Replayed") != "true" {
+		if first.Code >= 400 || again.Code != first.Code || again.Body.String() != want ||
+			again.Header().Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%s %s: first %d %s, then %d %s", call.method, call.path, first.Code, first.Body, again.Code, again.Body)
 		}
-		if first.Header().Get("Location") != again.Header().Get("Location") || first.Header().Get("ETag") != again.Header().Get("ETag") {
+		if first.Header().Get("Location") != again.Header().Get("Location") ||
+			first.Header().Get("ETag") != again.Header().Get("ETag") {
 			t.Errorf("%s %s: first %v, then %v", call.method, call.path, first.Header(), again.Header())
 		}
 		if n := s.Count(t, `select count(*) from events`); n != before {
@@ -311,7 +326,8 @@ func TestWhatIsShownMayBeSentBack(t *testing.T) {
 	for _, path := range []string{"plans/1/", "plans/2/", "plans/3/", "widgets/1/", "users/1/", "users/2/", "users/5/"} {
 		shown := s.Operate("GET", path, "")
 		w := s.Operate("PUT", path, shown.Body.String(), "If-Match", shown.Header().Get("ETag"))
-		if w.Code != http.StatusOK || w.Body.String() != shown.Body.String() || w.Header().Get("ETag") != shown.Header().Get("ETag") {
+		if w.Code != http.StatusOK || w.Body.String() != shown.Body.String() ||
+			w.Header().Get("ETag") != shown.Header().Get("ETag") {
 			t.Errorf("%s: %s\nis sent back: %d %s", path, shown.Body, w.Code, w.Body)
 		}
 	}

@@ -28,13 +28,15 @@ func TestOperatorsReadTheMailsOfAnOrder(t *testing.T) {
 				sent[m.Template]++
 			}
 		}
-		return sent["next_order"] == 1 && sent["first_order"] == 1 && len(mails) == 2 // the first one told of invoice and success
+		return sent["next_order"] == 1 && sent["first_order"] == 1 &&
+			len(mails) == 2 // the first one told of invoice and success
 	})
 	for _, m := range mails {
 		if !strings.Contains(m.To, "ana@example.com") || m.Subject == "" || m.Text == "" {
 			t.Errorf("%+v", m)
 		}
-		if _, secret, has := strings.Cut(m.Text, "/set-password/?token="); has != (m.Template == "first_order") || has && !strings.HasPrefix(secret, "…\n") {
+		if _, secret, has := strings.Cut(m.Text, "/set-password/?token="); has != (m.Template == "first_order") ||
+			has && !strings.HasPrefix(secret, "…\n") {
 			t.Errorf("%s brings a link: %s", m.Template, m.Text)
 		}
 		if _, secret, has := strings.Cut(m.Text, "/unsubscribe/"); has && !strings.HasPrefix(secret, "…/") {

@@ -22,7 +22,8 @@ func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
 	s.Until(t, "operators are told, with the way to the page", func() bool {
 		return s.Count(t, `select count(*) from events where name = 'notification.raised' and data->>'url' = $1`, page) > 0
 	})
-	paneltest.Has(t, b.Get("/storefront/orders/").Body.String(), s.Known["running_number"], s.Known["failed_number"], s.Known["unpaid_number"], `<span class="count">3</span>`)
+	paneltest.Has(t, b.Get("/storefront/orders/").Body.String(), s.Known["running_number"], s.Known["failed_number"],
+		s.Known["unpaid_number"], `<span class="count">3</span>`)
 	failed := b.Get("/storefront/orders/?status=failed&search=fails.example").Body.String()
 	paneltest.Has(t, failed, page, "Failed")
 	if strings.Contains(failed, s.Known["running_number"]) {
@@ -70,9 +71,12 @@ func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
 // What may be written in the history of an order has words in both languages.
 func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed", "operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown", "effect.deferred", "effect.undoing"}
+	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed",
+		"operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown",
+		"effect.deferred", "effect.undoing"}
 	examples := 0
-	for _, folder := range []string{"../../domain/order", "../../domain/billing", "../../domain/hosting", "../../domain/webhook", "../../sagas"} {
+	for _, folder := range []string{"../../domain/order", "../../domain/billing", "../../domain/hosting",
+		"../../domain/webhook", "../../sagas"} {
 		files, err := filepath.Glob(folder + "/testdata/events/*.json")
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +108,8 @@ func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	page := "/storefront/orders/" + s.Known["failed"] + "/"
-	paneltest.Has(t, b.Get(page).Body.String(), "Let it go on with something changed", `value="fails.example"`, "Website of the domain", "Setup stopped", "Webhooks about it", "/storefront/inbox/")
+	paneltest.Has(t, b.Get(page).Body.String(), "Let it go on with something changed", `value="fails.example"`,
+		"Website of the domain", "Setup stopped", "Webhooks about it", "/storefront/inbox/")
 	for _, wrong := range []string{"", "not a domain"} {
 		if w := b.Send("retry_with", "input", wrong); w.Code != http.StatusBadRequest {
 			t.Errorf("%q: %d", wrong, w.Code)
@@ -114,7 +119,8 @@ func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
 	paneltest.Goes(t, b.Send("retry_with", "input", "works.example", "reason", "the customer has another"), page)
 	s.Await(t, paneltest.Answer{ID: s.Known["failed"]}, order.StatusActive)
 	paneltest.Has(t, b.Get(page).Body.String(), `badge active">Active`, "Setup goes on")
-	if n := s.Count(t, `select count(*) from events where name = 'saga.retried' and data -> 'corrections' ->> 'domain' = 'works.example' and actor = 'operator:901'`); n != 1 {
+	if n := s.Count(t, `select count(*) from events where name = 'saga.retried' and data -> 'corrections' ->> 'domain' `+
+		`= 'works.example' and actor = 'operator:901'`); n != 1 {
 		t.Errorf("%d runs go on with the other domain", n)
 	}
 }
@@ -140,7 +146,8 @@ func TestOperatorsHearWhatBecomesOfAnOrder(t *testing.T) {
 	}
 	elsewhere := append(asScript(b)[:2:2], "Sec-Fetch-Site", "cross-site")
 	for _, headers := range [][]string{nil, elsewhere, asScript(s.Browser(t).Enter("not" + paneltest.OpMail))} {
-		if h := s.Dial(t, path, headers...); h.Answer.StatusCode != http.StatusUnauthorized && h.Answer.StatusCode != http.StatusForbidden {
+		if h := s.Dial(t, path, headers...); h.Answer.StatusCode != http.StatusUnauthorized &&
+			h.Answer.StatusCode != http.StatusForbidden {
 			t.Error(h.Answer.Status)
 		}
 	}
@@ -161,9 +168,11 @@ func TestAnOrderShowsOperatorsTheAddressOfItsBuyer(t *testing.T) {
 	s := paneltest.Desk(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{",
-		`{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_country":"es","customer_tax_id":"b87654321",`, 1)))
+		`{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_country":"es","customer_tax_id":"b87654321",`,
+		1)))
 	page := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + placed.ID + "/").Body.String()
 	paneltest.Has(t, page, "Gran Vía 2, Bilbao, ES", "Tax number", "B87654321")
 	file := s.Call("GET", "/operations/api/v1/orders/"+placed.ID+"/", "", "Authorization", "Bearer "+s.Known["root"])
-	paneltest.Has(t, file.Body.String(), `"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_postal_code":"","customer_country":"ES","customer_tax_id":"B87654321",`)
+	paneltest.Has(t, file.Body.String(), `"customer_address":"Gran Vía 2","customer_city":"Bilbao",`+
+		`"customer_postal_code":"","customer_country":"ES","customer_tax_id":"B87654321",`)
 }

@@ -22,13 +22,16 @@ func TestThePagesOfOperatorsAreForEverybodyAndOperatorsAlone(t *testing.T) {
 	pages := []string{
 		"orders/", "orders/?status=nonsense&page=-1", "orders/?search=nothing+like+it", order,
 		"orders/" + s.Known["failed"] + "/", "orders/" + s.Known["unpaid"] + "/",
-		"runs/", "runs/?status=nonsense&page=-1", "runs/?status=parked", "runs/?search=nothing", "runs/" + s.Known["run"] + "/", "runs/" + s.Known["parked"] + "/",
+		"runs/", "runs/?status=nonsense&page=-1", "runs/?status=parked", "runs/?search=nothing",
+		"runs/" + s.Known["run"] + "/", "runs/" + s.Known["parked"] + "/",
 		"incidents/", "incidents/?kind=nonsense&page=-1", "incidents/?is_settled=true",
 		"incidents/" + paneltest.Lonely.ID().String() + "/", "incidents/" + paneltest.ChangedAtEngine.ID().String() + "/",
 		"inbox/", "inbox/?state=nonsense&page=-1", "inbox/?search=none", "inbox/1/", "reconciliation/",
-		"plans/", "plans/?is_active=false&search=nothing+like+it", "plans/?page=-1&resource_type=nonsense", "plans/1/", "plans/2/",
+		"plans/", "plans/?is_active=false&search=nothing+like+it", "plans/?page=-1&resource_type=nonsense", "plans/1/",
+		"plans/2/",
 		"plans/new/", "plans/new/?resource_type=saas", "widgets/", "widgets/new/", "widgets/1/",
-		"tenants/", "tenants/?search=none&status=nonsense&page=-1", "tenants/1/", "users/", "users/?is_active=maybe", "users/5/", "users/1/",
+		"tenants/", "tenants/?search=none&status=nonsense&page=-1", "tenants/1/", "users/", "users/?is_active=maybe",
+		"users/5/", "users/1/",
 	}
 	for language, mail := range map[string]string{"en": paneltest.OpMail, "es": "es" + paneltest.OpMail} {
 		b := s.Browser(t).Enter(mail)
@@ -49,7 +52,8 @@ func TestThePagesOfOperatorsAreForEverybodyAndOperatorsAlone(t *testing.T) {
 		}
 		b.IsForEverybody(t, language, b.Send("cancel").Body.String())
 	}
-	if w := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + s.Known["run"] + "/"); w.Code != http.StatusNotFound {
+	if w := s.Browser(t).Enter(paneltest.OpMail).Get("/storefront/orders/" + s.Known["run"] +
+		"/"); w.Code != http.StatusNotFound {
 		t.Errorf("no order: %d", w.Code)
 	}
 	user, administrator := s.Browser(t).Enter("not"+paneltest.OpMail), s.Visiting(t, paneltest.Ana)

@@ -34,16 +34,19 @@ func TestAnOperatorSeesTheReadTablesInTheBrowser(t *testing.T) {
 		return s.Count(t, `select count(*) from readers where name = 'sagas.reactions' and position > 0`) == 1
 	})
 	answer := s.Operate("GET", "read-tables/", "").Body.String()
-	paneltest.Has(t, answer, `{"name":"orders","status":"live",`, `{"name":"incidents","status":"failed","position":1,`, `{"name":"sagas.reactions",`, `{"name":"halted","position":3,"events_behind":4711,"is_stuck":true}`)
+	paneltest.Has(t, answer, `{"name":"orders","status":"live",`, `{"name":"incidents","status":"failed","position":1,`,
+		`{"name":"sagas.reactions",`, `{"name":"halted","position":3,"events_behind":4711,"is_stuck":true}`)
 
 	const page = "/storefront/read-tables/"
 	for language, c := range map[string]struct{ mail, live, failed, stands string }{
-		"en": {paneltest.OpMail, "up to date", "failed", "stands still"}, "es": {"es" + paneltest.OpMail, "al día", "fallida", "parado"},
+		"en": {paneltest.OpMail, "up to date", "failed", "stands still"},
+		"es": {"es" + paneltest.OpMail, "al día", "fallida", "parado"},
 	} {
 		b := s.Browser(t).Enter(c.mail)
 		text := b.Get(page).Body.String()
 		b.IsForEverybody(t, language, text)
-		paneltest.Has(t, text, `<code>orders</code></h3><span class="badge active">`+c.live, `<code>incidents</code></h3><span class="badge failed">`+c.failed,
+		paneltest.Has(t, text, `<code>orders</code></h3><span class="badge active">`+c.live,
+			`<code>incidents</code></h3><span class="badge failed">`+c.failed,
 			`<code>sagas.reactions</code>`, `<code>halted</code></h3><span class="badge failed">`+c.stands, "4711")
 	}
 	if w := s.Visiting(t, paneltest.Ana).Get(page); w.Code != http.StatusForbidden {
@@ -79,24 +82,28 @@ func TestAnOperatorHasAReadTableBuiltAnew(t *testing.T) {
 	}
 
 	id := paneltest.Queued(t, s.Call("POST", path, "", paneltest.Bearer(s.Known["root"])...))
-	if again := paneltest.Queued(t, s.Call("POST", path, "", paneltest.Bearer(s.Known["root"])...)); again != id || s.Count(t, `select count(*) from operations where projection = 'users'`) != 1 {
+	if again := paneltest.Queued(t, s.Call("POST", path, "", paneltest.Bearer(s.Known["root"])...)); again != id ||
+		s.Count(t, `select count(*) from operations where projection = 'users'`) != 1 {
 		t.Errorf("the second request is operation %s, not %s", again, id)
 	}
 	for who, code := range map[string]int{"ana": http.StatusForbidden, "eve": http.StatusForbidden} {
-		for _, w := range []*httptest.ResponseRecorder{s.Call("POST", path, "", paneltest.Bearer(s.Known[who])...), s.Call("POST", strings.Replace(path, "users", "nothing", 1), "", paneltest.Bearer(s.Known[who])...)} {
+		for _, w := range []*httptest.ResponseRecorder{s.Call("POST", path, "", paneltest.Bearer(s.Known[who])...),
+			s.Call("POST", strings.Replace(path, "users", "nothing", 1), "", paneltest.Bearer(s.Known[who])...)} {
 			if w.Code != code {
 				t.Errorf("%s: %d %s", who, w.Code, w.Body)
 			}
 		}
 	}
-	if w := s.Call("POST", strings.Replace(path, "users", "nothing", 1), "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNotFound {
+	if w := s.Call("POST", strings.Replace(path, "users", "nothing", 1), "",
+		paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNotFound {
 		t.Errorf("a table that there is not: %d %s", w.Code, w.Body)
 	}
 	if _, err := s.Owner.Exec(t.Context(), `update saga_queue set paused = false where queue = 'rebuild'`); err != nil {
 		t.Fatal(err)
 	}
 	done := s.Done(t, id, "root")
-	if got := fmt.Sprint(done.Status, done.Error, done.Result["projection"], done.Result["different"], done.Result["differences"]); got != "succeededusers1 [map[columns:[language] key:4 table:users what:changed]]" {
+	if got := fmt.Sprint(done.Status, done.Error, done.Result["projection"], done.Result["different"],
+		done.Result["differences"]); got != "succeededusers1 [map[columns:[language] key:4 table:users what:changed]]" {
 		t.Error(got)
 	}
 	if s.Count(t, `select count(*) from users where id = 4 and language = 'en'`) != 1 {

@@ -16,7 +16,8 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	a := s.Bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse,
+		Times: 100}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
@@ -32,7 +33,8 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 	if none := b.Get("/storefront/runs/?search=nothing-like-it").Body.String(); strings.Contains(none, page) {
 		t.Error("the search leaves what it does not name")
 	}
-	paneltest.Has(t, b.Get(page).Body.String(), "Bring the engine to what is wanted", `<p class="mistake">`, "failed for good", "What was done outside", "Let it go on")
+	paneltest.Has(t, b.Get(page).Body.String(), "Bring the engine to what is wanted", `<p class="mistake">`,
+		"failed for good", "What was done outside", "Let it go on")
 	if err := broken.Clear(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,8 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 		return s.Count(t, `select count(*) from saga_run where key = $1 and status = 'done'`, key) == 1
 	})
 	paneltest.Has(t, b.Get(page).Body.String(), "The run goes on.", `badge done">done`)
-	if n := s.Count(t, `select count(*) from events where name = 'saga.retried' and stream = $1`, "saga-"+sagas.RunID(key).String()); n != 1 {
+	if n := s.Count(t, `select count(*) from events where name = 'saga.retried' and stream = $1`,
+		"saga-"+sagas.RunID(key).String()); n != 1 {
 		t.Errorf("it was let go on %d times", n)
 	}
 }
@@ -60,7 +63,8 @@ func TestWhatOperatorsMayDoWithARunInTheBrowser(t *testing.T) {
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	setup := b.Get("/storefront/runs/" + s.Known["parked"] + "/").Body.String()
-	paneltest.Has(t, setup, "The setup of an order goes on with the order", "/storefront/orders/"+s.Known["failed"]+"/", "Setup of an order", "Website of the domain", `badge parked">stopped`, "Order becomes active")
+	paneltest.Has(t, setup, "The setup of an order goes on with the order", "/storefront/orders/"+s.Known["failed"]+"/",
+		"Setup of an order", "Website of the domain", `badge parked">stopped`, "Order becomes active")
 	if strings.Contains(setup, `value="retry_run"`) {
 		t.Error("the setup of an order is let go on without the order")
 	}

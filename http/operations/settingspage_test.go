@@ -15,13 +15,15 @@ func TestAnOperatorSeesTheSettingsInForceInTheBrowser(t *testing.T) {
 	s.Resident(t, 902, "es"+paneltest.OpMail, "es", true)
 	const page = "/storefront/settings/"
 	for language, c := range map[string]struct{ mail, set, unset, given, empty string }{
-		"en": {paneltest.OpMail, "set", "not set", "given", "empty"}, "es": {"es" + paneltest.OpMail, "puesto", "sin poner", "indicado", "vacío"},
+		"en": {paneltest.OpMail, "set", "not set", "given", "empty"},
+		"es": {"es" + paneltest.OpMail, "puesto", "sin poner", "indicado", "vacío"},
 	} {
 		b := s.Browser(t).Enter(c.mail)
 		text := b.Get(page).Body.String()
 		b.IsForEverybody(t, language, text)
 		for name, shown := range map[string][2]string{
-			"DATABASE_URL": {c.unset, "secret"}, "HOSTPANEL_SECRET_KEY": {c.set, "secret"}, "HOSTPANEL_LISTEN": {"def", "127.0.0.1:8080"},
+			"DATABASE_URL": {c.unset, "secret"}, "HOSTPANEL_SECRET_KEY": {c.set, "secret"},
+			"HOSTPANEL_LISTEN":   {"def", "127.0.0.1:8080"},
 			"HOSTPANEL_CURRENCY": {c.given, "CHF"}, "HOSTPANEL_TRUSTED_PROXIES": {"def", c.empty},
 		} {
 			_, card, has := strings.Cut(text, "<code>"+name+"</code>")

@@ -19,14 +19,20 @@ func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	text := b.Get("/storefront/").Body.String()
 	paneltest.Has(t, text, `<li class="alarm"><a href="/storefront/orders/?status=failed"><strong>1</strong> Failed orders</a>`,
-		`<a href="/storefront/runs/?status=parked"><strong>1</strong>`, `<a href="/storefront/incidents/?is_settled=false"><strong>2</strong>`,
-		`<a href="/storefront/orders/?hold=dispute"><strong>0</strong>`, `<p><strong>3</strong> placed</p>`, `<p><strong>2</strong> paid</p>`,
+		`<a href="/storefront/runs/?status=parked"><strong>1</strong>`,
+		`<a href="/storefront/incidents/?is_settled=false"><strong>2</strong>`,
+		`<a href="/storefront/orders/?hold=dispute"><strong>0</strong>`, `<p><strong>3</strong> placed</p>`,
+		`<p><strong>2</strong> paid</p>`,
 		`<p><strong>1</strong> became active</p>`, `<li class="alarm"><p><strong>1</strong> setups stopped</p>`,
 		`<tr><th scope="row">Today</th>`, `<rect class="in"`, `badge active">Well`, `href="/storefront/keys/"`)
-	if w := s.Operate("POST", "orders/"+s.Known["running"]+"/refund/", `{"amount":"1.00","reason":"goodwill"}`); w.Code != http.StatusAccepted {
+	if w := s.Operate("POST", "orders/"+s.Known["running"]+"/refund/",
+		`{"amount":"1.00","reason":"goodwill"}`); w.Code != http.StatusAccepted {
 		t.Fatal(w.Code, w.Body)
 	}
-	s.Until(t, "the money is back", func() bool { return strings.Contains(b.Get("/storefront/").Body.String(), `<rect class="out"`) })
+	s.Until(t, "the money is back", func() bool {
+		return strings.Contains(b.Get("/storefront/").Body.String(),
+			`<rect class="out"`)
+	})
 	paneltest.Has(t, b.Get("/storefront/").Body.String(), "€1.00</td>")
 }
 
@@ -40,7 +46,8 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 	if text := b.Get("/storefront/").Body.String(); strings.Contains(text, "restored from a backup") {
 		t.Errorf("the panel is not in recovery mode:\n%s", text)
 	}
-	if _, err := s.Pool().Exec(t.Context(), `insert into recovery (number, head, reason, is_ready) values (1, 0, 'restored', true)`); err != nil {
+	if _, err := s.Pool().Exec(t.Context(),
+		`insert into recovery (number, head, reason, is_ready) values (1, 0, 'restored', true)`); err != nil {
 		t.Fatal(err)
 	}
 	trouble := seen.RecoveryTrouble(1)
@@ -48,9 +55,11 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := "/storefront/incidents/" + trouble.ID().String() + "/"
-	paneltest.Has(t, b.Get("/storefront/").Body.String(), "restored from a backup", `<a href="`+page+`">End the recovery mode</a>`)
+	paneltest.Has(t, b.Get("/storefront/").Body.String(), "restored from a backup",
+		`<a href="`+page+`">End the recovery mode</a>`)
 	paneltest.Has(t, b.Get(page).Body.String(), "settle")
-	if w := s.Operate("POST", "incidents/"+trouble.ID().String()+"/settle/", `{"reason":"all was compared"}`); w.Code != http.StatusOK {
+	if w := s.Operate("POST", "incidents/"+trouble.ID().String()+"/settle/",
+		`{"reason":"all was compared"}`); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.Until(t, "the mode has ended", func() bool {

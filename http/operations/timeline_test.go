@@ -19,7 +19,8 @@ func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *time.Time { m := noon.Add(time.Duration(minutes) * time.Minute); return &m }
 	run := seen.Run{
-		ID: uuid.New(), Kind: "provision", Steps: []seen.StepRef{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1, Status: "waiting",
+		ID: uuid.New(), Kind: "provision", Steps: []seen.StepRef{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1,
+		Status: "waiting",
 		Attempts: []seen.Attempt{
 			{Step: 0, StartedAt: *at(1), FinishedAt: at(2), Outcome: "retry", ErrorClass: "unknown", Error: "timed out"},
 			{Step: 0, StartedAt: *at(3), FinishedAt: at(4), Outcome: "completed"},
@@ -29,11 +30,14 @@ func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 		Effects: []seen.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
 	}
 	detail := seen.OrderDetail{
-		Runs:     []seen.Run{run},
-		Webhooks: []seen.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed", State: "done", ReceivedAt: noon}},
+		Runs: []seen.Run{run},
+		Webhooks: []seen.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed",
+			State: "done", ReceivedAt: noon}},
 		Events: []seen.RecordedEvent{
-			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon, Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
-			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision", Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
+			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon,
+				Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
+			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision",
+				Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
 		},
 	}
 	got := operations.Timeline(detail)

@@ -16,25 +16,30 @@ import (
 	"hostpanel/paneltest"
 )
 
-const withWidget = `{"plan_id":1,"customer_email":"ana@example.com","customer_name":"Ana","payment_method":"test","widget_id":"allplansallplans"}`
+const withWidget = `{"plan_id":1,"customer_email":"ana@example.com","customer_name":"Ana","payment_method":"test",` +
+	`"widget_id":"allplansallplans"}`
 
 func TestThePaymentPageShowsWhatIsDueAndHasNoCode(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, withWidget))
 	w := s.Call("GET", paneltest.PathOf(a.URL), "")
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("Cache-Control") != "no-store" {
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
+		w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
-	paneltest.Has(t, w.Body.String(), a.Number, "2,99\u00a0€", "Hosting S", `<html lang="es">`, `value="pay"`, `value="decline"`, `value="cancel"`, "/panel/style.css")
-	paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "style-src 'self'", "frame-ancestors 'none'",
+	paneltest.Has(t, w.Body.String(), a.Number, "2,99\u00a0€", "Hosting S", `<html lang="es">`, `value="pay"`,
+		`value="decline"`, `value="cancel"`, "/panel/style.css")
+	paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "style-src 'self'",
+		"frame-ancestors 'none'",
 		"form-action 'self' https://shop.example https://shop.example;")
 	for _, forbidden := range []string{"<script", "style=", "onclick", "ana@example.com"} {
 		if strings.Contains(w.Body.String(), forbidden) {
 			t.Errorf("%s is on the page", forbidden)
 		}
 	}
-	if s.Call("GET", strings.Replace(paneltest.PathOf(a.URL), "cs_test_", "cs_test_0", 1), "").Code != http.StatusNotFound {
+	if s.Call("GET", strings.Replace(paneltest.PathOf(a.URL), "cs_test_", "cs_test_0", 1),
+		"").Code != http.StatusNotFound {
 		t.Error("a session of another form is found")
 	}
 	if s.Call("GET", "/storefront/checkout/test/cs_test_"+strings.Repeat("a", 24)+"/", "").Code != http.StatusNotFound {
@@ -104,7 +109,8 @@ func TestWhatIsReallyPaidCanBeToldToThePage(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, withWidget))
-	w := s.Press(a, "action", "pay", "amount", "298", "currency", "usd", "copies", "3", "distinct", "1", "delay_ms", "0", "settle_ms", "")
+	w := s.Press(a, "action", "pay", "amount", "298", "currency", "usd", "copies", "3", "distinct", "1", "delay_ms", "0",
+		"settle_ms", "")
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -126,7 +132,8 @@ type step struct {
 // follow is a browser that goes one step.
 func follow(t *testing.T, address string) step {
 	t.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: time.Minute}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout: time.Minute}
 	r, err := client.Get(address)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +152,8 @@ func TestWhoPaysComesBackToTheShopAndGetsWhatWasBought(t *testing.T) {
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(withWidget, "{", `{"domain":"ana.example",`, 1)))
 	paid := s.Press(a, "action", "pay")
 	back := follow(t, paid.Header().Get("Location"))
-	if want := "https://shop.example/thanks?from=panel&order_id=" + a.ID; back.status != http.StatusSeeOther || back.location != want {
+	if want := "https://shop.example/thanks?from=panel&order_id=" + a.ID; back.status != http.StatusSeeOther ||
+		back.location != want {
 		t.Fatalf("%d %v", back.status, back.location)
 	}
 	s.Await(t, a, order.StatusActive)
@@ -160,7 +168,8 @@ func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
 	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), slow); err != nil {
 		t.Fatal(err)
 	}
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusProvisioning)
 	want := order.Message(order.Standing{Status: order.StatusProvisioning, Step: "tenant.engine"}, "en")
@@ -192,7 +201,8 @@ func TestAWebhookFromOutsideIsEnough(t *testing.T) {
 func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	back := follow(t, s.Press(a, "action", "pay", "amount", "1").Header().Get("Location"))
 	if back.status != http.StatusOK {
 		t.Fatal(back.status)
@@ -203,7 +213,8 @@ func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
 	began := time.Now()
 	back := follow(t, s.Public+"/storefront/return/"+a.ID+"/?outcome=success&status=paid")
 	if took := time.Since(began); back.status != http.StatusOK || took < 2*time.Second || took > 6*time.Second {
@@ -250,17 +261,21 @@ func TestAnOrderNamesThePagesOfItsShop(t *testing.T) {
 		{"pay", "http://localhost:3000/done", "", "http://localhost:3000/done?order_id="},
 	} {
 		a := paneltest.Read(t, s.Order(t, http.StatusCreated, own(test.success, test.cancel), bound...))
-		if policy := s.Call("GET", paneltest.PathOf(a.URL), "").Header().Get("Content-Security-Policy"); !strings.Contains(policy, hostOf(test.want)) {
+		if policy := s.Call("GET", paneltest.PathOf(a.URL),
+			"").Header().Get("Content-Security-Policy"); !strings.Contains(policy, hostOf(test.want)) {
 			t.Errorf("the form may not lead to %s: %s", test.want, policy)
 		}
-		if back := follow(t, s.Press(a, "action", test.action).Header().Get("Location")); back.status != http.StatusSeeOther || back.location != test.want+a.ID {
+		if back := follow(t, s.Press(a, "action",
+			test.action).Header().Get("Location")); back.status != http.StatusSeeOther || back.location != test.want+a.ID {
 			t.Errorf("%+v: %d %s", test, back.status, back.location)
 		}
 	}
 	for _, key := range []string{"bound", "key"} {
-		for _, page := range []string{"https://evil.example/", "https://shop.example.evil.example/", "https://full.example/"} {
+		for _, page := range []string{"https://evil.example/", "https://shop.example.evil.example/",
+			"https://full.example/"} {
 			w := s.Order(t, http.StatusBadRequest, own(page, page), "X-API-Key", s.Known[key])
-			paneltest.Has(t, w.Body.String(), `{"success_url":["The key does not name this domain."],"cancel_url":["The key does not name this domain."]}`)
+			paneltest.Has(t, w.Body.String(), `{"success_url":["The key does not name this domain."],"cancel_url":["The key `+
+				`does not name this domain."]}`)
 		}
 	}
 	w := s.Order(t, http.StatusBadRequest, own("javascript:alert(1)", "http://shop.example/"), bound...)
@@ -279,7 +294,8 @@ func TestANarrowerKeyLeadsNowhereElse(t *testing.T) {
 		if back := follow(t, s.Press(a, "action", "cancel").Header().Get("Location")); back.status != http.StatusOK {
 			t.Errorf("%s: %d %s", domains, back.status, back.location)
 		}
-		s.Do(t, storefront.ChangeKey{ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(`["*.sub.example"]`)}, At: time.Now()})
+		s.Do(t, storefront.ChangeKey{ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(`["*.sub.example"]`)},
+			At: time.Now()})
 		s.Server.ForgetKey("BoundKey")
 	}
 }

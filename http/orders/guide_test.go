@@ -14,7 +14,8 @@ func TestTheGuideTakesAKeyThatItsReaderHas(t *testing.T) {
 	s.Resident(t, 5, paneltest.RootMail, "es", true)
 	b := s.Browser(t).Enter(paneltest.RootMail)
 	b.Get(paneltest.GuidePath + "?widget=strictstrict0000&lang=en")
-	paneltest.Refused(t, b.Twin().Send("use_key", "key", s.Known["mistyped"]), http.StatusBadRequest, "Esta clave no está completa.")
+	paneltest.Refused(t, b.Twin().Send("use_key", "key", s.Known["mistyped"]), http.StatusBadRequest,
+		"Esta clave no está completa.")
 	w := b.Send("use_key", "key", " "+s.Known["live"]+"\n")
 	if w.Code != http.StatusOK || b.ShownKey() != s.Known["live"] {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -40,10 +41,12 @@ func TestTheGuideIsForEveryUser(t *testing.T) {
 	if strings.Contains(text, "allplansallplans") || strings.Contains(text, `name="form" value="create"`) {
 		t.Error("a user sees the operators' order forms, or may make a key")
 	}
-	paneltest.Has(t, b.Get(paneltest.GuidePath+"?widget=allplansallplans").Body.String(), `data-preview="/storefront/preview/allplansallplans/"`, "https://shop.example/thanks?from=panel")
+	paneltest.Has(t, b.Get(paneltest.GuidePath+"?widget=allplansallplans").Body.String(),
+		`data-preview="/storefront/preview/allplansallplans/"`, "https://shop.example/thanks?from=panel")
 	for _, unknown := range []string{"inactiveinactive", "nobodyhasmadethi", "%3Cscript%3E", "x%00"} {
 		w := b.Get(paneltest.GuidePath + "?widget=" + unknown)
-		if w.Code == http.StatusOK && !strings.Contains(w.Body.String(), "There is no active order form with this number.") || w.Code >= http.StatusInternalServerError {
+		if w.Code == http.StatusOK && !strings.Contains(w.Body.String(), "There is no active order form with this number.") ||
+			w.Code >= http.StatusInternalServerError {
 			t.Errorf("%s: %d %s", unknown, w.Code, w.Body)
 		}
 	}

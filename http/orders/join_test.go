@@ -20,7 +20,8 @@ import (
 
 // picks sends the form of the page.
 func picks(s *paneltest.Shop, path, tenant string) *httptest.ResponseRecorder {
-	return s.Call("POST", path, url.Values{"form": {"join"}, "tenant": {tenant}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	return s.Call("POST", path, url.Values{"form": {"join"}, "tenant": {tenant}}.Encode(), "Content-Type",
+		"application/x-www-form-urlencoded")
 }
 
 func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
@@ -34,20 +35,24 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 		if w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		paneltest.Has(t, w.Body.String(), a.Number, "VPS M", `<option value="1" selected>`, `<option value="new">a new tenant</option>`, `name="robots" content="noindex"`)
-		for header, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"} {
+		paneltest.Has(t, w.Body.String(), a.Number, "VPS M", `<option value="1" selected>`,
+			`<option value="new">a new tenant</option>`, `name="robots" content="noindex"`)
+		for header, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+			"X-Robots-Tag": "noindex, nofollow"} {
 			if got := w.Header().Get(header); got != want {
 				t.Errorf("%s: %q", header, got)
 			}
 		}
 	}
-	for tenant, text := range map[string]string{"": "This field is required.", "2": "is not a valid choice.", "x": "is not a valid choice."} {
+	for tenant, text := range map[string]string{"": "This field is required.", "2": "is not a valid choice.",
+		"x": "is not a valid choice."} {
 		w := picks(s, path, tenant)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), text) && tenant == "" {
 			t.Errorf("%q: %d %s", tenant, w.Code, w.Body)
 		}
 	}
-	if w := s.Call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
+	if w := s.Call("POST", path, "List-Unsubscribe=One-Click", "Content-Type",
+		"application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
 		t.Errorf("another body: %d", w.Code)
 	}
 	if n := s.Events(t, "order.tenant_chosen"); n != 0 {
@@ -56,11 +61,13 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 	for _, w := range s.AtOnce(100, func(int) *httptest.ResponseRecorder { return picks(s, path, "1") }) {
 		paneltest.Goes(t, w, path)
 	}
-	if n := s.Count(t, `select count(*) from events where name = 'order.tenant_chosen' and actor = $1 and stream = $2`, fmt.Sprint("user:", paneltest.Ana), "order-"+a.ID); n != 1 || s.Events(t, "order.tenant_chosen") != 1 {
+	if n := s.Count(t, `select count(*) from events where name = 'order.tenant_chosen' and actor = $1 and stream = $2`,
+		fmt.Sprint("user:", paneltest.Ana), "order-"+a.ID); n != 1 || s.Events(t, "order.tenant_chosen") != 1 {
 		t.Errorf("%d events", n)
 	}
 	paneltest.Goes(t, picks(s, path, "new"), path)
-	paneltest.Has(t, s.Call("GET", path, "", "Accept-Language", "en").Body.String(), `<option value="1" selected>`) // the only one
+	paneltest.Has(t, s.Call("GET", path, "", "Accept-Language", "en").Body.String(),
+		`<option value="1" selected>`) // the only one
 	paneltest.Goes(t, picks(s, path, "1"), path)
 
 	s.Press(a, "action", "pay")
@@ -68,7 +75,8 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 	if n := s.Count(t, `select count(*) from orders where id = $1 and tenant = 1`, a.ID); n != 1 {
 		t.Error("the order has not joined")
 	}
-	paneltest.Has(t, s.Call("GET", path, "", "Accept-Language", "en").Body.String(), "already paid, and joins the tenant that you have chosen")
+	paneltest.Has(t, s.Call("GET", path, "", "Accept-Language", "en").Body.String(),
+		"already paid, and joins the tenant that you have chosen")
 	if w := picks(s, path, "new"); w.Code != http.StatusConflict {
 		t.Errorf("after the payment: %d", w.Code)
 	}
@@ -104,11 +112,13 @@ func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
 	bodies := map[string]bool{}
 	good := s.Joining(paneltest.Ana, mine)
 	for _, token := range []string{
-		"x", lastChanged(good), good[1:], s.Unsubscribe(paneltest.Ana), s.Joining(paneltest.Eve, mine), s.Joining(paneltest.Ana, uuid.New()), s.Joining(999, mine),
+		"x", lastChanged(good), good[1:], s.Unsubscribe(paneltest.Ana), s.Joining(paneltest.Eve, mine),
+		s.Joining(paneltest.Ana, uuid.New()), s.Joining(999, mine),
 		notice.Joining{User: paneltest.Ana, Order: mine}.Token([]byte("the key of another panel, of any length")),
 	} {
 		path := order.JoinPath + token + "/"
-		for _, w := range []*httptest.ResponseRecorder{s.Call("GET", path, "", "Accept-Language", "en"), picks(s, path, "1")} {
+		for _, w := range []*httptest.ResponseRecorder{s.Call("GET", path, "", "Accept-Language", "en"),
+			picks(s, path, "1")} {
 			if w.Code != http.StatusNotFound {
 				t.Errorf("%s: %d", token, w.Code)
 			}
@@ -138,7 +148,8 @@ func TestTheAnswerToAnOrderDoesNotTellWhoHasAnAccount(t *testing.T) {
 		w := s.Order(t, http.StatusCreated, paneltest.VPSOrder(email))
 		a := paneltest.Read(t, w)
 		s.Until(t, "the order has been reacted to", func() bool {
-			return s.Count(t, `select count(*) from readers where name = $2 and position >= (select position from events where stream = $1 and version = 1)`, "order-"+a.ID, sagas.ReactionsReader) == 1
+			return s.Count(t, `select count(*) from readers where name = $2 and position >= (select position from events `+
+				`where stream = $1 and version = 1)`, "order-"+a.ID, sagas.ReactionsReader) == 1
 		})
 		if email == "ana@example.com" { // the process of this test signs no links, so it asks no user
 			s.Do(t, account.OfferJoining{User: paneltest.Ana, Order: uuid.MustParse(a.ID), At: time.Now()})
@@ -162,7 +173,8 @@ func TestTheAnswerToAnOrderDoesNotTellWhoHasAnAccount(t *testing.T) {
 // view is when an order was placed, as the shop reads it.
 func view(t *testing.T, s *paneltest.Shop, id string) (created string) {
 	t.Helper()
-	_, rest, _ := strings.Cut(s.Call("GET", "/storefront/api/orders/"+id+"/", "", "X-API-Key", s.Known["key"]).Body.String(), `"created_at":"`)
+	_, rest, _ := strings.Cut(s.Call("GET", "/storefront/api/orders/"+id+"/", "", "X-API-Key",
+		s.Known["key"]).Body.String(), `"created_at":"`)
 	created, _, _ = strings.Cut(rest, `"`)
 	return created
 }

@@ -26,7 +26,8 @@ func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
 		}
 		throttled++
 		wait := w.Header().Get("Retry-After")
-		if want := `{"detail":"Request was throttled. Expected available in ` + wait + ` seconds."}`; w.Body.String() != want || w.Header().Get("X-RateLimit-Remaining") != "0" {
+		if want := `{"detail":"Request was throttled. Expected available in ` + wait +
+			` seconds."}`; w.Body.String() != want || w.Header().Get("X-RateLimit-Remaining") != "0" {
 			t.Errorf("%s %v", w.Body, w.Header())
 		}
 	}
@@ -124,7 +125,8 @@ func TestTheOwnerOfAKeyCanTellFromWhereItComes(t *testing.T) {
 	if n := s.Events(t, "security.key_used_from_new_origin"); n != 2 {
 		t.Errorf("%d websites were written down", n)
 	}
-	if n := s.Count(t, `select count(*) from events where stream = 'security-7' and data ->> 'key' = 'OpenKey1' and actor = 'api_key:OpenKey1'`); n != 2 {
+	if n := s.Count(t, `select count(*) from events where stream = 'security-7' and data ->> 'key' = 'OpenKey1' and `+
+		`actor = 'api_key:OpenKey1'`); n != 2 {
 		t.Errorf("%d of them in the owner's journal", n)
 	}
 	for i := range 60 {
@@ -133,7 +135,8 @@ func TestTheOwnerOfAKeyCanTellFromWhereItComes(t *testing.T) {
 	if n := s.Events(t, "security.key_used_from_new_origin"); n != 50 {
 		t.Errorf("%d made-up websites were written down", n)
 	}
-	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["bound"], "Origin", "https://evil.example"); w.Code != http.StatusForbidden {
+	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["bound"], "Origin",
+		"https://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if n := s.Events(t, "security.key_used_from_new_origin"); n != 50 {

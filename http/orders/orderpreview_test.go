@@ -74,7 +74,8 @@ func TestAPreviewTellsWhatAnOrderThenDoes(t *testing.T) {
 	if p.codes() != "" || p.Total != "2.99" || len(p.Lines) != 1 || len(p.Unanswered) != 0 {
 		t.Errorf("%+v", p)
 	}
-	if len(p.Steps) != 9 || p.Steps[4].Name != "site" || p.Steps[4].Description != "create the website of the ordered domain" {
+	if len(p.Steps) != 9 || p.Steps[4].Name != "site" ||
+		p.Steps[4].Description != "create the website of the ordered domain" {
 		t.Errorf("%+v", p.Steps)
 	}
 	number, isSite := strings.CutSuffix(strings.TrimPrefix(p.calls(), "create tenant "), ", create site new.example")
@@ -101,9 +102,11 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
 	none := int64(0)
-	s.Offer(t, 21, &storefront.Plan{Name: "No sites", Price: paneltest.Price("1"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Quotas: storefront.Quotas{Sites: &none}})
+	s.Offer(t, 21, &storefront.Plan{Name: "No sites", Price: paneltest.Price("1"), Currency: "EUR",
+		ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Quotas: storefront.Quotas{Sites: &none}})
 	huge := int64(512 << 10)
-	s.Offer(t, 22, &storefront.Plan{Name: "Huge", Price: paneltest.Price("1"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, VPS: storefront.VPS{OSOptions: []string{"debian-12"}, MemoryMB: &huge}})
+	s.Offer(t, 22, &storefront.Plan{Name: "Huge", Price: paneltest.Price("1"), Currency: "EUR", ResourceType: "vps",
+		BillingPeriod: "monthly", IsActive: true, VPS: storefront.VPS{OSOptions: []string{"debian-12"}, MemoryMB: &huge}})
 	s.Bought(t, "taken.example")
 	engine := sandbox.New(s.Pool())
 	client, err := engine.Create(t.Context(), hosting.EngineObject{Kind: "tenant", Name: "stranger", Ref: "stranger"})
@@ -111,7 +114,9 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := &hosting.Site{Domain: "outside.example", IPAddress: "*", IsActive: true}
-	if _, err := engine.Create(t.Context(), hosting.EngineObject{Kind: "site", Owner: client, Name: "outside.example", Values: site.Fields().Values()}); err != nil {
+	if _, err := engine.Create(t.Context(),
+		hosting.EngineObject{Kind: "site", Owner: client, Name: "outside.example",
+			Values: site.Fields().Values()}); err != nil {
 		t.Fatal(err)
 	}
 	for body, want := range map[string]string{
@@ -137,7 +142,8 @@ func TestAPreviewSaysWhichSystemDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
-	if _, err := sandbox.New(s.Pool()).Faults().Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.ErrorBefore, Times: 100}); err != nil {
+	if _, err := sandbox.New(s.Pool()).Faults().Order(t.Context(),
+		faults.Fault{Call: faults.Find, What: faults.ErrorBefore, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
 	p := foresee(t, s, `{"plan_id":1,"domain":"new.example"}`)
@@ -160,7 +166,8 @@ func TestAPreviewRefusesWhatAnOrderRefuses(t *testing.T) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
-	if w := s.Call("POST", "/operations/api/v1/"+previewOrder, `{"plan_id":1}`, paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
+	if w := s.Call("POST", "/operations/api/v1/"+previewOrder, `{"plan_id":1}`,
+		paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusForbidden {
 		t.Errorf("an administrator of a tenant: %d", w.Code)
 	}
 	if n := s.Events(t, "order.placed"); n != 0 {

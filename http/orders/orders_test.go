@@ -32,7 +32,8 @@ func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "once")
-	other := s.Order(t, http.StatusUnprocessableEntity, strings.Replace(paneltest.HostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
+	other := s.Order(t, http.StatusUnprocessableEntity, strings.Replace(paneltest.HostingOrder, "Ana", "Eve", 1),
+		"Idempotency-Key", "once")
 	if paneltest.Read(t, other).Code != "idempotency_key_reused" {
 		t.Fatal(other.Body)
 	}
@@ -46,7 +47,8 @@ func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	named := strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"hundred.example",`, 1) // which no second order may have
+	named := strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"hundred.example",`,
+		1) // which no second order may have
 	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder {
 		return s.Call("POST", "/storefront/api/orders/", named, "X-API-Key", s.Known["key"], "Idempotency-Key", "once")
 	})
@@ -74,7 +76,8 @@ func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
 func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	if _, err := s.Provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
+	if _, err := s.Provider.Faults().Order(t.Context(),
+		faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
 		t.Fatal(err)
 	}
 	waiting := s.Order(t, http.StatusServiceUnavailable, paneltest.HostingOrder, "Idempotency-Key", "patience")
@@ -87,7 +90,8 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(view.Body.String(), `"status":"pending"`) {
 		t.Fatal(view.Body)
 	}
-	if again := paneltest.Read(t, s.Order(t, http.StatusServiceUnavailable, paneltest.HostingOrder, "Idempotency-Key", "patience")); again.ID != a.ID {
+	if again := paneltest.Read(t, s.Order(t, http.StatusServiceUnavailable, paneltest.HostingOrder, "Idempotency-Key",
+		"patience")); again.ID != a.ID {
 		t.Fatalf("first %s, then %s", a.ID, again.ID)
 	}
 	placed := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "patience")
@@ -97,7 +101,8 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	if !strings.HasSuffix(placed.Header().Get("Location"), a.ID+"/") {
 		t.Fatal(placed.Header())
 	}
-	if again := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "patience"); again.Body.String() != placed.Body.String() {
+	if again := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key",
+		"patience"); again.Body.String() != placed.Body.String() {
 		t.Fatal(again.Body)
 	}
 	if n := s.Events(t, "order.placed"); n != 1 {
@@ -110,12 +115,14 @@ func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
 	s := paneltest.Open(t).Stock(t)
 	first := s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "lost")
 	crash := func(seconds int) {
-		if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() + $1 * interval '1 second'`, seconds); err != nil {
+		if _, err := s.Owner.Exec(t.Context(),
+			`update once_keys set body = null, running_until = now() + $1 * interval '1 second'`, seconds); err != nil {
 			t.Fatal(err)
 		}
 	}
 	crash(20)
-	if w := s.Order(t, http.StatusConflict, paneltest.HostingOrder, "Idempotency-Key", "lost"); paneltest.Read(t, w).Code != "idempotency_in_progress" {
+	if w := s.Order(t, http.StatusConflict, paneltest.HostingOrder, "Idempotency-Key",
+		"lost"); paneltest.Read(t, w).Code != "idempotency_in_progress" {
 		t.Fatal(w.Body)
 	}
 	crash(-1)
@@ -133,8 +140,10 @@ func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 	s := paneltest.Open(t).Stock(t)
 	facts := s.Count(t, `select count(*) from events`)
 	for _, body := range []string{
-		`{`, `[]`, `{"plan_id":1}`, strings.Replace(paneltest.HostingOrder, "1", "4", 1), strings.Replace(paneltest.HostingOrder, `"test"`, `"stripe"`, 1),
-		strings.Replace(paneltest.HostingOrder, "ana@example.com", "nobody", 1), strings.Replace(paneltest.HostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
+		`{`, `[]`, `{"plan_id":1}`, strings.Replace(paneltest.HostingOrder, "1", "4", 1),
+		strings.Replace(paneltest.HostingOrder, `"test"`, `"stripe"`, 1),
+		strings.Replace(paneltest.HostingOrder, "ana@example.com", "nobody", 1),
+		strings.Replace(paneltest.HostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
 	} {
 		s.Order(t, http.StatusBadRequest, body, "Idempotency-Key", "free")
 	}
@@ -152,7 +161,8 @@ func TestOneOfManyCustomersGetsADomain(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	answers := s.AtOnce(20, func(i int) *httptest.ResponseRecorder {
-		body := strings.Replace(paneltest.HostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
+		body := strings.Replace(paneltest.HostingOrder, "{",
+			fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
 		return s.Call("POST", "/storefront/api/orders/", body, "X-API-Key", s.Known["key"])
 	})
 	won := 0
@@ -172,16 +182,21 @@ func TestOneOfManyCustomersGetsADomain(t *testing.T) {
 func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, `{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
-		"customer_address":" Gran Vía 2 ","customer_city":"Bilbao","customer_postal_code":48001,"customer_country":"es","customer_tax_id":" es b-87.654 321 ",
-		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans","price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		`{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
+		"customer_address":" Gran Vía 2 ","customer_city":"Bilbao","customer_postal_code":48001,
+		"customer_country":"es","customer_tax_id":" es b-87.654 321 ",
+		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans",
+		"price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
 	o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|", o.AddressLine(), "|", o.CustomerTaxID, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
+	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|",
+		o.AddressLine(), "|", o.CustomerTaxID, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
 		o.Currency, o.Minor, o.PaymentMethod, o.Test, o.OSChoice, o.Language, o.WidgetID, o.APIKey, o.Owner, *o.Plan.VPS)
-	want := "Ana|Ana@example.com|+34 600|Ana SL|Gran Vía 2, 48001 Bilbao, ES|ESB-87.654321|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
+	want := "Ana|Ana@example.com|+34 600|Ana SL|Gran Vía 2, 48001 Bilbao, ES|ESB-87.654321|49.9 479.04 5 21 484.04 " +
+		"400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
 	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
 		t.Fatalf("\n got %s\nwant %s", got, want)
 	}
@@ -191,16 +206,19 @@ func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
 	body := strings.Replace(paneltest.HostingOrder, "ana@example.com", "canary@example.com", 1)
-	body = strings.Replace(body, "{", `{"customer_address":"canary","customer_city":"canary","customer_postal_code":"canary","customer_country":"ES","customer_tax_id":"canary",`, 1)
+	body = strings.Replace(body, "{", `{"customer_address":"canary","customer_city":"canary",`+
+		`"customer_postal_code":"canary","customer_country":"ES","customer_tax_id":"canary",`, 1)
 	s.Order(t, http.StatusCreated, body, "Idempotency-Key", "canary-idempotency")
 	s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.HostingOrder, "ana@example.com", "canary@", 1))
 	s.Call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.Known["unknown"])
-	for _, canary := range []string{"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"], strings.Repeat("x", 32)} {
+	for _, canary := range []string{"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"],
+		strings.Repeat("x", 32)} {
 		if strings.Contains(s.Logged.String(), canary) {
 			t.Errorf("%q is in the program's log", canary)
 		}
 		n := s.Count(t, `select (select count(*) from events where strpos(data::text || meta::text, $1) > 0)
-			+ (select count(*) from once_keys where strpos(once_keys::text, $1) > 0) + (select count(*) from rate_windows where strpos(rate_windows::text, $1) > 0)`, canary)
+			+ (select count(*) from once_keys where strpos(once_keys::text, $1) > 0)
+			+ (select count(*) from rate_windows where strpos(rate_windows::text, $1) > 0)`, canary)
 		if n != 0 {
 			t.Errorf("%q stands in %d rows", canary, n)
 		}
@@ -214,7 +232,9 @@ func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
 	loseDatabase(s)
 	for _, path := range []string{"/storefront/api/plans/", "/storefront/api/orders/"} {
 		w := s.Call("GET", path, "", "X-API-Key", s.Known["key"])
-		if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"detail":"The service is temporarily unavailable.","code":"unavailable"}` || w.Header().Get("Retry-After") == "" {
+		if w.Code != http.StatusServiceUnavailable ||
+			w.Body.String() != `{"detail":"The service is temporarily unavailable.","code":"unavailable"}` ||
+			w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s %v", path, w.Code, w.Body, w.Header())
 		}
 	}
@@ -223,7 +243,8 @@ func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
 	}
 	w := httptest.NewRecorder() // its body is none of the usual errors
 	s.Server.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
-	if want := `{"status":"unavailable","checks":{"database":"does not answer"}}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+	if want := `{"status":"unavailable","checks":{"database":"does ` +
+		`not answer"}}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

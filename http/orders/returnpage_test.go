@@ -38,7 +38,8 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	page := "/storefront/return/" + id + "/?outcome=success"
 	b := shows(page, true)
 	for text, want := range map[string]string{
-		"Pay": a.URL, "Go back to the shop": "https://shop.example/?order_id=" + id, "Order again": "", "To the control panel": "", "Look again": "/storefront/return/" + id + "/",
+		"Pay": a.URL, "Go back to the shop": "https://shop.example/?order_id=" + id, "Order again": "",
+		"To the control panel": "", "Look again": "/storefront/return/" + id + "/",
 	} {
 		if got := b.LinkCalled(text); got != want {
 			t.Errorf("unpaid, %s: %q instead of %q", text, got, want)
@@ -47,7 +48,8 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusActive)
 	b = shows(page, false)
-	if b.LinkCalled("To the control panel") != "/panel/" || b.LinkCalled("Pay")+b.LinkCalled("Order again") != "" || b.LinkCalled("Go back to the shop") == "" {
+	if b.LinkCalled("To the control panel") != "/panel/" || b.LinkCalled("Pay")+b.LinkCalled("Order again") != "" ||
+		b.LinkCalled("Go back to the shop") == "" {
 		t.Errorf("active: %s", paneltest.TextOf(b.Page))
 	}
 
@@ -56,7 +58,8 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	s.Call("GET", "/storefront/return/"+gone.ID+"/?outcome=cancel", "")
 	s.Await(t, gone, order.StatusCancelled)
 	b = shows("/storefront/return/"+gone.ID+"/?outcome=cancel", false)
-	if again := b.LinkCalled("Order again"); again != "https://shop.example/?plan_id=1" || b.LinkCalled("Go back to the shop") != "" {
+	if again := b.LinkCalled("Order again"); again != "https://shop.example/?plan_id=1" ||
+		b.LinkCalled("Go back to the shop") != "" {
 		t.Errorf("cancelled: %q", again)
 	}
 }
@@ -71,11 +74,14 @@ func TestTheWayBackToTheShopLeadsNowhereElse(t *testing.T) {
 	for _, c := range []struct{ what, key, origin, body, path, want string }{
 		{"a key for every site", "key", "https://evil.example", own, "", ""},
 		{"a key that was used on no site", "bound", "", own, "", ""},
-		{"a widget of another site", "bound", "", strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1), "", ""},
-		{"an address that names a site", "bound", "", own, "&success_url=https://evil.example/&shop=https://evil.example/", ""},
+		{"a widget of another site", "bound", "", strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1), "",
+			""},
+		{"an address that names a site", "bound", "", own, "&success_url=https://evil.example/&shop=https://evil.example/",
+			""},
 		{"a page for one of the two ways", "bound", "", half, "", "https://shop.example/done?cart=7&order_id="},
 		{"a site of the key", "bound", "https://eu.sub.example", own, "", "https://eu.sub.example/?order_id="},
-		{"the first site that it was used on", "bound", "http://localhost:3000", own, "", "https://eu.sub.example/?order_id="},
+		{"the first site that it was used on", "bound", "http://localhost:3000", own, "",
+			"https://eu.sub.example/?order_id="},
 	} {
 		headers := []string{"X-API-Key", s.Known[c.key]}
 		if c.origin != "" {

@@ -32,8 +32,10 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 		{[]string{"name", "Shop"}, "This field may not be blank."},
 		{[]string{"name", "Shop", "password", "wrong"}, "The current password is wrong."},
 		{[]string{"password", paneltest.Password}, "This field is required."},
-		{[]string{"name", "Shop", "password", paneltest.Password, "rate_limit_per_minute", "0"}, "Ensure this value is greater than or equal to 1."},
-		{[]string{"name", "Shop", "password", paneltest.Password, "allowed_domains", "shop.example\r\n\r\nnot a domain!"}, "2: Enter a valid domain or origin."},
+		{[]string{"name", "Shop", "password", paneltest.Password, "rate_limit_per_minute", "0"},
+			"Ensure this value is greater than or equal to 1."},
+		{[]string{"name", "Shop", "password", paneltest.Password, "allowed_domains", "shop.example\r\n\r\nnot a domain!"},
+			"2: Enter a valid domain or origin."},
 		{[]string{"name", "Shop", "password", paneltest.Password, "mode", "free"}, `"free" is not a valid choice.`},
 		{[]string{"name", "Shop", "password", paneltest.Password, "expires_at", "soon"}, "Datetime has wrong format."},
 	} {
@@ -45,19 +47,23 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 	}
 	before := b.SessionID()
 	sent := b.Twin()
-	w := b.Send("create", "name", "My shop", "password", paneltest.Password, "allowed_domains", "shop.example\r\n*.shop.example\r\n", "expires_at", "2099-01-02T03:04")
+	w := b.Send("create", "name", "My shop", "password", paneltest.Password, "allowed_domains",
+		"shop.example\r\n*.shop.example\r\n", "expires_at", "2099-01-02T03:04")
 	key := b.ShownKey()
 	if w.Code != http.StatusOK || !strings.HasPrefix(key, "sfk_test_") || w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", key, "Origin", "https://eu.shop.example"); w.Code != http.StatusOK {
+	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", key, "Origin",
+		"https://eu.shop.example"); w.Code != http.StatusOK {
 		t.Errorf("the key opens nothing: %d", w.Code)
 	}
-	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", key, "Origin", "https://evil.example"); w.Code != http.StatusForbidden {
+	if w := s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", key, "Origin",
+		"https://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("the key opens everywhere: %d", w.Code)
 	}
 	text := b.Get("/storefront/keys/").Body.String()
-	paneltest.Has(t, text, key[:len("sfk_test_12345678")], "My shop", "shop.example, *.shop.example", "2 Jan 2099, 03:04 UTC")
+	paneltest.Has(t, text, key[:len("sfk_test_12345678")], "My shop", "shop.example, *.shop.example",
+		"2 Jan 2099, 03:04 UTC")
 	if strings.Contains(text, key) || strings.Contains(s.Logged.String(), key) {
 		t.Error("the key is shown twice, or logged")
 	}

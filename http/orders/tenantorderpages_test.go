@@ -38,7 +38,8 @@ func TestAnAdministratorOrdersInTheBrowser(t *testing.T) {
 	sent := orderFormOf(b, "plan_id", "2", "billing_period", "monthly", "payment_method", "test")
 	first := b.Do("POST", page, sent.Encode())
 	again := b.Do("POST", page, sent.Encode())
-	if to := first.Header().Get("Location"); first.Code != http.StatusSeeOther || !strings.Contains(to, "/storefront/checkout/") || again.Header().Get("Location") != to {
+	if to := first.Header().Get("Location"); first.Code != http.StatusSeeOther ||
+		!strings.Contains(to, "/storefront/checkout/") || again.Header().Get("Location") != to {
 		t.Fatalf("%d %v, then %d %v", first.Code, first.Header(), again.Code, again.Header())
 	}
 	if n := s.Events(t, "order.placed"); n != 1 {

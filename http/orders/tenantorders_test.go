@@ -22,26 +22,34 @@ func TestAnAdministratorOrdersIntoTheTenant(t *testing.T) {
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
 	users := s.Count(t, `select count(*) from users`)
-	a := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated, `{"plan_id":2,"payment_method":"test","billing_period":"yearly","os_choice":"ubuntu-24","tenant":2,"customer_email":"other@example.com","price":"0.01"}`))
+	a := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated,
+		`{"plan_id":2,"payment_method":"test","billing_period":"yearly","os_choice":"ubuntu-24","tenant":2,`+
+			`"customer_email":"other@example.com","price":"0.01"}`))
 	if a.Status != "payment_processing" || a.URL == "" || !strings.HasPrefix(a.Number, "ORD-") {
 		t.Fatalf("%+v", a)
 	}
 	one := paneltest.TenantOrders + a.ID + "/"
-	for who, status := range map[string]int{"ana": 200, "ben": 200, "eve": 404, "root": 200} { // ben is a member, eve of no tenant
+	for who, status := range map[string]int{"ana": 200, "ben": 200, "eve": 404,
+		"root": 200} { // ben is a member, eve of no tenant
 		w := s.Call("GET", one, "", paneltest.Bearer(s.Known[who])...)
 		if w.Code != status {
 			t.Errorf("%s: %d %s", who, w.Code, w.Body)
 		}
 		if status == 200 {
-			paneltest.Has(t, w.Body.String(), `"tenant":1`, `"status":"payment_processing"`, `"plan_name":"VPS M"`, `"payment_url":"http`, `"total":"484.04"`, `"subscription":null`, `"os_choice":"ubuntu-24"`)
+			paneltest.Has(t, w.Body.String(), `"tenant":1`, `"status":"payment_processing"`, `"plan_name":"VPS M"`,
+				`"payment_url":"http`, `"total":"484.04"`, `"subscription":null`, `"os_choice":"ubuntu-24"`)
 		}
 	}
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusActive)
-	paneltest.Has(t, s.Call("GET", one, "", paneltest.Bearer(s.Known["ben"])...).Body.String(), `"status":"active"`, `"payment_url":null`, `"subscription":"`+a.ID, `"invoice":"`+a.ID)
-	paneltest.Has(t, s.Call("GET", paneltest.TenantOrders+"?status=active", "", paneltest.Bearer(s.Known["ben"])...).Body.String(), `{"count":1,`)
-	paneltest.Has(t, s.Call("GET", paneltest.TenantOrders, "", paneltest.Bearer(s.Known["eve"])...).Body.String(), `{"count":0,`)
-	paneltest.Has(t, s.Call("GET", "/billing/api/v1/invoices/", "", paneltest.Bearer(s.Known["ben"])...).Body.String(), `"tenant":1`, `"customer_email":"ana@example.com"`)
+	paneltest.Has(t, s.Call("GET", one, "", paneltest.Bearer(s.Known["ben"])...).Body.String(), `"status":"active"`,
+		`"payment_url":null`, `"subscription":"`+a.ID, `"invoice":"`+a.ID)
+	paneltest.Has(t, s.Call("GET", paneltest.TenantOrders+"?status=active", "",
+		paneltest.Bearer(s.Known["ben"])...).Body.String(), `{"count":1,`)
+	paneltest.Has(t, s.Call("GET", paneltest.TenantOrders, "", paneltest.Bearer(s.Known["eve"])...).Body.String(),
+		`{"count":0,`)
+	paneltest.Has(t, s.Call("GET", "/billing/api/v1/invoices/", "", paneltest.Bearer(s.Known["ben"])...).Body.String(),
+		`"tenant":1`, `"customer_email":"ana@example.com"`)
 	if n := s.Count(t, `select count(*) from resources where kind = 'tenant'`); n != 3 {
 		t.Errorf("%d tenants", n)
 	}
@@ -74,15 +82,18 @@ func TestOrdersIntoATenantAreRefusedAsThoseOfTheStorefront(t *testing.T) {
 	if w := s.Call("POST", paneltest.TenantOrders, aVPS); w.Code != http.StatusUnauthorized {
 		t.Error(w.Code)
 	}
-	if w := s.OrdersInto(t, "root", http.StatusBadRequest, aVPS); w.Body.String() != `{"tenant":["This field is required."]}` {
+	if w := s.OrdersInto(t, "root", http.StatusBadRequest,
+		aVPS); w.Body.String() != `{"tenant":["This field is required."]}` {
 		t.Error(w.Body)
 	}
-	sub := &hosting.Tenant{Name: "Sub", Email: "s@example.com", Slug: "sub", Username: "t70", CustomerNumber: "t70", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	sub := &hosting.Tenant{Name: "Sub", Email: "s@example.com", Slug: "sub", Username: "t70", CustomerNumber: "t70",
+		Status: "active", IsActive: true, Limits: hosting.NoLimits()}
 	parent := int64(3)
 	sub.Parent = &parent
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 70}, Tenant: 70, Spec: sub.Fields().Values()})
 	s.Do(t, account.GrantMembership{User: paneltest.Eve, Tenant: 70, Role: account.Admin, At: time.Now()})
-	if w := s.OrdersInto(t, "eve", http.StatusBadRequest, `{"plan_id":3,"payment_method":"test"}`); w.Body.String() != `{"plan_id":["A sub-tenant cannot have sub-tenants."]}` {
+	if w := s.OrdersInto(t, "eve", http.StatusBadRequest,
+		`{"plan_id":3,"payment_method":"test"}`); w.Body.String() != `{"plan_id":["A sub-tenant cannot have sub-tenants."]}` {
 		t.Error(w.Body)
 	}
 	s.Do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
@@ -98,7 +109,8 @@ func TestAnOrderIntoATenantThatIsSentTwiceIsPlacedOnce(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).Stock(t)
 	answers := s.AtOnce(20, func(int) *httptest.ResponseRecorder {
-		return s.Call("POST", paneltest.TenantOrders, aVPS, append(paneltest.Bearer(s.Known["ana"]), "Idempotency-Key", "once")...)
+		return s.Call("POST", paneltest.TenantOrders, aVPS,
+			append(paneltest.Bearer(s.Known["ana"]), "Idempotency-Key", "once")...)
 	})
 	ids := map[string]bool{}
 	for _, w := range answers {
@@ -120,7 +132,8 @@ func TestOrdersOfAnotherTenantDoNotExist(t *testing.T) {
 	s.Do(t, account.GrantMembership{User: paneltest.Eve, Tenant: 3, Role: account.Admin, At: time.Now()})
 	mine := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated, aVPS))
 	theirs := paneltest.Read(t, s.OrdersInto(t, "eve", http.StatusCreated, aVPS))
-	shops := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)) // of the storefront, without a tenant yet
+	shops := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		paneltest.HostingOrder)) // of the storefront, without a tenant yet
 	for who, found := range map[string][]string{"ana": {mine.ID}, "eve": {theirs.ID}} {
 		for _, id := range []string{mine.ID, theirs.ID, shops.ID} {
 			want := http.StatusNotFound
@@ -138,7 +151,8 @@ func TestOrdersOfAnotherTenantDoNotExist(t *testing.T) {
 			t.Error(who, w.Body)
 		}
 	}
-	if w := s.Call("GET", "/storefront/api/orders/"+mine.ID+"/", "", "X-API-Key", s.Known["key"]); w.Code != http.StatusNotFound {
+	if w := s.Call("GET", "/storefront/api/orders/"+mine.ID+"/", "", "X-API-Key",
+		s.Known["key"]); w.Code != http.StatusNotFound {
 		t.Error(fmt.Sprint(w.Code, w.Body))
 	}
 }

@@ -20,11 +20,13 @@ func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
 	for i, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test"} {
 		body := paneltest.Event(fmt.Sprintf("evt_%d", i), "checkout.session.completed", a, 299, "paid") + " \n"
 		w := s.Webhook(path, body)
-		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` || w.Header().Get("Content-Type") != "application/json" {
+		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` ||
+			w.Header().Get("Content-Type") != "application/json" {
 			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 		}
 		sum := sha256.Sum256([]byte(body))
-		if n := s.Count(t, `select count(*) from webhook_inbox where event_id = $1 and body_hash = $2`, fmt.Sprintf("evt_%d", i), sum[:]); n != 1 {
+		if n := s.Count(t, `select count(*) from webhook_inbox where event_id = $1 and body_hash = $2`,
+			fmt.Sprintf("evt_%d", i), sum[:]); n != 1 {
 			t.Fatalf("%s: %d rows", path, n)
 		}
 	}
@@ -35,7 +37,10 @@ func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
 	s := paneltest.Open(t).Stock(t)
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	body := paneltest.Event("evt_1", "checkout.session.completed", a, 299, "paid")
-	for _, w := range s.AtOnce(100, func(int) *httptest.ResponseRecorder { return s.Webhook("/storefront/webhooks/test/", body) }) {
+	for _, w := range s.AtOnce(100, func(int) *httptest.ResponseRecorder {
+		return s.Webhook("/storefront/webhooks/test/",
+			body)
+	}) {
 		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -65,11 +70,14 @@ func TestWebhooksOfUnknownTypesAreAcceptedToo(t *testing.T) {
 func TestAWebhookWithoutAGoodSignatureLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
+	body := paneltest.Event("evt_1", "checkout.session.completed",
+		paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
 	good := func(at time.Time) string { return test.Sign([]byte(paneltest.Secret), []byte(body), at) }
 	for name, signature := range map[string]string{
-		"none": "", "another secret": test.Sign([]byte("guessed"), []byte(body), time.Now()), "old": good(time.Now().Add(-301 * time.Second)),
-		"from the future": good(time.Now().Add(302 * time.Second)), "of another body": test.Sign([]byte(paneltest.Secret), []byte(body+" "), time.Now()),
+		"none": "", "another secret": test.Sign([]byte("guessed"), []byte(body), time.Now()),
+		"old":             good(time.Now().Add(-301 * time.Second)),
+		"from the future": good(time.Now().Add(302 * time.Second)),
+		"of another body": test.Sign([]byte(paneltest.Secret), []byte(body+" "), time.Now()),
 	} {
 		w := s.Call("POST", "/storefront/webhooks/test/", body, test.Header, signature)
 		if w.Code != http.StatusBadRequest || w.Body.String() != `{"detail":"Invalid signature."}` {
@@ -100,17 +108,23 @@ func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
 func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
-	body := paneltest.Event("evt_1", "checkout.session.completed", paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
+	body := paneltest.Event("evt_1", "checkout.session.completed",
+		paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder)), 299, "paid")
 	loseDatabase(s)
-	if w := s.Webhook("/storefront/webhooks/test/", body); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+	if w := s.Webhook("/storefront/webhooks/test/", body); w.Code != http.StatusServiceUnavailable ||
+		w.Header().Get("Retry-After") == "" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }
 
 func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
 	t.Parallel()
-	s := paneltest.Open(t, func(s *paneltest.Shop) { s.Server.HostedCheckout, s.Orders.Offers[2].Configured = nil, false }).Stock(t)
-	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test", "/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
+	s := paneltest.Open(t, func(s *paneltest.Shop) {
+		s.Server.HostedCheckout, s.Orders.Offers[2].Configured = nil,
+			false
+	}).Stock(t)
+	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test",
+		"/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
 		if w := s.Webhook(path, "{}"); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

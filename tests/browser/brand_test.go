@@ -15,7 +15,8 @@ import (
 )
 
 // hostile is a sheet within the rules that covers what it can reach.
-const hostile = `.wl-scope,.wl-scope *{position:absolute;inset:-9999px;margin:-9999px;width:99999px;height:99999px;z-index:2147483647;background:red;opacity:1;transform:scale(99)}
+const hostile = `.wl-scope,.wl-scope *{position:absolute;inset:-9999px;margin:-9999px;width:99999px;height:99999px;z-index:2147483647;
+background:red;opacity:1;transform:scale(99)}
 .wl-scope::before{content:"Sign in again";position:sticky;top:-9999px;left:-9999px;width:99999px;height:99999px}`
 
 // In a browser, the worst sheet within the rules covers nothing but its own part, and one
@@ -32,7 +33,8 @@ func TestNoTenantsSheetCoversThePanelOrFetchesFromElsewhere(t *testing.T) {
 	p.Until(`getComputedStyle(document.querySelector("main")).position === "absolute"`)
 	isOnTop := func(what string) {
 		t.Helper()
-		p.Until(`[...document.querySelectorAll("` + what + `")].length > 0 && [...document.querySelectorAll("` + what + `")].every((el) => {
+		p.Until(`[...document.querySelectorAll("` + what + `")].length > 0 && [...document.querySelectorAll("` + what +
+			`")].every((el) => {
 			el.scrollIntoView({block: "nearest"}); // a long menu does not fit on the screen
 			const r = el.getBoundingClientRect();
 			return el.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
@@ -40,7 +42,8 @@ func TestNoTenantsSheetCoversThePanelOrFetchesFromElsewhere(t *testing.T) {
 	}
 	isOwn := func() {
 		t.Helper()
-		if from := p.Text(`performance.getEntriesByType("resource").map((r) => r.name).filter((name) => new URL(name).origin !== location.origin).join()`); from != "" {
+		if from := p.Text(`performance.getEntriesByType("resource").map((r) => r.name).filter((name) => new ` +
+			`URL(name).origin !== location.origin).join()`); from != "" {
 			t.Errorf("fetched from elsewhere: %s", from)
 		}
 	}
@@ -56,7 +59,8 @@ func TestNoTenantsSheetCoversThePanelOrFetchesFromElsewhere(t *testing.T) {
 	}
 	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Spec: field.Values{"custom_css": text}})
 	p.Go(s.Public + "/panel/")
-	p.Until(`document.readyState === "complete" && !document.querySelector(".wl-scope") && document.querySelectorAll("link[rel=stylesheet]").length === 2`)
+	p.Until(`document.readyState === "complete" && !document.querySelector(".wl-scope") && ` +
+		`document.querySelectorAll("link[rel=stylesheet]").length === 2`)
 	isOwn()
 	p.Click("header form button")
 	p.Until(`location.pathname === "/login/" && document.querySelectorAll("link[rel=stylesheet]").length === 1`)

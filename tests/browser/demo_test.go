@@ -23,8 +23,10 @@ func TestANewcomerBuysInTheShopOfTheDemoAndReadsTheMails(t *testing.T) {
 		t.Fatalf("the shop is at %s, not at %s", back, want)
 	}
 	form := &storefront.Widget{
-		Name: "Shop", Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true, Theme: "auto", Layout: "cards",
-		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back, CancelURL: back,
+		Name: "Shop", Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true,
+		Theme: "auto", Layout: "cards",
+		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back,
+		CancelURL: back,
 	}
 	s.Do(t, storefront.MakeWidget{Widget: 21, WidgetID: paneltest.WidgetOne, Spec: form.Fields().Values(), At: time.Now()})
 	p := browsertest.Open(t)

@@ -22,15 +22,18 @@ func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T
 	s := paneltest.Office(t).Start(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example",
+		What: faults.Refuse, Times: 100}); err != nil {
 		t.Fatal(err)
 	}
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"fails.example",`, 1)))
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"domain":"fails.example",`, 1)))
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusFailed)
 	var link string
 	s.Until(t, "the alarm has gone out by mail", func() bool {
-		return s.Owner.QueryRow(t.Context(), `select data->>'url' from events where name = 'notification.mail_requested' and data->>'template' = 'order_parked' and data->>'user' = '901'`).Scan(&link) == nil
+		return s.Owner.QueryRow(t.Context(), `select data->>'url' from events where name = 'notification.mail_requested' `+
+			`and data->>'template' = 'order_parked' and data->>'user' = '901'`).Scan(&link) == nil
 	})
 	p.Go(s.Public + link)
 	p.Until(`location.pathname === "/login/"`)
@@ -83,9 +86,12 @@ func TestTheOperatorsPagesAreAccessible(t *testing.T) {
 	p.Click("form button.main")
 	p.Until(`location.pathname === "/storefront/"`)
 	pages := map[string]string{
-		"orders": "orders/", "orders-none": "orders/?search=none", "order": "orders/" + s.Known["running"] + "/", "order-failed": "orders/" + s.Known["failed"] + "/",
-		"incidents": "incidents/", "incidents-none": "incidents/?kind=log_broken", "runs": "runs/", "runs-none": "runs/?search=none",
-		"run": "runs/" + s.Known["parked"] + "/", "inbox": "inbox/", "inbox-none": "inbox/?search=none", "inbox-entry": "inbox/1/", "reconciliation": "reconciliation/",
+		"orders": "orders/", "orders-none": "orders/?search=none", "order": "orders/" + s.Known["running"] + "/",
+		"order-failed": "orders/" + s.Known["failed"] + "/",
+		"incidents":    "incidents/", "incidents-none": "incidents/?kind=log_broken", "runs": "runs/",
+		"runs-none": "runs/?search=none",
+		"run":       "runs/" + s.Known["parked"] + "/", "inbox": "inbox/", "inbox-none": "inbox/?search=none",
+		"inbox-entry": "inbox/1/", "reconciliation": "reconciliation/",
 	}
 	pages["incident"] = strings.TrimPrefix(notice.IncidentPage(paneltest.ChangedAtEngine.ID()), "/storefront/")
 	for name, width := range map[string]int64{"-320": 320, "": 1440} {

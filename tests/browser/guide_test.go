@@ -21,13 +21,16 @@ func TestTheGuideShowsProgramsThatRunAsTheyStand(t *testing.T) {
 	b := s.Browser(t).Enter(paneltest.RootMail)
 	paneltest.Has(t, b.Get(paneltest.GuidePath).Body.String(), "YOUR_API_KEY")
 	b.Get(paneltest.GuidePath + "?widget=allplansallplans")
-	paneltest.Refused(t, b.Twin().Send("create", "name", "Shop", "password", "wrong"), http.StatusBadRequest, "The current password is wrong.")
+	paneltest.Refused(t, b.Twin().Send("create", "name", "Shop", "password", "wrong"), http.StatusBadRequest,
+		"The current password is wrong.")
 	w := b.Send("create", "name", "Shop", "password", paneltest.Password)
 	key := b.ShownKey()
-	if w.Code != http.StatusOK || !strings.HasPrefix(key, "sfk_test_") || strings.Contains(w.Body.String(), "YOUR_API_KEY") {
+	if w.Code != http.StatusOK || !strings.HasPrefix(key, "sfk_test_") ||
+		strings.Contains(w.Body.String(), "YOUR_API_KEY") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	paneltest.Has(t, b.Snippet(), `<div data-widget-id="allplansallplans"></div>`, `src="`+s.Public+`/storefront/widget.js" data-api-key="`+key+`"`)
+	paneltest.Has(t, b.Snippet(), `<div data-widget-id="allplansallplans"></div>`,
+		`src="`+s.Public+`/storefront/widget.js" data-api-key="`+key+`"`)
 	for _, language := range []string{"curl", "go", "python"} {
 		t.Run(language, func(t *testing.T) {
 			said := ""
@@ -54,7 +57,8 @@ func TestTheGuideShowsProgramsThatRunAsTheyStand(t *testing.T) {
 func answeredAsShown(t *testing.T, said string) {
 	t.Helper()
 	said = strings.ReplaceAll(said, `\"`, `"`)
-	paneltest.Has(t, said, `"slug":"hosting-s"`, `"widget_id":"allplansallplans"`, `"order_number":"ORD-`, `"status":"payment_processing"`)
+	paneltest.Has(t, said, `"slug":"hosting-s"`, `"widget_id":"allplansallplans"`, `"order_number":"ORD-`,
+		`"status":"payment_processing"`)
 }
 
 // The preview is the real order form, read by the session. It places no order.
@@ -83,7 +87,8 @@ func TestTheGuidesPreviewWorksAndOrdersNothing(t *testing.T) {
 	p.Before(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.pasted = text; } } });`)
 	p.Go(s.Public + paneltest.GuidePath + "?widget=strictstrict0000&lang=es")
 	p.Click(`button[aria-label="Copy: 3. The snippet"]`)
-	p.Until(`window.pasted?.includes('data-widget-id="strictstrict0000" data-lang="es"') && window.pasted === document.querySelector("#snippet").textContent`)
+	p.Until(`window.pasted?.includes('data-widget-id="strictstrict0000" data-lang="es"') && window.pasted === ` +
+		`document.querySelector("#snippet").textContent`)
 	p.Click(`button[aria-label$=": Hosting S"]`)
 	p.Type("#hp-customer_name", "Ana Ruiz")
 	p.Type("#hp-customer_email", "ana@example.com")

@@ -56,7 +56,8 @@ func (w walker) follows(link, page string) {
 func (w walker) enters(text, page string) {
 	w.t.Helper()
 	w.Keys(text + kb.Enter)
-	w.Until("document.readyState === 'complete' && /^" + strings.ReplaceAll(page, "/", `\/`) + "$/.test(location.pathname)")
+	w.Until("document.readyState === 'complete' && /^" + strings.ReplaceAll(page, "/", `\/`) +
+		"$/.test(location.pathname)")
 }
 
 // skips goes past the menu.

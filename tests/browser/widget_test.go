@@ -48,7 +48,8 @@ func site(t *testing.T, s *paneltest.Shop) *storefrontSite {
 func (w *storefrontSite) serve(to http.ResponseWriter, r *http.Request) {
 	h := to.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src %[1]s; connect-src %[1]s; require-trusted-types-for 'script'; trusted-types 'none'", w.Public))
+	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src %[1]s; connect-src %[1]s; "+
+		"require-trusted-types-for 'script'; trusted-types 'none'", w.Public))
 	element := r.URL.Query().Get("element")
 	container := `<div ` + element + `></div>`
 	if strings.Contains(element, "widget-id=") && !strings.Contains(element, "data-widget-id=") {
@@ -58,8 +59,10 @@ func (w *storefrontSite) serve(to http.ResponseWriter, r *http.Request) {
 	if key == "" {
 		key = w.Known["key"]
 	}
-	fmt.Fprintf(to, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>A shop</title></head>
-<body><main><h1>A shop</h1><h2>Our plans</h2>%s</main><script src="%s/storefront/widget.js" data-api-key="%s" async></script></body></html>`, container, w.Public, key)
+	fmt.Fprintf(to, `<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>A shop</title></head>
+<body><main><h1>A shop</h1><h2>Our plans</h2>%s</main>
+<script src="%s/storefront/widget.js" data-api-key="%s" async></script></body></html>`, container, w.Public, key)
 }
 
 // visit opens a page with an element of these attributes.
@@ -82,7 +85,8 @@ func (w *storefrontSite) form(id int64, name, layout, language string, change ..
 	attributes := escaped(`data-widget-id="` + name + `"`)
 	form := &storefront.Widget{
 		Name: name, Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true,
-		Theme: "auto", Layout: layout, PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 14, CTAText: "Order now", Language: language,
+		Theme: "auto", Layout: layout, PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 14,
+		CTAText: "Order now", Language: language,
 		SuccessURL: w.url + "/thanks?element=" + attributes, CancelURL: w.url + "/cancelled?element=" + attributes,
 	}
 	if language == "es" {
@@ -215,15 +219,20 @@ func TestOrdersWhoseAnswersAreLostArePlacedOnce(t *testing.T) {
 func TestAVisitorReadsHelpfulWordsAndTheOwnerTheCause(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)
-	s.Known["foreign"] = s.Issue(t, storefront.Test, "Foreign1", 7, &storefront.APIKey{RateLimit: 60, AllowedDomains: []string{"shop.example"}})
+	s.Known["foreign"] = s.Issue(t, storefront.Test, "Foreign1", 7,
+		&storefront.APIKey{RateLimit: 60, AllowedDomains: []string{"shop.example"}})
 	s.Known["tight"] = s.Issue(t, storefront.Test, "TightKey", 7, &storefront.APIKey{RateLimit: 1})
 	s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["tight"])
 	for _, story := range []struct{ key, widget, says, cause, code string }{
-		{"foreign", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "does not allow the origin http://localhost:", "origin_not_allowed"},
-		{"expired", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key has expired", "api_key_expired"},
-		{"unknown", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key is not valid", "invalid_api_key"},
+		{"foreign", paneltest.WidgetOne, "Orders cannot be placed here at the moment.",
+			"does not allow the origin http://localhost:", "origin_not_allowed"},
+		{"expired", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key has expired",
+			"api_key_expired"},
+		{"unknown", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key is not valid",
+			"invalid_api_key"},
 		{"key", "nosuchwidget0000", "Orders cannot be placed here at the moment.", "no active widget", "not_found"},
-		{"tight", paneltest.WidgetOne, "There were too many requests. Please try again in", "the rate limit of the API key is reached", "throttled"},
+		{"tight", paneltest.WidgetOne, "There were too many requests. Please try again in",
+			"the rate limit of the API key is reached", "throttled"},
 	} {
 		t.Run(story.code, func(t *testing.T) {
 			w := site(t, s)
@@ -261,7 +270,9 @@ window.fetch = async (address, options) => {
 	p.Text(`release()`)
 	p.See("Hosting S")
 	p.Text(`mode = "away"`)
-	p.Text(`deepAll("[data-widget-id]").length && (document.querySelector("main").append(Object.assign(document.createElement("hostpanel-widget"), { id: "second" })), document.querySelector("#second").setAttribute("widget-id", "` + paneltest.WidgetOne + `"))`)
+	p.Text(`deepAll("[data-widget-id]").length && ` +
+		`(document.querySelector("main").append(Object.assign(document.createElement("hostpanel-widget"), { id: "second" ` +
+		`})), document.querySelector("#second").setAttribute("widget-id", "` + paneltest.WidgetOne + `"))`)
 	p.See("The plans cannot be shown right now")
 	p.Text(`mode = ""`)
 	p.Text(`document.querySelector("#second").shadowRoot.querySelector("button").click()`)
@@ -318,7 +329,8 @@ func TestPagesHearOfOrders(t *testing.T) {
 	w := site(t, s)
 	w.form(11, paneltest.WidgetOne, "cards", "es", func(f *storefront.Widget) { f.CTAText = "Order now" })
 	p := w.page
-	p.Before(`for (const name of ["loaded", "plan-selected", "order-created", "error"]) document.addEventListener("hostpanel:" + name, (e) => sessionStorage.setItem(name, JSON.stringify(e.detail)));`)
+	p.Before(`for (const name of ["loaded", "plan-selected", "order-created", "error"]) ` +
+		`document.addEventListener("hostpanel:" + name, (e) => sessionStorage.setItem(name, JSON.stringify(e.detail)));`)
 	w.visit(`widget-id="` + paneltest.WidgetOne + `" lang="en" period="yearly" plan="1" domain="ana.example"`)
 	w.buy()
 	if domain := p.Text(`deep("#hp-domain").value`); domain != "ana.example" {
@@ -328,9 +340,11 @@ func TestPagesHearOfOrders(t *testing.T) {
 	p.Until(`location.pathname.startsWith("/storefront/checkout/test/")`)
 	p.Go(w.url + "/?element=")
 	for name, part := range map[string]string{
-		"loaded": `"slug":"hosting-s"`, "plan-selected": `{"plan_id":1,"slug":"hosting-s","period":"yearly"}`, "order-created": `"order_number":"ORD-`,
+		"loaded": `"slug":"hosting-s"`, "plan-selected": `{"plan_id":1,"slug":"hosting-s","period":"yearly"}`,
+		"order-created": `"order_number":"ORD-`,
 	} {
-		if told := p.Text(`sessionStorage.getItem("` + name + `")`); !strings.Contains(told, part) || strings.Contains(told, "Ana") {
+		if told := p.Text(`sessionStorage.getItem("` + name + `")`); !strings.Contains(told, part) ||
+			strings.Contains(told, "Ana") {
 			t.Errorf("%s: %s", name, told)
 		}
 	}

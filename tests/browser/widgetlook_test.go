@@ -43,7 +43,8 @@ func TestTheOrderFormIsAccessibleInEveryForm(t *testing.T) {
 	w.form(12, paneltest.WidgetTwo, "table", "es", func(f *storefront.Widget) {
 		f.RequirePhone, f.RequireCompany, f.PrimaryColor, f.AccentColor, f.BorderRadius = true, true, "#FFD400", "#FFE680", 0
 	})
-	cards, table := `data-widget-id="`+paneltest.WidgetOne+`" data-plan="2" data-period="yearly"`, `data-widget-id="`+paneltest.WidgetTwo+`"`
+	cards, table := `data-widget-id="`+paneltest.WidgetOne+`" data-plan="2" data-period="yearly"`,
+		`data-widget-id="`+paneltest.WidgetTwo+`"`
 	w.looks("cards", func() { w.visit(cards); p.See("Your choice") })
 	w.looks("table", func() { w.visit(table); p.See("Hosting S") })
 	w.looks("form", func() { w.visit(cards); p.Click(`button[aria-label$=": VPS M"]`); p.Until(`deep("#hp-os_choice")`) })

@@ -24,7 +24,8 @@ func TestABusinessSeesOnAnotherSiteWhatItPaysWithoutTax(t *testing.T) {
 	p.See("Continue to payment · €2.99")
 	p.Type("#hp-customer_tax_id", "FR12345678901")
 	p.See("Continue to payment · €2.99") // a business of the seller's country
-	p.Text(`(([country]) => { country.value = "FR"; country.dispatchEvent(new Event("input", { bubbles: true, composed: true })); })(deepAll("#hp-customer_country"))`)
+	p.Text(`(([country]) => { country.value = "FR"; country.dispatchEvent(new Event("input", { bubbles: true, ` +
+		`composed: true })); })(deepAll("#hp-customer_country"))`)
 	p.See("Tax, which you owe yourself (reverse charge)")
 	p.See("Continue to payment · €2.47")
 	p.Click("dialog button[type=submit]")

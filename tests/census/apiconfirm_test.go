@@ -57,11 +57,13 @@ func TestKeysRolesAndRefundsAskForThePasswordAgain(t *testing.T) {
 				continue // everybody's own
 			}
 			other := member.Script(r.Method, path, `"no object"`, "X-CSRF-Token", member.Csrf())
-			paneltest.Answers(t, "no superuser: "+path, other, http.StatusForbidden, `{"detail":"You do not have permission to perform this action."}`)
+			paneltest.Answers(t, "no superuser: "+path, other, http.StatusForbidden,
+				`{"detail":"You do not have permission to perform this action."}`)
 		}
 	}
 	slices.Sort(asked)
 	if asked = slices.Compact(asked); !slices.Equal(asked, confirmedCalls) {
-		t.Errorf("the password is asked for again at\n%s\nand not at\n%s", strings.Join(asked, "\n"), strings.Join(confirmedCalls, "\n"))
+		t.Errorf("the password is asked for again at\n%s\nand not at\n%s", strings.Join(asked, "\n"),
+			strings.Join(confirmedCalls, "\n"))
 	}
 }

@@ -61,12 +61,13 @@ func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
 			"a key twice, deep":    {`{"unknown":{"a":1,"a":2}}`, 400, "Duplicate key"},
 			"no UTF-8":             {"{\"" + name + "\":\"\xff\"}", 400, "'utf-8' codec can't decode byte 0xff"},
 			"an overlong slash":    {"{\"" + name + "\":\"\xc0\xaf\"}", 400, "'utf-8' codec can't decode byte 0xc0"},
-			"33 levels":            {`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400, "Nesting too deep"},
-			"ten thousand levels":  {strings.Repeat("[", 10_000), 400, "Nesting too deep"},
-			"more than 1 MiB":      {`{"unknown":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "Request body too large."},
-			"two bodies":           {`{} {}`, 400, "Extra data"},
-			"not a number":         {`{"unknown":NaN}`, 400, "Out of range float values"},
-			"a comment":            {`{} // fine`, 400, "Extra data"},
+			"33 levels": {`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400,
+				"Nesting too deep"},
+			"ten thousand levels": {strings.Repeat("[", 10_000), 400, "Nesting too deep"},
+			"more than 1 MiB":     {`{"unknown":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "Request body too large."},
+			"two bodies":          {`{} {}`, 400, "Extra data"},
+			"not a number":        {`{"unknown":NaN}`, 400, "Out of range float values"},
+			"a comment":           {`{} // fine`, 400, "Extra data"},
 		} {
 			w := c.Call(method, path, a.body, c.permitted(path)...)
 			if w.Code != a.want || !strings.Contains(w.Body.String(), a.says) {
@@ -117,7 +118,8 @@ func TestReadOnlyFieldsAreIgnored(t *testing.T) {
 		who := c.permitted(path)
 		before := paneltest.Answered[map[string]json.RawMessage](t, c.Call("GET", path, "", who...))
 		sent := map[string]any{
-			"is_superuser_": true, "session_version": 7, "tenant_id": tenantB, "owner_id": 1, "hash": "x", "version": 99, "subject": "x", "actor": "system:evil",
+			"is_superuser_": true, "session_version": 7, "tenant_id": tenantB, "owner_id": 1, "hash": "x", "version": 99,
+			"subject": "x", "actor": "system:evil",
 		}
 		for name, value := range before {
 			if !writable(r.Request.Fields(), name) {
@@ -131,7 +133,8 @@ func TestReadOnlyFieldsAreIgnored(t *testing.T) {
 			t.Errorf("%s %s: %d %s", call, body, w.Code, w.Body)
 		}
 		after := paneltest.Answered[map[string]json.RawMessage](t, c.Call("GET", path, "", who...))
-		if fmt.Sprint(after) != fmt.Sprint(before) || c.Count(t, `select count(*) from events where name not like 'security.%'`) != recorded {
+		if fmt.Sprint(after) != fmt.Sprint(before) ||
+			c.Count(t, `select count(*) from events where name not like 'security.%'`) != recorded {
 			t.Errorf("%s %s: %s became %s", call, body, before, after)
 		}
 	}
@@ -147,7 +150,8 @@ func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
 	me := c.credentials["member of A"]
 	before := c.Call("GET", "/api/me/", "", me...).Body.String()
 	for _, body := range []string{
-		`{"is_superuser":true}`, `{"memberships":[{"tenant":22,"role":"admin"}]}`, `{"role":"admin"}`, `{"id":1}`, `{"username":"root@example.com","email":"root@example.com"}`,
+		`{"is_superuser":true}`, `{"memberships":[{"tenant":22,"role":"admin"}]}`, `{"role":"admin"}`, `{"id":1}`,
+		`{"username":"root@example.com","email":"root@example.com"}`,
 		`{"is_active":false}`, `{"password":"another good password"}`,
 	} {
 		if w := c.Call("PATCH", "/api/me/", body, me...); w.Code != http.StatusOK || w.Body.String() != before {
@@ -155,10 +159,12 @@ func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
 		}
 	}
 	w := c.Call("PATCH", "/api/me/", `{"active_tenant":22}`, me...)
-	if want := `{"active_tenant":["Invalid pk \"22\" - object does not exist."]}`; w.Code != http.StatusBadRequest || w.Body.String() != want {
+	if want := `{"active_tenant":["Invalid pk \"22\" - object does not exist."]}`; w.Code != http.StatusBadRequest ||
+		w.Body.String() != want {
 		t.Errorf("a foreign tenant: %d %s", w.Code, w.Body)
 	}
-	if w := c.Call("PATCH", "/api/me/", `{"active_tenant":999999}`, me...); w.Body.String() != `{"active_tenant":["Invalid pk \"999999\" - object does not exist."]}` {
+	if w := c.Call("PATCH", "/api/me/", `{"active_tenant":999999}`,
+		me...); w.Body.String() != `{"active_tenant":["Invalid pk \"999999\" - object does not exist."]}` {
 		t.Errorf("no tenant: %d %s", w.Code, w.Body)
 	}
 	c.handTo(t, "tenant", me)
@@ -167,7 +173,8 @@ func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
 // handTo checks that filters never show records of other tenants.
 func (c *census) handTo(t *testing.T, of string, who []string) {
 	t.Helper()
-	for _, query := range []string{"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22", "?ordering=tenant", "?id=22", "?id__in=22&page_size=100"} {
+	for _, query := range []string{"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22",
+		"?ordering=tenant", "?id=22", "?id__in=22&page_size=100"} {
 		w := c.Call("GET", "/hosting/api/rest/"+of+"s/"+query, "", who...)
 		if w.Code == http.StatusOK && strings.Contains(w.Body.String(), `"id":22`) {
 			t.Errorf("%s shows what belongs to others: %s", query, w.Body)

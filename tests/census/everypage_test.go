@@ -47,7 +47,8 @@ type gallery struct {
 // with incidents, and with tenants that have one resource of each kind.
 func filled(t *testing.T) *gallery {
 	c := takeCensus(t, paneltest.WithDemo)
-	if _, err := c.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
+	if _, err := c.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', `+
+		`'tenant_id', 'site_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	subTenant := c.hasSubTenant(t, tenantA)
@@ -58,17 +59,22 @@ func filled(t *testing.T) *gallery {
 	c.Start(t).AtWork(t)
 	back := demo.ShopURL(c.Public)
 	form := &storefront.Widget{
-		Name: "Shop", Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true, Theme: "auto", Layout: "cards",
-		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back, CancelURL: back,
+		Name: "Shop", Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true,
+		Theme: "auto", Layout: "cards",
+		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back,
+		CancelURL: back,
 	}
 	c.Do(t, storefront.MakeWidget{Widget: 50, WidgetID: paneltest.WidgetOne, Spec: form.Fields().Values(), At: time.Now()})
 	unpaid := paneltest.Read(t, c.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	c.Until(t, "there is a mail", func() bool { return len(letters(t, c.Letters)) > 0 })
 	return &gallery{c, "filled", withKinds(true, map[string][]string{
-		"/storefront/orders/{uuid}/":     {"/storefront/orders/" + c.Known["failed"] + "/", "/storefront/orders/" + c.Known["running"] + "/"},
+		"/storefront/orders/{uuid}/": {"/storefront/orders/" + c.Known["failed"] + "/",
+			"/storefront/orders/" + c.Known["running"] + "/"},
 		"/storefront/return/{order_id}/": {"/storefront/return/" + unpaid.ID + "/"},
-		paneltest.Variable.ReplaceAllStringFunc(c.Server.HostedCheckout.PagePath(), paneltest.PlainVariable): {paneltest.PathOf(unpaid.URL)},
-		"/billing/invoices/{id}/":             {"/billing/invoices/" + service.String() + "/", "/billing/invoices/" + open.String() + "/"},
+		paneltest.Variable.ReplaceAllStringFunc(c.Server.HostedCheckout.PagePath(),
+			paneltest.PlainVariable): {paneltest.PathOf(unpaid.URL)},
+		"/billing/invoices/{id}/": {"/billing/invoices/" + service.String() + "/",
+			"/billing/invoices/" + open.String() + "/"},
 		"/billing/subscriptions/{id}/change/": {changing, changing + "?plan=1&billing_period=yearly"},
 		"/set-password/":                      {"/set-password/?token=" + c.Link(t, memberOfA)},
 		"/storefront/inbox/{id}/":             {"/storefront/inbox/1/"},
@@ -89,8 +95,9 @@ func (c *census) hasSubTenant(t *testing.T, parent int64) (page string) {
 	saas := hosting.SaaSLimits{MaxHostingAccounts: 5}
 	c.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: parent}, Spec: saas.Fields().Values()})
 	sub := &hosting.Tenant{
-		Name: "Client", Email: "client@example.com", Slug: "client", Username: hosting.CustomerNumber(id), CustomerNumber: hosting.CustomerNumber(id),
-		Parent: &parent, Status: hosting.InService, IsActive: true, Limits: hosting.NoLimits(),
+		Name: "Client", Email: "client@example.com", Slug: "client", Username: hosting.CustomerNumber(id),
+		CustomerNumber: hosting.CustomerNumber(id),
+		Parent:         &parent, Status: hosting.InService, IsActive: true, Limits: hosting.NoLimits(),
 	}
 	c.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: sub.Fields().Values()})
 	return fmt.Sprint(paneltest.SubTenantPages, id, "/")
@@ -100,7 +107,8 @@ func (c *census) hasSubTenant(t *testing.T, parent int64) (page string) {
 // form to change it, where there are records.
 func withKinds(hasRecords bool, paths map[string][]string) map[string][]string {
 	add := func(page, path string) { paths[page] = append(paths[page], path) }
-	kinds := append(slices.Clone(hosting.Kinds), hosting.Kind{Collection: webhook.EndpointCollection, Verbs: hosting.All, Plurals: map[string]string{}})
+	kinds := append(slices.Clone(hosting.Kinds),
+		hosting.Kind{Collection: webhook.EndpointCollection, Verbs: hosting.All, Plurals: map[string]string{}})
 	for _, kind := range kinds {
 		if !kind.HasPages() {
 			continue
@@ -139,10 +147,11 @@ func empty(t *testing.T) *gallery {
 	s.Tenant(t, tenantA, "A")
 	s.Do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.Start(t)
-	return &gallery{&census{Shop: s, users: map[string]int64{"superuser": paneltest.Root, "administrator of A": adminOfA}}, "empty", withKinds(false, map[string][]string{
-		"/set-password/": {}, // it is shown to holders of a link
-		"/demo/shop/":    {}, // it is never without its order form
-	})}
+	return &gallery{&census{Shop: s, users: map[string]int64{"superuser": paneltest.Root, "administrator of A": adminOfA}},
+		"empty", withKinds(false, map[string][]string{
+			"/set-password/": {}, // it is shown to holders of a link
+			"/demo/shop/":    {}, // it is never without its order form
+		})}
 }
 
 // addresses are where a page is looked at; none where it has nothing to show.
@@ -225,7 +234,8 @@ func TestEveryPageIsLookedAt(t *testing.T) {
 		g := open(t)
 		for _, page := range g.pages() {
 			for i, path := range g.addresses(t, page) {
-				name := strings.Trim(notInName.ReplaceAllString(paneltest.Variable.ReplaceAllStringFunc(page, paneltest.PlainVariable), "-"), "-")
+				name := strings.Trim(notInName.ReplaceAllString(paneltest.Variable.ReplaceAllStringFunc(page,
+					paneltest.PlainVariable), "-"), "-")
 				t.Run(g.name+"/"+name, func(t *testing.T) { g.look(t, path, fmt.Sprintf("%s/%s-%d", g.name, name, i+1)) })
 			}
 		}
@@ -241,7 +251,8 @@ func (g *gallery) look(t *testing.T, path, name string) {
 	p := browsertest.Open(t)
 	p.Go(g.Public + "/healthz")
 	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
-	canRun := !strings.HasSuffix(path, "/html/") && !strings.HasSuffix(path, "/document/") // they forbid all scripts, and so axe
+	canRun := !strings.HasSuffix(path, "/html/") && !strings.HasSuffix(path,
+		"/document/") // they forbid all scripts, and so axe
 	inEveryForm(t, p, name, canRun, func(what string) {
 		p.Go(g.Public + path)
 		p.Until(isComplete)
@@ -271,7 +282,8 @@ func inEveryForm(t *testing.T, p *browsertest.Page, name string, canRun bool, op
 			}
 			p.Picture(what)
 			if os.Getenv("SCREENSHOTS") == "" && canRun {
-				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => section.remove())`) // of the reference: all are alike
+				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => ` +
+					`section.remove())`) // of the reference: all are alike
 				p.Accessible(what)
 			}
 		}
@@ -323,8 +335,10 @@ func TestPicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	folder := cmp.Or(os.Getenv("PICTURES"), t.TempDir()) // `make pictures` names one
 	g := filled(t)
-	for id, about := range map[int64]string{1: `"For small sites and shops"`, 2: `"A machine of your own"`, 3: `"For agencies and their clients"`} {
-		g.Do(t, storefront.ChangePlan{Plan: id, Spec: map[string]json.RawMessage{"description": []byte(about)}, At: time.Now()})
+	for id, about := range map[int64]string{1: `"For small sites and shops"`, 2: `"A machine of your own"`,
+		3: `"For agencies and their clients"`} {
+		g.Do(t, storefront.ChangePlan{Plan: id, Spec: map[string]json.RawMessage{"description": []byte(about)},
+			At: time.Now()})
 	}
 	session, _ := g.shownTo(t, "/storefront/")
 	p := browsertest.Open(t)
@@ -333,7 +347,8 @@ func TestPicturesOfTheReadme(t *testing.T) {
 	p.Go(g.Public + "/healthz")
 	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
 	for name, path := range map[string]string{
-		"shop": strings.TrimPrefix(demo.ShopURL(g.Public), g.Public), "dashboard": "/storefront/", "order": "/storefront/orders/" + g.Known["failed"] + "/",
+		"shop": strings.TrimPrefix(demo.ShopURL(g.Public), g.Public), "dashboard": "/storefront/",
+		"order": "/storefront/orders/" + g.Known["failed"] + "/",
 	} {
 		if !strings.HasPrefix(path, "http") {
 			path = g.Public + path

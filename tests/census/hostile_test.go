@@ -18,7 +18,8 @@ import (
 )
 
 // hostileTexts are query values, escaped, that no text of a record can be.
-var hostileTexts = []string{"%ff", "%00", "a%0Ab", "%ed%a0%80", "%", "a;b", "%E2%80%A8", strings.Repeat("x", 300), "%27%22%5C--"}
+var hostileTexts = []string{"%ff", "%00", "a%0Ab", "%ed%a0%80", "%", "a;b", "%E2%80%A8", strings.Repeat("x", 300),
+	"%27%22%5C--"}
 
 var pathVariables = regexp.MustCompile(`\{[^{}]*\}`)
 
@@ -28,7 +29,8 @@ func TestListsAnswerAnyBytes(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
 	s.Do(t, paneltest.Endpoint(1, 1))
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1, Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1,
+		Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
 	lists := 0
 	for _, r := range s.Server.Routes() {
 		if !r.Answer.Paged {
@@ -47,7 +49,8 @@ func TestListsAnswerAnyBytes(t *testing.T) {
 					t.Errorf("%s?%s=%s: %d %s", path, name, text, w.Code, w.Body)
 				}
 			}
-			if at := slices.IndexFunc(r.Params, func(p route.Param) bool { return p.Field.Name == name }); at >= 0 && isFreeText(r.Params[at].Field) {
+			if at := slices.IndexFunc(r.Params, func(p route.Param) bool { return p.Field.Name == name }); at >= 0 &&
+				isFreeText(r.Params[at].Field) {
 				w := s.Call("GET", path+"?"+name+"="+strings.Repeat("x", 300), "", paneltest.Bearer(s.Known["root"])...)
 				if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), `{"count":0,`) && w.Body.String() != "[]" {
 					t.Errorf("%s is filtered by a text that no %s is: %d %.80s", path, name, w.Code, w.Body)
@@ -67,7 +70,8 @@ func isFreeText(f field.Field) bool {
 }
 
 // wrongValues are JSON values of every type, most of which a field cannot be.
-var wrongValues = []string{`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, `[true]`, `"a\u0000b"`, `"\ud800"`, `""`, `null`, `"%ff"`}
+var wrongValues = []string{`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, `[true]`, `"a\u0000b"`, `"\ud800"`,
+	`""`, `null`, `"%ff"`}
 
 // What cannot be a value of a field gets one message, not a second one that
 // follows from a value which was never read.
@@ -76,7 +80,8 @@ func TestAValueOfTheWrongTypeGetsOneMessage(t *testing.T) {
 	s := paneltest.House(t)
 	type said map[string]any
 	for _, r := range s.Server.Routes() {
-		if r.Method != http.MethodPost || r.Request.Fields == nil || strings.Contains(r.Path, "{") || strings.HasPrefix(r.Path, "/storefront") {
+		if r.Method != http.MethodPost || r.Request.Fields == nil || strings.Contains(r.Path, "{") ||
+			strings.HasPrefix(r.Path, "/storefront") {
 			continue
 		}
 		for _, f := range r.Request.Fields() {
@@ -99,8 +104,10 @@ func TestAValueOfTheWrongTypeGetsOneMessage(t *testing.T) {
 func isTypeMessage(messages []any) bool {
 	return slices.ContainsFunc(messages, func(m any) bool {
 		text := fmt.Sprint(m)
-		return strings.HasPrefix(text, "Expected ") || strings.HasPrefix(text, "Not a valid") || strings.HasPrefix(text, "This list may") ||
-			strings.HasSuffix(text, "may not be null.") || strings.HasSuffix(text, "may not be blank.") || strings.HasPrefix(text, "A valid")
+		return strings.HasPrefix(text, "Expected ") || strings.HasPrefix(text, "Not a valid") ||
+			strings.HasPrefix(text, "This list may") ||
+			strings.HasSuffix(text, "may not be null.") || strings.HasSuffix(text, "may not be blank.") ||
+			strings.HasPrefix(text, "A valid")
 	})
 }
 
@@ -114,7 +121,8 @@ func TestFormsTakeTexts(t *testing.T) {
 			continue
 		}
 		forms++
-		for _, body := range []string{"username=%ff&password=x&form=sign_in", "username=a%00b&password=x", "%ff=1", "email=%ed%a0%80&form=reset"} {
+		for _, body := range []string{"username=%ff&password=x&form=sign_in", "username=a%00b&password=x", "%ff=1",
+			"email=%ed%a0%80&form=reset"} {
 			w := s.Call("POST", r.Path, body, "Content-Type", "application/x-www-form-urlencoded")
 			if w.Code >= http.StatusInternalServerError {
 				t.Errorf("%s with %s: %d %s", r.Path, body, w.Code, w.Body)
@@ -124,7 +132,8 @@ func TestFormsTakeTexts(t *testing.T) {
 	if forms == 0 {
 		t.Error("no route takes a form")
 	}
-	if w := s.Call("POST", "/login/", "username=%ff&password=x", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
+	if w := s.Call("POST", "/login/", "username=%ff&password=x", "Content-Type",
+		"application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest {
 		t.Errorf("a sign-in without UTF-8: %d", w.Code)
 	}
 }

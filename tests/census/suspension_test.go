@@ -16,10 +16,12 @@ import (
 func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
 	t.Parallel()
 	c := takeCensus(t)
-	c.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: tenantA}, Spec: field.Values{"status": []byte(`"suspended"`)}})
+	c.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: tenantA},
+		Spec: field.Values{"status": []byte(`"suspended"`)}})
 	asked := 0
 	for _, r := range c.routes() {
-		if !strings.HasPrefix(r.Path, "/hosting/api/rest/") || r.Method == http.MethodGet || strings.HasSuffix(r.Path, "/activate/") {
+		if !strings.HasPrefix(r.Path, "/hosting/api/rest/") || r.Method == http.MethodGet ||
+			strings.HasSuffix(r.Path, "/activate/") {
 			continue
 		}
 		paths := c.paths(t, r.Path)
@@ -31,10 +33,13 @@ func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
 			continue
 		}
 		asked++
-		if w := c.ask(t, "administrator of A", r.Method, path); w.Code != http.StatusForbidden || w.Header().Get("X-Error-Code") != "tenant_suspended" {
+		if w := c.ask(t, "administrator of A", r.Method, path); w.Code != http.StatusForbidden ||
+			w.Header().Get("X-Error-Code") != "tenant_suspended" {
 			t.Errorf("%s %s: %d %s", r.Method, path, w.Code, w.Body)
 		}
-		if w := c.ask(t, "administrator of B", r.Method, strings.Replace(path, paneltest.TenantOne, "/hosting/api/rest/tenants/22/", 1)); w.Header().Get("X-Error-Code") == "tenant_suspended" {
+		if w := c.ask(t, "administrator of B", r.Method,
+			strings.Replace(path, paneltest.TenantOne, "/hosting/api/rest/tenants/22/",
+				1)); w.Header().Get("X-Error-Code") == "tenant_suspended" {
 			t.Errorf("%s %s of another tenant: %d %s", r.Method, path, w.Code, w.Body)
 		}
 	}

@@ -23,7 +23,8 @@ func (p *Program) Server() *panel.Server {
 		},
 		Store: p.Store, Tables: p.Tables, Sagas: p.Sagas, Present: p.present(),
 		Vault:    credentials.Open(p.present(), p.Keys).Keeping(p.Config.Retention.Credentials),
-		Commands: p.commands(), Policy: p.Config.Policy, Resolver: net.DefaultResolver, Health: p, AsOf: p.Config.AsOf, Log: p.Log,
+		Commands: p.commands(), Policy: p.Config.Policy, Resolver: net.DefaultResolver, Health: p, AsOf: p.Config.AsOf,
+		Log:     p.Log,
 		InForce: func() []desk.Setting { return p.Config.InForce(p.PublicURL(), p.MailFrom()) },
 	}
 	if p.ispconfig != nil {

@@ -49,7 +49,8 @@ func Wire(p Parts) *panel.Server {
 	now, areas := p.Store.Clock().Now, p.Sagas.Areas
 	p.Settings.Tax, p.Settings.KeepDisputed = p.Policy.Tax, p.Policy.KeepDisputed
 	resources := hosting.New(hosting.Options{
-		Tables: p.Tables, Resources: areas.Reconciler, Numbers: p.Store, Subjects: p.Store, Forms: p.Forms, Resolver: p.Resolver,
+		Tables: p.Tables, Resources: areas.Reconciler, Numbers: p.Store, Subjects: p.Store, Forms: p.Forms,
+		Resolver:  p.Resolver,
 		PublicURL: p.Settings.PublicURL, NameServers: p.Settings.NameServers, StyleSheet: css.Problems, Now: now,
 	})
 	storefront := orders.New(orders.Options{
@@ -59,8 +60,9 @@ func Wire(p Parts) *panel.Server {
 	return &panel.Server{
 		Settings: p.Settings, AsOf: p.AsOf, Now: now, InForce: p.InForce, Health: p.Health, Log: p.Log,
 
-		Commands: p.Commands, Subjects: p.Store, Numbers: p.Store, Changes: p.Store, Feed: liveEventsOf(p.Store), Tables: p.Tables,
-		Once: idempotency.Open(p.Present, p.Store.Keys()), Limits: ratelimit.Open(p.Present),
+		Commands: p.Commands, Subjects: p.Store, Numbers: p.Store, Changes: p.Store, Feed: liveEventsOf(p.Store),
+		Tables: p.Tables,
+		Once:   idempotency.Open(p.Present, p.Store.Keys()), Limits: ratelimit.Open(p.Present),
 		Credentials: p.Vault, Tokens: p.Vault, Sessions: p.Vault,
 		TokenKeys: tokenKeys(p.Store.Keys()), UnsubscribeKeys: unsubscribeKeys(p.Store.Keys()),
 
@@ -70,8 +72,10 @@ func Wire(p Parts) *panel.Server {
 		Subscriptions: areas.Billing, Documents: areas.Billing, Machines: areas.Reconciler,
 		Lookback: areas.Audit, Transparency: areas.Audit, Packs: areas.Audit,
 
-		Orders: p.Sagas, OrderDetails: areas.Operations, Previews: orders.Previews{Setup: p.Sagas.Provisioner, Orders: storefront},
-		RunAdmin: p.Sagas, IncidentAdmin: areas.Operations, Watch: areas.Operations, Rebuilds: areas.Operations, Mails: areas.Notify,
+		Orders: p.Sagas, OrderDetails: areas.Operations,
+		Previews: orders.Previews{Setup: p.Sagas.Provisioner, Orders: storefront},
+		RunAdmin: p.Sagas, IncidentAdmin: areas.Operations, Watch: areas.Operations, Rebuilds: areas.Operations,
+		Mails: areas.Notify,
 	}
 }
 
