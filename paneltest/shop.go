@@ -133,12 +133,11 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 	times := assembly.Defaults
 	times.SessionCall, times.SessionPause, times.SessionBudget = 2*time.Second, 10*time.Millisecond, 3*time.Second
 	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
-	policy := assembly.Policy{TaxRate: Price("21")}
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.Provider},
 		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters),
 		MailFrom:  "panel@example.com",
-		PublicURL: base, Times: times, Policy: policy, Hashing: eventstoretest.Hashing, Log: log,
+		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log,
 		Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()), names, o)
@@ -153,7 +152,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Store: s.Store, Tables: s.Tables, Sagas: s.Panel, Present: pool, Vault: s.Vault(), Commands: s.Store, Policy: policy,
+		Store: s.Store, Tables: s.Tables, Sagas: s.Panel, Present: pool, Vault: s.Vault(), Commands: s.Store, Policy: assembly.Policy{TaxRate: Price("21")},
 		Hosted: s.Provider, Health: Health{s.Store}, InForce: someSettings, Log: log,
 	})
 	s.Hosting, s.Orders = s.Server.Hosting.(*usecases.Service), s.Server.Storefront.(*orders.Service)
