@@ -96,10 +96,14 @@ func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testi
 	}{
 		{"DELETE", "/tenant-administrator/99/", `"entry-1-1"`, 405, `{"detail":"Method \"DELETE\" not allowed."}`},
 		{"PUT", "/tenant-administrator/99/", `"entry-1-1"`, 404, `{"detail":"No Entry matches the given query."}`},
-		{"PUT", "/tenant-administrator/1/", `"entry-1-1"`, 412,
-			`{"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`},
-		{"PUT", "/tenant-administrator/1/", `"entry-1-7"`, 400,
-			`{"detail":"JSON parse error - Unterminated string starting at: line 1 column 2 (char 1)"}`},
+		{
+			"PUT", "/tenant-administrator/1/", `"entry-1-1"`, 412,
+			`{"detail":"The resource was changed in the meantime.","code":"precondition_failed"}`,
+		},
+		{
+			"PUT", "/tenant-administrator/1/", `"entry-1-7"`, 400,
+			`{"detail":"JSON parse error - Unterminated string starting at: line 1 column 2 (char 1)"}`,
+		},
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(`{"broken`))
 		r.Header.Set("Authorization", "Bearer "+s.Known["ana"])

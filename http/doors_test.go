@@ -306,8 +306,10 @@ func TestNoTokenAndNoPasswordIsInTheLog(t *testing.T) {
 		union all select o::text from once_keys o union all select key from rate_windows) all_of_it`).Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{got.Access, got.Refresh, next.Access, next.Refresh, changed.Access, changed.Refresh,
-		paneltest.GoodPassword, "another good one", "a wrong secret", "ana@example.com"} {
+	for _, secret := range []string{
+		got.Access, got.Refresh, next.Access, next.Refresh, changed.Access, changed.Refresh,
+		paneltest.GoodPassword, "another good one", "a wrong secret", "ana@example.com",
+	} {
 		if strings.Contains(s.Logged.String(), secret) {
 			t.Errorf("%.20s… is in the log", secret)
 		}

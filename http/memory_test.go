@@ -46,8 +46,10 @@ func TestLargeBodiesAtTheTokenEndpointTakeNoMemory(t *testing.T) {
 			t.Errorf("%d bodies of %s length took %d KiB of memory", calls, length, grown>>10)
 		}
 	}
-	for _, path := range []string{"/api/token/refresh/", "/api/token/verify/", "/api/token/blacklist/",
-		"/api/password-reset/", "/login/", "/set-password/", "/password-reset/"} {
+	for _, path := range []string{
+		"/api/token/refresh/", "/api/token/verify/", "/api/token/blacklist/",
+		"/api/password-reset/", "/login/", "/set-password/", "/password-reset/",
+	} {
 		if code := post(path, "unknown"); code != http.StatusRequestEntityTooLarge && code != http.StatusNotFound {
 			t.Errorf("%s takes 1 MiB: %d", path, code)
 		}

@@ -23,8 +23,10 @@ import (
 // declared is a server that can tell what it serves, and nothing else.
 func declared() *panel.Server {
 	return &panel.Server{
-		Settings: panel.Settings{Version: "1", PublicURL: func() string { return paneltest.PublicURL },
-			Offers: paneltest.Offers()},
+		Settings: panel.Settings{
+			Version: "1", PublicURL: func() string { return paneltest.PublicURL },
+			Offers: paneltest.Offers(),
+		},
 		HostedCheckout: test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
 	}
 }

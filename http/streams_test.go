@@ -47,8 +47,10 @@ func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
 	if last := h.Is("deleted", `{"id":"`+id.String()+`"}`); last.ID < first.ID+4 {
 		t.Errorf("from %d to %d", first.ID, last.ID)
 	}
-	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: paneltest.Ben,
-		Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
+	mailed := notice.Raise{
+		ID: uuid.New(), InApp: true, Mail: true, User: paneltest.Ben,
+		Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now(),
+	}
 	s.Do(t, mailed)
 	e := h.Is("notification", "By mail too")
 	s.Do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent yet
@@ -229,8 +231,10 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	if again.Answer.StatusCode != http.StatusNoContent {
 		t.Errorf("came back to %s", again.Answer.Status)
 	}
-	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(before.ID, 10)),
-		append(key, "Last-Event-ID", "0")} {
+	for _, headers := range [][]string{
+		key, append(key, "Last-Event-ID", strconv.FormatInt(before.ID, 10)),
+		append(key, "Last-Event-ID", "0"),
+	} {
 		late := s.Stream(t, path, headers...)
 		late.Is("order", `"status":"active"`)
 		late.Ends()

@@ -41,8 +41,10 @@ func TestNoFormOverwritesWhatAnotherUserHasChanged(t *testing.T) {
 		s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "site", ID: 1}, Spec: field.Values{"ssl_enabled": []byte("true")}})
 	}, []string{"ip_address", "192.0.2.7"}, []string{"ssl_enabled", "yes"})
 	keeps(b, "profile", "/account/", "/account/", func() {
-		s.Do(t, account.ChangeProfile{User: paneltest.Ben, SubjectID: uuid.New(), Email: paneltest.Emails[paneltest.Ben],
-			Name: "Robin Kim", Language: "en", At: time.Now()})
+		s.Do(t, account.ChangeProfile{
+			User: paneltest.Ben, SubjectID: uuid.New(), Email: paneltest.Emails[paneltest.Ben],
+			Name: "Robin Kim", Language: "en", At: time.Now(),
+		})
 	}, []string{"language", "es"}, []string{"name", "Robin Kim"})
 }
 

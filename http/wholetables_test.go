@@ -37,8 +37,10 @@ func TestARequestReadsNoWholeTable(t *testing.T) {
 		{"dns-records", `{"zone":{dns-zones},"record_type":"A","name":"new","data":"192.0.2.1"}`, `{"data":"192.0.2.2"}`},
 		{"mail-domains", `{"domain":"bread.example"}`, `{"is_active":false}`},
 		{"mailboxes", `{"mail_domain":{mail-domains},"local_part":"ana","password":"a good pass-word 1"}`, `{"quota_mb":99}`},
-		{"mail-aliases", `{"mail_domain":{mail-domains},"source":"info","destination":"a@b.example"}`,
-			`{"destination":"c@b.example"}`},
+		{
+			"mail-aliases", `{"mail_domain":{mail-domains},"source":"info","destination":"a@b.example"}`,
+			`{"destination":"c@b.example"}`,
+		},
 		{"ftp-accounts", `{"site":{sites},"username":"ana","password":"a good pass-word 1"}`, `{"is_active":false}`},
 		{"cron-jobs", `{"site":{sites},"schedule":"@daily","command":"https://bread.example/"}`, `{"schedule":"@hourly"}`},
 	} {

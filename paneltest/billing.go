@@ -45,20 +45,26 @@ func (s *Shop) Billed(t testing.TB, tenant int64) (id, creditNote uuid.UUID) {
 		SetupFee: sum("12.1"), TaxRate: sum("21"), Currency: "EUR",
 		Method: testMoney.Method, Language: "es", At: BilledAt,
 	})
-	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
-		Price: sum("12.1"), Currency: "EUR", At: BilledAt, Terms: billing.UsualTerms},
+	s.Do(t, billing.Subscribe{
+		Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
+		Price: sum("12.1"), Currency: "EUR", At: BilledAt, Terms: billing.UsualTerms,
+	},
 		billing.Issue{
 			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
 			Buyer: ruiz, Seller: Hoster,
 			Lines: []billing.Line{
-				{Text: "Start (monthly)", PeriodStart: BilledAt, PeriodEnd: billing.PeriodStart(BilledAt, "monthly", 1),
-					Total: sum("12.10")},
+				{
+					Text: "Start (monthly)", PeriodStart: BilledAt, PeriodEnd: billing.PeriodStart(BilledAt, "monthly", 1),
+					Total: sum("12.10"),
+				},
 				{Text: "Setup fee", Total: sum("12.10")},
 			},
 			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: BilledAt,
 		})
-	s.Do(t, billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("12.10"),
-		At: BilledAt}) // its invoice has a number by then
+	s.Do(t, billing.Credit{
+		Invoice: id, Order: id, Refund: "re_1", Amount: sum("12.10"),
+		At: BilledAt,
+	}) // its invoice has a number by then
 	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`,
 		id).Scan(&creditNote); err != nil {
 		t.Fatal(err)
@@ -99,13 +105,17 @@ func (s *Shop) Running(t testing.TB, tenant int64) uuid.UUID {
 		TaxRate: sum("21"), Currency: "EUR",
 		Method: testMoney.Method, Language: "es", At: at,
 	})
-	s.Do(t, billing.Subscribe{Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
-		Price: sum("2.99"), Currency: "EUR", At: at, Terms: billing.UsualTerms},
+	s.Do(t, billing.Subscribe{
+		Order: id, Tenant: tenant, User: Ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly",
+		Price: sum("2.99"), Currency: "EUR", At: at, Terms: billing.UsualTerms,
+	},
 		billing.Issue{
 			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Buyer: ruiz,
 			Seller: Hoster,
-			Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1),
-				Total: sum("2.99")}},
+			Lines: []billing.Line{{
+				Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1),
+				Total: sum("2.99"),
+			}},
 			Total: sum("2.99"), Subtotal: sum("2.47"), Tax: sum("0.52"), TaxRate: sum("21"), Currency: "EUR", Test: true, At: at,
 		})
 	return id
@@ -136,8 +146,10 @@ func (s *Shop) Credited(t testing.TB, tenant int64) (balance, movement string) {
 	a := billing.CreditAccount{Tenant: tenant, Currency: "EUR"}
 	id := projections.CreditBalanceID(a)
 	payment := uuid.NewSHA1(id, []byte("Statement 11"))
-	s.Do(t, billing.BookPayment{CreditAccount: a, ID: payment, Amount: Price("20"), Method: "bank_transfer",
-		Reference: "Statement 11", Received: BilledAt, At: BilledAt})
+	s.Do(t, billing.BookPayment{
+		CreditAccount: a, ID: payment, Amount: Price("20"), Method: "bank_transfer",
+		Reference: "Statement 11", Received: BilledAt, At: BilledAt,
+	})
 	return id.String(), payment.String()
 }
 
@@ -191,8 +203,12 @@ func (s *Shop) TaxedBy(mode tax.Mode) *Shop {
 func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
 	t.Helper()
 	id := 990 + tenant
-	vm := hosting.Machine{Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40,
-		TrafficTB: 1, OS: "debian-12"}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
-		For: "order:" + service.String()})
+	vm := hosting.Machine{
+		Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40,
+		TrafficTB: 1, OS: "debian-12",
+	}
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
+		For: "order:" + service.String(),
+	})
 }

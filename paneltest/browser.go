@@ -31,8 +31,10 @@ func (s *Shop) Resident(t testing.TB, user int64, email, language string, superu
 	}
 	row := credentials.PasswordRow(user, hash)
 	_, err = s.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{row},
-		account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser,
-			At: time.Now()},
+		account.Open{
+			User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser,
+			At: time.Now(),
+		},
 		account.ChangePassword{User: user, At: time.Now()})
 	if err != nil {
 		t.Fatal(err)
@@ -323,8 +325,10 @@ func (b *Browser) Makes(collection string, fields ...string) string {
 
 // Speaks gives a user another language.
 func Speaks(user int64, language string) domain.Command {
-	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim",
-		Language: language, At: time.Now()}
+	return account.ChangeProfile{
+		User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim",
+		Language: language, At: time.Now(),
+	}
 }
 
 // ShownKey is the key that a page shows.

@@ -8,6 +8,8 @@ import (
 
 // WithDemo gives the panel the pages that only a demo has.
 func WithDemo(s *Shop) {
-	s.Server.Demo = &demo.Settings{Widget: WidgetOne, Letters: os.DirFS(s.Letters), Link: &demo.Link{},
-		Operator: "olga@example.com"}
+	s.Server.Demo = &demo.Settings{
+		Widget: WidgetOne, Letters: os.DirFS(s.Letters), Link: &demo.Link{},
+		Operator: "olga@example.com",
+	}
 }

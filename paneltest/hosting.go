@@ -62,10 +62,14 @@ func (s *Shop) OneOfEach(t *testing.T, id, tenant int64) {
 		{"ssl_certificate", `{"site":1}`},
 	} {
 		kind, _ := hosting.KindNamed(one.kind)
-		place := hosting.Place{ID: id, Tenant: tenant, Limits: hosting.NoLimits(),
-			NameServers: []string{"ns1.panel.example."}}
-		place.Parent = field.Values{"domain": []byte(`"` + domain + `"`), "origin": []byte(`"` + domain + `."`),
-			"ttl": []byte("3600")}
+		place := hosting.Place{
+			ID: id, Tenant: tenant, Limits: hosting.NoLimits(),
+			NameServers: []string{"ns1.panel.example."},
+		}
+		place.Parent = field.Values{
+			"domain": []byte(`"` + domain + `"`), "origin": []byte(`"` + domain + `."`),
+			"ttl": []byte("3600"),
+		}
 		body := strings.NewReplacer("n1", fmt.Sprint("n", id), ":1", fmt.Sprint(":", id), "{secret}",
 			uuid.NewString()).Replace(one.body)
 		spec := kind.New()
@@ -73,8 +77,10 @@ func (s *Shop) OneOfEach(t *testing.T, id, tenant int64) {
 			t.Fatal(one.kind, err)
 		}
 		hosting.Complete(spec, place)
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: one.kind, ID: id}, Tenant: tenant, Spec: spec.Fields().Values(),
-			Subject: uuid.New()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: one.kind, ID: id}, Tenant: tenant, Spec: spec.Fields().Values(),
+			Subject: uuid.New(),
+		})
 	}
 }
 
@@ -88,8 +94,10 @@ func WithSites(t testing.TB) *Shop {
 	s := House(t)
 	without := hosting.NoLimits()
 	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: without.Fields().Values()})
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 2},
-		Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")}})
+	s.Do(t, hosting.Change{
+		Ref:  hosting.Ref{Kind: "tenant", ID: 2},
+		Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")},
+	})
 	for id, domain := range map[int64]string{1: "bread.example", 2: "cheese.example"} {
 		site := hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
 		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: id, Spec: site.Fields().Values()})
@@ -138,8 +146,10 @@ func Queued(t *testing.T, w *httptest.ResponseRecorder) string {
 func Everything(t testing.TB, options ...func(*Shop)) *Shop {
 	t.Helper()
 	s := Open(t, append(options, func(s *Shop) {
-		s.Hosting.NameServers = []string{"ns1.panel.example.",
-			"ns2.panel.example."}
+		s.Hosting.NameServers = []string{
+			"ns1.panel.example.",
+			"ns2.panel.example.",
+		}
 	})...).People(t)
 	_, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['site_id', 'dns_zone_id', `+
 		`'dns_record_id', 'mail_domain_id', 'ftp_account_id', 'database_id', 'proxy_id']::regclass[]) n`)
@@ -210,8 +220,10 @@ func (s *Shop) Until(t testing.TB, what string, so func() bool) {
 
 // Endpoint makes an endpoint of a tenant for all events.
 func Endpoint(id, tenant int64) webhook.Create {
-	return webhook.Create{ID: id, Tenant: tenant, URL: "https://hooks.example.com/in", Events: []string{"*"},
-		IsActive: true}
+	return webhook.Create{
+		ID: id, Tenant: tenant, URL: "https://hooks.example.com/in", Events: []string{"*"},
+		IsActive: true,
+	}
 }
 
 // Delivery asks for a delivery to an endpoint.
@@ -269,8 +281,10 @@ func (n *TxtRecords) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	defer n.Mu.Unlock()
 	a, name := new(dns.Msg).SetReply(q), q.Question[0].Name
 	for _, text := range n.texts[name] {
-		a.Answer = append(a.Answer, &dns.TXT{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeTXT, Class: dns.ClassINET},
-			Txt: []string{text}})
+		a.Answer = append(a.Answer, &dns.TXT{
+			Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeTXT, Class: dns.ClassINET},
+			Txt: []string{text},
+		})
 	}
 	if len(a.Answer) == 0 {
 		a.Rcode = dns.RcodeNameError

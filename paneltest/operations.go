@@ -105,8 +105,10 @@ func (s *Shop) AtWork(t testing.TB) *Shop {
 }
 
 // Lonely is the incident of a parked webhook.
-var Lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7",
-	About: map[string]string{"webhook": "7", "provider": "test"}}
+var Lonely = seen.Trouble{
+	Kind: seen.WebhookParked, Subject: "7",
+	About: map[string]string{"webhook": "7", "provider": "test"},
+}
 
 // ChangedAtEngine is the incident of an object that no record is about any more.
 var ChangedAtEngine = seen.ChangedTrouble(1, "site", 4711, []string{"ip_address"})

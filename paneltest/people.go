@@ -37,8 +37,10 @@ const (
 const GoodPassword = "a good password, really"
 
 // Emails are the addresses of people.
-var Emails = map[int64]string{Root: "root@example.com", Ana: "ana@example.com", Ben: "ben@example.com",
-	Eve: "eve@example.com", Gone: "gone@example.com"}
+var Emails = map[int64]string{
+	Root: "root@example.com", Ana: "ana@example.com", Ben: "ben@example.com",
+	Eve: "eve@example.com", Gone: "gone@example.com",
+}
 
 // People opens accounts with a good password, and the tenants that they belong
 // to.
@@ -85,8 +87,10 @@ func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 	}
 	_, err = s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"},
 		[]eventstore.TxStatement{credentials.PasswordRow(id, hash)},
-		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser,
-			At: time.Now()})
+		account.Open{
+			User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser,
+			At: time.Now(),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +99,10 @@ func (s *Shop) Person(t testing.TB, id int64, email string, superuser bool) {
 // Tenant makes a tenant with a slug of its number.
 func (s *Shop) Tenant(t testing.TB, id int64, name string) {
 	t.Helper()
-	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
-		Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
+	spec := &hosting.Tenant{
+		Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
+		Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10),
+	}
 	spec.Username, spec.CustomerNumber = hosting.CustomerNumber(id), hosting.CustomerNumber(id)
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
 }
@@ -173,8 +179,10 @@ func Bearer(token string) []string { return []string{"Authorization", "Bearer " 
 // Organisation makes one, of which users are members.
 func (s *Shop) Organisation(t testing.TB, id int64, name string, members ...int64) {
 	t.Helper()
-	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
-		Status: "active", IsActive: true}
+	spec := &hosting.Tenant{
+		Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es",
+		Status: "active", IsActive: true,
+	}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
 	for _, user := range members {
 		s.Do(t, account.GrantMembership{User: user, Tenant: id, Role: account.Admin, At: time.Now()})

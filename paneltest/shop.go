@@ -50,11 +50,16 @@ import (
 // Offers are the payment methods: of them only the one without money is configured.
 func Offers() order.Offers {
 	method := func(name string) order.Method {
-		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies(),
-			Label: order.Label{EN: "By " + name, ES: "Por " + name}}
+		return order.Method{
+			Name: name, Test: name == "test", Currencies: money.Currencies(),
+			Label: order.Label{EN: "By " + name, ES: "Por " + name},
+		}
 	}
-	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")},
-		{Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"}}
+	return order.Offers{
+		{Method: method("stripe")},
+		{Method: method("paypal")},
+		{Method: method("test"), Configured: true, Saves: true, Keeps: true, Host: "panel.example"},
+	}
 }
 
 // A Shop is the whole panel on a private database: log, read tables, sagas,
@@ -152,7 +157,8 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Store: s.Store, Tables: s.Tables, Sagas: s.Panel, Present: pool, Vault: s.Vault(), Commands: s.Store, Policy: assembly.Policy{TaxRate: Price("21")},
+		Store: s.Store, Tables: s.Tables, Sagas: s.Panel, Present: pool, Vault: s.Vault(), Commands: s.Store,
+		Policy: assembly.Policy{TaxRate: Price("21")},
 		Hosted: s.Provider, Health: Health{s.Store}, InForce: someSettings, Log: log,
 	})
 	s.Hosting, s.Orders = s.Server.Hosting.(*usecases.Service), s.Server.Storefront.(*orders.Service)

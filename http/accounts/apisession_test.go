@@ -94,8 +94,10 @@ func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
 		{"Sec-Fetch-Site", "same-site"},
 		{"Origin", named, "Sec-Fetch-Site", "cross-site"},
 	} {
-		for method, body := range map[string]string{"GET": "", "HEAD": "", "OPTIONS": "", "PATCH": `{"name":"x"}`,
-			"DELETE": ""} {
+		for method, body := range map[string]string{
+			"GET": "", "HEAD": "", "OPTIONS": "", "PATCH": `{"name":"x"}`,
+			"DELETE": "",
+		} {
 			w := b.Script(method, "/api/me/", body, append(slices.Clone(from), "X-CSRF-Token", b.Csrf())...)
 			paneltest.Answers(t, fmt.Sprint(method, from), w, http.StatusUnauthorized, "")
 			if w.Header().Get("Access-Control-Allow-Credentials") != "" {
@@ -103,8 +105,13 @@ func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
 			}
 		}
 	}
-	for _, from := range [][]string{{}, {"Origin", paneltest.PublicURL}, {"Sec-Fetch-Site", "same-origin"},
-		{"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}} {
+	for _, from := range [][]string{
+		{},
+		{"Origin", paneltest.PublicURL},
+		{"Sec-Fetch-Site", "same-origin"},
+		{"Sec-Fetch-Site", "none"},
+		{"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL},
+	} {
 		w := b.Script("GET", "/api/me/", "", from...)
 		paneltest.Answers(t, fmt.Sprint(from), w, http.StatusOK, "")
 		if !slices.Contains(w.Header().Values("Vary"), "Cookie") || w.Header().Get("Cache-Control") != "private, no-cache" {
@@ -151,8 +158,10 @@ func TestAChangeNeedsTheTokenOfItsSession(t *testing.T) {
 	b.Enter(paneltest.AnaMail).Get("/account/")
 	other.Get("/account/")
 	for _, token := range []string{"", "guess", before, other.Csrf(), b.Csrf() + "A", b.SessionID()} {
-		for method, path := range map[string]string{"PATCH": "/api/me/", "POST": "/notifications/api/v1/notifications/",
-			"TRACE": "/api/me/"} {
+		for method, path := range map[string]string{
+			"PATCH": "/api/me/", "POST": "/notifications/api/v1/notifications/",
+			"TRACE": "/api/me/",
+		} {
 			paneltest.Answers(t, method+" with "+token, b.Script(method, path, `{"name":"x"}`, "X-CSRF-Token", token),
 				http.StatusForbidden, paneltest.CsrfFailed)
 		}

@@ -80,8 +80,10 @@ func TestAStreamEndsWithTheSignInBehindIt(t *testing.T) {
 	}
 	of[confirmed].Ends() // a browser comes back by itself, with the new cookie
 	listen(renewed).Close()
-	for id, change := range map[string]string{idle: `seen_at = now() - interval '31 minutes'`,
-		old: `started_at = now() - interval '13 hours'`} {
+	for id, change := range map[string]string{
+		idle: `seen_at = now() - interval '31 minutes'`,
+		old:  `started_at = now() - interval '13 hours'`,
+	} {
 		if _, err := s.Owner.Exec(t.Context(),
 			`update browser_sessions set `+change+` where hash = sha256(convert_to($1, 'UTF8'))`, id); err != nil {
 			t.Fatal(err)

@@ -150,8 +150,11 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		}
 		paneltest.Has(t, w.Body.String(), "This form was sent by another site.")
 	}
-	for _, headers := range [][]string{{"Origin", paneltest.PublicURL},
-		{"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL}, {}} {
+	for _, headers := range [][]string{
+		{"Origin", paneltest.PublicURL},
+		{"Sec-Fetch-Site", "same-origin", "Origin", paneltest.PublicURL},
+		{},
+	} {
 		paneltest.Goes(t, b.Twin().Do("POST", path, sent.Encode(), headers...), "/panel/")
 	}
 	b.Enter(paneltest.AnaMail).Get("/account/")
@@ -218,8 +221,13 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 	s.Resident(t, 3, "gone@example.com", "en", false)
 	s.Do(t, account.Deactivate{User: 3, At: time.Now()})
 	var pages []string
-	for _, try := range [][2]string{{paneltest.AnaMail, "wrong"}, {"nobody@example.com", paneltest.Password},
-		{"new@example.com", paneltest.Password}, {"gone@example.com", paneltest.Password}, {"x", "y"}} {
+	for _, try := range [][2]string{
+		{paneltest.AnaMail, "wrong"},
+		{"nobody@example.com", paneltest.Password},
+		{"new@example.com", paneltest.Password},
+		{"gone@example.com", paneltest.Password},
+		{"x", "y"},
+	} {
 		b := s.Browser(t)
 		b.Get("/login/")
 		hashes, refusals := credentials.PasswordHashes(), s.Events(t, "security.sign_in_refused")

@@ -62,26 +62,40 @@ func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
 		code         string
 		change       func() error
 	}{
-		{"let in", "ben", othersPath, 404, 200, "",
-			after(account.GrantMembership{User: paneltest.Ben, Tenant: 2, Role: account.Member, At: now})},
-		{"acting for another", "ben", "/api/me/", 200, 200, "",
-			after(account.ActivateTenant{User: paneltest.Ben, Tenant: 2, At: now})},
-		{"turned out", "ben", itsTenant, 200, 404, "not_found",
-			after(account.RevokeMembership{User: paneltest.Ben, Tenant: 1, At: now})},
+		{
+			"let in", "ben", othersPath, 404, 200, "",
+			after(account.GrantMembership{User: paneltest.Ben, Tenant: 2, Role: account.Member, At: now}),
+		},
+		{
+			"acting for another", "ben", "/api/me/", 200, 200, "",
+			after(account.ActivateTenant{User: paneltest.Ben, Tenant: 2, At: now}),
+		},
+		{
+			"turned out", "ben", itsTenant, 200, 404, "not_found",
+			after(account.RevokeMembership{User: paneltest.Ben, Tenant: 1, At: now}),
+		},
 		{"promoted", "ben", usersPath, 403, 200, "", after(account.GrantSuperuser{User: paneltest.Ben, At: now})},
-		{"demoted", "eve", usersPath, 200, 401, "token_not_valid",
-			after(account.RevokeSuperuser{User: paneltest.Eve, At: now})},
+		{
+			"demoted", "eve", usersPath, 200, 401, "token_not_valid",
+			after(account.RevokeSuperuser{User: paneltest.Eve, At: now}),
+		},
 		{"demoted, with a new token", "eve again", usersPath, 403, 403, "permission_denied", func() error { return nil }},
 		{"with another password", "ana", itsTenant, 200, 401, "password_changed", func() error {
 			return s.Server.Accounts.Change(context.Background(), domain.Metadata{Actor: "user:2"}, paneltest.Ana,
 				paneltest.GoodPassword+"!")
 		}},
-		{"deactivated", "ana again", itsTenant, 200, 401, "user_inactive",
-			after(account.Deactivate{User: paneltest.Ana, At: now})},
-		{"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid",
-			after(account.Reactivate{User: paneltest.Ana, At: now})},
-		{"active again", "ana at last", itsTenant, 200, 401, "token_not_valid",
-			after(account.EndSessions{User: paneltest.Ana, At: now})},
+		{
+			"deactivated", "ana again", itsTenant, 200, 401, "user_inactive",
+			after(account.Deactivate{User: paneltest.Ana, At: now}),
+		},
+		{
+			"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid",
+			after(account.Reactivate{User: paneltest.Ana, At: now}),
+		},
+		{
+			"active again", "ana at last", itsTenant, 200, 401, "token_not_valid",
+			after(account.EndSessions{User: paneltest.Ana, At: now}),
+		},
 		{"erased", "ben", "/api/me/", 200, 401, "user_not_found", func() error {
 			return s.Server.Accounts.Erase(context.Background(), domain.Metadata{Actor: "operator:1"}, paneltest.Ben)
 		}},

@@ -50,14 +50,18 @@ func TestASignInNeedsACodeToo(t *testing.T) {
 		{"an old code", paneltest.GoodPassword, paneltest.Code(t, secret, -3), 401, codeWrong},
 		{"a code of the future", paneltest.GoodPassword, paneltest.Code(t, secret, 3), 401, codeWrong},
 		{"a wrong password", "wrong", paneltest.Code(t, secret, 0), 401, noAccount},
-		{"the code, which the wrong password has not used up", paneltest.GoodPassword,
-			paneltest.Code(t, secret, 0)[:3] + " " + paneltest.Code(t, secret, 0)[3:], 200, ""},
+		{
+			"the code, which the wrong password has not used up", paneltest.GoodPassword,
+			paneltest.Code(t, secret, 0)[:3] + " " + paneltest.Code(t, secret, 0)[3:], 200, "",
+		},
 		{"the same code again", paneltest.GoodPassword, paneltest.Code(t, secret, 0), 401, codeWrong},
 		{"a recovery code", paneltest.GoodPassword, recovery[0], 200, ""},
 		{"the same recovery code", paneltest.GoodPassword, recovery[0], 401, codeWrong},
 		{"another one in capitals", paneltest.GoodPassword, strings.ToUpper(recovery[1]), 200, ""},
-		{"a text that is too long", paneltest.GoodPassword, strings.Repeat("1", 65), 400,
-			`{"otp":["Ensure this field has no more than 64 characters."]}`},
+		{
+			"a text that is too long", paneltest.GoodPassword, strings.Repeat("1", 65), 400,
+			`{"otp":["Ensure this field has no more than 64 characters."]}`,
+		},
 	} {
 		w := tryCode(s, from(i), paneltest.Emails[paneltest.Ana], c.password, c.otp)
 		paneltest.Answers(t, c.what, w, c.status, c.body)

@@ -158,8 +158,10 @@ func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
 		paneltest.Answers(t, "by token", s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["root"])...),
 			http.StatusForbidden, enrolFirst)
 	}
-	for _, call := range []string{"GET /operations/api/v1/users/", "GET /hosting/api/rest/sites/",
-		"GET /notifications/api/v1/notifications/"} {
+	for _, call := range []string{
+		"GET /operations/api/v1/users/", "GET /hosting/api/rest/sites/",
+		"GET /notifications/api/v1/notifications/",
+	} {
 		method, path, _ := strings.Cut(call, " ")
 		paneltest.Answers(t, path, s.Call(method, path, "", paneltest.Bearer(s.Known["root"])...), http.StatusForbidden,
 			enrolFirst)
@@ -188,8 +190,10 @@ func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
 func TestASecondFactorIsChangedAfterThePasswordAlone(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t).InABrowser(t, paneltest.Ana)
-	for _, call := range []string{"POST second-factor/", "POST second-factor/enable/",
-		"POST second-factor/recovery-codes/", "DELETE second-factor/"} {
+	for _, call := range []string{
+		"POST second-factor/", "POST second-factor/enable/",
+		"POST second-factor/recovery-codes/", "DELETE second-factor/",
+	} {
 		method, path, _ := strings.Cut(call, " ")
 		body := map[bool]string{true: `{"otp":"123456"}`}[strings.HasSuffix(path, "enable/")]
 		paneltest.Answers(t, "by token: "+call, s.Call(method, "/api/me/"+path, body, paneltest.Bearer(s.Known["ana"])...),

@@ -22,8 +22,10 @@ func invited(t *testing.T, s *paneltest.Shop, user int64, email, language string
 }
 
 func choose(s *paneltest.Shop, token, password, repeat string) *httptest.ResponseRecorder {
-	form := url.Values{"token": {token}, "password": {password}, "password_repeat": {repeat},
-		"username": {"somebody@else.example"}}
+	form := url.Values{
+		"token": {token}, "password": {password}, "password_repeat": {repeat},
+		"username": {"somebody@else.example"},
+	}
 	return s.Call("POST", "/set-password/", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 

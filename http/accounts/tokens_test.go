@@ -153,8 +153,10 @@ func TestEveryClaimOfATokenCounts(t *testing.T) {
 		"a user below zero":     {paneltest.With{"user_id": "-1"}, noUserClaim},
 		"user 0":                {paneltest.With{"user_id": "0"}, noUserClaim},
 		"too great a user":      {paneltest.With{"user_id": "9223372036854775808"}, noUserClaim},
-		"a longer token": {paneltest.With{"more": strings.Repeat("x", 8<<10)},
-			paneltest.InvalidToken("Token is invalid")},
+		"a longer token": {
+			paneltest.With{"more": strings.Repeat("x", 8<<10)},
+			paneltest.InvalidToken("Token is invalid"),
+		},
 	} {
 		w := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Token(t, paneltest.Root, c.other))...)
 		if c.want == "" && w.Code == http.StatusOK {
@@ -265,15 +267,21 @@ func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 		change          func()
 		access, refresh string
 	}{
-		paneltest.Ana: {func() {
-			s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`,
-				paneltest.Bearer(s.Known["ana"])...)
-		}, `{"detail":"The user's password has been changed.","code":"password_changed"}`,
-			`{"detail":"The user's password has been changed.","code":"password_changed"}`},
-		paneltest.Ben: {func() { s.Do(t, account.Deactivate{User: paneltest.Ben, At: now}) },
-			`{"detail":"User is inactive","code":"user_inactive"}`, none},
-		paneltest.Eve: {func() { s.Do(t, account.EndSessions{User: paneltest.Eve, At: now}) },
-			paneltest.InvalidToken("Token is invalid"), `{"detail":"Token is invalid","code":"token_not_valid"}`},
+		paneltest.Ana: {
+			func() {
+				s.Call("POST", "/api/me/password/", `{"current_password":"`+paneltest.GoodPassword+`","new_password":"another good one"}`,
+					paneltest.Bearer(s.Known["ana"])...)
+			}, `{"detail":"The user's password has been changed.","code":"password_changed"}`,
+			`{"detail":"The user's password has been changed.","code":"password_changed"}`,
+		},
+		paneltest.Ben: {
+			func() { s.Do(t, account.Deactivate{User: paneltest.Ben, At: now}) },
+			`{"detail":"User is inactive","code":"user_inactive"}`, none,
+		},
+		paneltest.Eve: {
+			func() { s.Do(t, account.EndSessions{User: paneltest.Eve, At: now}) },
+			paneltest.InvalidToken("Token is invalid"), `{"detail":"Token is invalid","code":"token_not_valid"}`,
+		},
 	} {
 		stolen := s.SignIn(t, paneltest.Emails[user], paneltest.GoodPassword)
 		c.change()

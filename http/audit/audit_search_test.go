@@ -21,8 +21,10 @@ func twoTenantsSites(t *testing.T) *paneltest.Shop {
 	s := paneltest.Open(t).People(t)
 	for id := int64(1); id <= 3; id++ {
 		site := hosting.Ref{Kind: "site", ID: id}
-		s.Do(t, hosting.Request{Ref: site, Tenant: id,
-			Spec: (&hosting.Site{Domain: fmt.Sprintf("s%d.example", id)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: site, Tenant: id,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("s%d.example", id)}).Fields().Values(),
+		})
 		as := map[bool]string{true: "ana", false: "root"}[id == 1]
 		w := s.Call("PATCH", fmt.Sprintf("/hosting/api/rest/sites/%d/", id), `{"ssl_enabled":true}`, "Authorization",
 			"Bearer "+s.Known[as], "Content-Type", "application/json", "X-Request-ID", fmt.Sprint("request-", id))
@@ -49,8 +51,10 @@ func TestAnAnswerSaysThatMoreHasFollowed(t *testing.T) {
 		t.Helper()
 		var commands []domain.Command
 		for i := from; i <= to; i++ {
-			commands = append(commands, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)},
-				Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+			commands = append(commands, hosting.Request{
+				Ref:  hosting.Ref{Kind: "package", ID: int64(100 + i)},
+				Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values(),
+			})
 		}
 		cause := domain.Origin{Cause: domain.EventCause(domain.StreamNamed("user-3"), 1), Correlation: uuid.New()}
 		if _, err := s.Execute(cause.With(t.Context()), domain.Metadata{Actor: "test"}, commands...); err != nil {
@@ -150,16 +154,20 @@ func TestAnAdministratorFindsNothingOfOtherTenants(t *testing.T) {
 	t.Parallel()
 	s := twoTenantsSites(t)
 	all := lookBack(t, s, "root", "events/?page_size=100")
-	queries := []string{"", "tenant=2", "tenant=0", "stream=site-2", "stream=user-1", "type=account.opened",
-		"actor=operator:1", "type=hosting.changed"}
+	queries := []string{
+		"", "tenant=2", "tenant=0", "stream=site-2", "stream=user-1", "type=account.opened",
+		"actor=operator:1", "type=hosting.changed",
+	}
 	for _, e := range all {
 		queries = append(queries, "correlation="+e.Correlation, fmt.Sprint("before=", e.Position+1))
 	}
 	seen := 0
 	for _, query := range queries {
 		w := s.Call("GET", "/audit/api/v1/events/?page_size=100&"+query, "", "Authorization", "Bearer "+s.Known["ana"])
-		for _, foreign := range []string{"s2.example", "s3.example", "root@example.com", "ben@example.com", `"site-2"`,
-			`"tenant-2"`, `"user-`, "Cheese"} {
+		for _, foreign := range []string{
+			"s2.example", "s3.example", "root@example.com", "ben@example.com", `"site-2"`,
+			`"tenant-2"`, `"user-`, "Cheese",
+		} {
 			if strings.Contains(w.Body.String(), foreign) {
 				t.Errorf("%s: %s is in %s", query, foreign, w.Body)
 			}

@@ -15,8 +15,10 @@ func TestTwoMomentsAreComparedFieldByField(t *testing.T) {
 	site := hosting.Ref{Kind: "site", ID: 7}
 	s.Do(t, hosting.Request{Ref: site, Tenant: 1, Spec: (&hosting.Site{Domain: "bread.example"}).Fields().Values()})
 	asAna := []string{"Authorization", "Bearer " + s.Known["ana"], "Content-Type", "application/json"}
-	for _, body := range []string{`{"ssl_enabled":true}`, `{"ip_address":"192.0.2.7"}`,
-		`{"ssl_enabled":false,"is_active":true}`} {
+	for _, body := range []string{
+		`{"ssl_enabled":true}`, `{"ip_address":"192.0.2.7"}`,
+		`{"ssl_enabled":false,"is_active":true}`,
+	} {
 		if w := s.Call("PATCH", "/hosting/api/rest/sites/7/", body, asAna...); w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}

@@ -81,8 +81,10 @@ func TestThePageOfARecordTellsItsHistory(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	for id, tenant := range map[int64]int64{7: 1, 8: 2} {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant,
-			Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values(),
+		})
 	}
 	for i := range 25 {
 		body := fmt.Sprintf(`{"ip_address":"192.0.2.%d"}`, i+1)

@@ -61,15 +61,19 @@ func TestWhoLooksIsRecordedOnceForEachStreamAndHour(t *testing.T) {
 		t.Fatal(got)
 	}
 	o := s.Seal(t)
-	for _, path := range []string{"streams/site-2/events/", "events/?stream=site-3",
-		"events/" + s.Position(t, "user-3") + "/why/", "events/" + s.Position(t, "user-2") + "/proof/"} {
+	for _, path := range []string{
+		"streams/site-2/events/", "events/?stream=site-3",
+		"events/" + s.Position(t, "user-3") + "/why/", "events/" + s.Position(t, "user-2") + "/proof/",
+	} {
 		if w := s.Call("GET", "/audit/api/v1/"+path, "", "Authorization",
 			"Bearer "+s.Known["root"]); w.Code != http.StatusOK {
 			t.Fatal(path, w.Code, w.Body)
 		}
 	}
-	for _, path := range []string{"checkpoint", "tile/entries/000.p/" + fmt.Sprint(o.Size),
-		"tile/0/000.p/" + fmt.Sprint(o.Size)} {
+	for _, path := range []string{
+		"checkpoint", "tile/entries/000.p/" + fmt.Sprint(o.Size),
+		"tile/0/000.p/" + fmt.Sprint(o.Size),
+	} {
 		if w := s.Call("GET", "/audit/log/"+path, "", "Authorization", "Bearer "+s.Known["root"]); w.Code != http.StatusOK {
 			t.Fatal(path, w.Code, w.Body)
 		}

@@ -55,15 +55,19 @@ func TestAnAdministratorFetchesAPackOfTheTenant(t *testing.T) {
 	if bytes.Contains(pack.Story, []byte("s2.example")) || !bytes.Contains(pack.Story, []byte("site-1")) {
 		t.Error("the story is not that of the tenant")
 	}
-	for who, want := range map[string]int{"root": http.StatusOK, "ben": http.StatusForbidden,
-		"eve": http.StatusForbidden} {
+	for who, want := range map[string]int{
+		"root": http.StatusOK, "ben": http.StatusForbidden,
+		"eve": http.StatusForbidden,
+	} {
 		if w := s.Call("GET", file, "", paneltest.Bearer(s.Known[who])...); w.Code != want {
 			t.Errorf("%s: %d %s", who, w.Code, w.Body)
 		}
 	}
 	ofAll := packJob(t, s, "root", `{"tenant":1}`)
-	for _, path := range []string{"/hosting/api/rest/operations/" + ofAll + "/",
-		"/audit/api/v1/packs/" + ofAll + "/evidence.zip"} {
+	for _, path := range []string{
+		"/hosting/api/rest/operations/" + ofAll + "/",
+		"/audit/api/v1/packs/" + ofAll + "/evidence.zip",
+	} {
 		if w := s.Call("GET", path, "", paneltest.Bearer(s.Known["ana"])...); w.Code != http.StatusNotFound {
 			t.Errorf("the pack of a superuser: %s %d", path, w.Code)
 		}
@@ -80,8 +84,10 @@ func TestAPackIsRefusedAtOnce(t *testing.T) {
 		says     string
 	}{
 		{"root", `{}`, http.StatusBadRequest, `{"non_field_errors":["Send order, tenant, from or to."]}`},
-		{"root", `{"from":"2026-02-01T00:00:00Z","to":"2026-01-01T00:00:00Z"}`, http.StatusBadRequest,
-			`{"to":["Ensure that this is not before from."]}`},
+		{
+			"root", `{"from":"2026-02-01T00:00:00Z","to":"2026-01-01T00:00:00Z"}`, http.StatusBadRequest,
+			`{"to":["Ensure that this is not before from."]}`,
+		},
 		{"root", `{"order":"x"}`, http.StatusBadRequest, `{"order":["Must be a valid UUID."]}`},
 		{"root", `{"order":"00000000-0000-4000-8000-000000000000"}`, http.StatusNotFound, `{"detail":"Not found."}`},
 		{"ana", `{"tenant":2}`, http.StatusNotFound, `{"detail":"Not found."}`},

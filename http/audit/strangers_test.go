@@ -30,8 +30,10 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	}
 	s := paneltest.Open(t).People(t)
 	for i := range 600 {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)},
-			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref:  hosting.Ref{Kind: "package", ID: int64(100 + i)},
+			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values(),
+		})
 	}
 	o := s.Seal(t)
 	served := httptest.NewServer(s.Handler)

@@ -24,8 +24,10 @@ func TestAnObserverDerivesTheRootFromTheEntries(t *testing.T) {
 		t.Errorf("before the first seal: %d %s", w.Code, w.Body)
 	}
 	for i := range 300 {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)},
-			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref:  hosting.Ref{Kind: "package", ID: int64(100 + i)},
+			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values(),
+		})
 	}
 	o := s.Seal(t)
 	get := func(path, media, cache string) string {
@@ -60,8 +62,10 @@ func TestAnObserverDerivesTheRootFromTheEntries(t *testing.T) {
 	if root, err := edge.Root(); err != nil || root != signed.Root {
 		t.Errorf("the root is %s, signed is %s, %v", root, signed.Root, err)
 	}
-	for _, missing := range []string{"tile/0/009", "tile/0/x001/000", "tile/0/000.p/0", "tile/00/000", "tile/entries/009",
-		"tile/entries/1"} {
+	for _, missing := range []string{
+		"tile/0/009", "tile/0/x001/000", "tile/0/000.p/0", "tile/00/000", "tile/entries/009",
+		"tile/entries/1",
+	} {
 		if w := s.Call("GET", "/audit/log/"+missing, "", "Authorization",
 			"Bearer "+s.Known["root"]); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", missing, w.Code)
@@ -83,8 +87,14 @@ func TestTheTreeIsShownToThoseWhoMayFetchIt(t *testing.T) {
 	for _, c := range []struct {
 		header string
 		want   int
-	}{{"Bearer " + token, 200}, {"Bearer " + token[1:], 401}, {"Basic " + token, 401}, {"Bearer ", 401},
-		{"Bearer " + s.Known["ana"], 403}, {"Bearer " + s.Known["root"], 200}} {
+	}{
+		{"Bearer " + token, 200},
+		{"Bearer " + token[1:], 401},
+		{"Basic " + token, 401},
+		{"Bearer ", 401},
+		{"Bearer " + s.Known["ana"], 403},
+		{"Bearer " + s.Known["root"], 200},
+	} {
 		if code := try("Authorization", c.header); code != c.want {
 			t.Errorf("%s: %d", c.header, code)
 		}
@@ -105,8 +115,10 @@ func TestAnEventIsProvenWithoutThePanel(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	site := func(id, tenant int64) int64 {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant,
-			Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values(),
+		})
 		position, err := strconv.ParseInt(s.Position(t, fmt.Sprintf("site-%d", id)), 10, 64)
 		if err != nil {
 			t.Fatal(err)

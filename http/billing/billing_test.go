@@ -20,14 +20,18 @@ func TestATenantSeesItsInvoicesInTheBrowser(t *testing.T) {
 	other, _ := s.Billed(t, 2)
 	page := web.InvoicesPath + own.String() + "/"
 	for language, texts := range map[string][2][]string{
-		"en": {{"Invoices", "INV-2026-000001", "€24.20", "31 Jan 2026", `<a href="` + page + `">`,
-			`<span class="count">1</span>`}, {
+		"en": {{
+			"Invoices", "INV-2026-000001", "€24.20", "31 Jan 2026", `<a href="` + page + `">`,
+			`<span class="count">1</span>`,
+		}, {
 			"Invoice INV-2026-000001", "Start (monthly)", "31 Jan 2026 – 27 Feb 2026", "Setup fee", "€20.00", "Tax (21%)",
 			"€4.20", "Given back", "CN-2026-000001", "€12.10",
 			"Hoster SL", "Calle Mayor 1, 28013 Madrid, ES", "ESB12345678", "Ana Ruiz", "paid",
 		}},
-		"es": {{"Facturas", "24,20", "31 ene 2026", "pagada"},
-			{"Factura INV-2026-000001", "Impuestos (21\u00a0%)", "Vendedor", "Devuelto"}},
+		"es": {
+			{"Facturas", "24,20", "31 ene 2026", "pagada"},
+			{"Factura INV-2026-000001", "Impuestos (21\u00a0%)", "Vendedor", "Devuelto"},
+		},
 	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ben, language))
 		b := s.Visiting(t, paneltest.Ben)

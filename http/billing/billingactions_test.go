@@ -82,8 +82,10 @@ func TestAdministratorsPayAndCancelAndOperatorsSettle(t *testing.T) {
 	if shown.Reference != nil {
 		t.Error("the customer is shown the reference in the books")
 	}
-	for name, times := range map[string]int{"billing.period_renewed": 2, "billing.cancellation_requested": 1,
-		"billing.cancellation_revoked": 1} {
+	for name, times := range map[string]int{
+		"billing.period_renewed": 2, "billing.cancellation_requested": 1,
+		"billing.cancellation_revoked": 1,
+	} {
 		if n := s.Events(t, name); n != times {
 			t.Errorf("%d × %s instead of %d", n, name, times)
 		}

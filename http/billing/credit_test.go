@@ -60,8 +60,10 @@ func TestOperatorsBookAndTenantsSeeTheirOwnCredit(t *testing.T) {
 		t.Errorf("the same reference of another tenant: %d %s", w.Code, w.Body)
 	}
 	foreign, movement := s.Credited(t, 2)
-	for path, status := range map[string]int{balance: http.StatusOK, "credit/" + foreign + "/": http.StatusNotFound,
-		"credit-movements/" + movement + "/": http.StatusNotFound} {
+	for path, status := range map[string]int{
+		balance: http.StatusOK, "credit/" + foreign + "/": http.StatusNotFound,
+		"credit-movements/" + movement + "/": http.StatusNotFound,
+	} {
 		if w := s.Call(http.MethodGet, billingAPI+path, "", paneltest.Bearer(s.Known["ana"])...); w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

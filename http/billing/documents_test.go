@@ -63,8 +63,10 @@ func TestADocumentComesInTheFormatThatIsAskedFor(t *testing.T) {
 		for _, c := range []struct{ accept, query, media, name string }{
 			{"", "", "text/html; charset=utf-8", `inline; filename="`},
 			{"*/*", "", "text/html; charset=utf-8", `inline; filename="`},
-			{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "", "text/html; charset=utf-8",
-				`inline; filename="`},
+			{
+				"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "", "text/html; charset=utf-8",
+				`inline; filename="`,
+			},
 			{"application/pdf", "", "application/pdf", `attachment; filename="`},
 			{"text/html;q=0.5, application/*;q=0.8", "", "application/pdf", `attachment; filename="`},
 			{"text/html", "?format=pdf", "application/pdf", `attachment; filename="`},

@@ -74,8 +74,10 @@ func TestASavedCardIsOfUseForItsOwnerAlone(t *testing.T) {
 		chargedBy(t, s, service) != uuid.Nil {
 		t.Errorf("no method: %d %s", w.Code, w.Body)
 	}
-	for user, status := range map[string]int{"ben": http.StatusForbidden, "eve": http.StatusForbidden,
-		"ana": http.StatusNotFound} {
+	for user, status := range map[string]int{
+		"ben": http.StatusForbidden, "eve": http.StatusForbidden,
+		"ana": http.StatusNotFound,
+	} {
 		if w := s.Call(http.MethodDelete, billingAPI+"payment-methods/"+of["elsewhere"].String()+"/", "",
 			paneltest.Bearer(s.Known[user])...); w.Code != status {
 			t.Errorf("%s removes the card of another tenant: %d %s", user, w.Code, w.Body)

@@ -29,8 +29,10 @@ func TestATenantReadsWhatItHasBought(t *testing.T) {
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	a := rents(t, s)
 	one := servicesAPI + a.ID + "/"
-	for who, status := range map[string]int{"ana": 200, "ben": 200, "eve": 404,
-		"root": 200} { // ben is a member, eve of no tenant
+	for who, status := range map[string]int{
+		"ana": 200, "ben": 200, "eve": 404,
+		"root": 200,
+	} { // ben is a member, eve of no tenant
 		w := s.Call("GET", one, "", paneltest.Bearer(s.Known[who])...)
 		if w.Code != status {
 			t.Errorf("%s: %d %s", who, w.Code, w.Body)
@@ -44,8 +46,10 @@ func TestATenantReadsWhatItHasBought(t *testing.T) {
 			t.Errorf("%s reads the machine: %d %s", who, w.Code, w.Body)
 		}
 	}
-	for query, count := range map[string]string{"": "1", "?status=active&kind=vps": "1", "?kind=hosting": "0",
-		"?status=suspended": "0", "?id__in=" + a.ID + "&ordering=-updated_at": "1", "?tenant=2": "0"} {
+	for query, count := range map[string]string{
+		"": "1", "?status=active&kind=vps": "1", "?kind=hosting": "0",
+		"?status=suspended": "0", "?id__in=" + a.ID + "&ordering=-updated_at": "1", "?tenant=2": "0",
+	} {
 		paneltest.Has(t, s.Call("GET", servicesAPI+query, "", paneltest.Bearer(s.Known["ben"])...).Body.String(),
 			`{"count":`+count+`,`)
 	}
@@ -106,8 +110,10 @@ func TestTheStateOfAMachineIsThatOfTheHypervisor(t *testing.T) {
 		paneltest.Has(t, b.Get(at).Body.String(), `href="`+web.ServicesPath)
 	}
 	page := web.ServicesPath + a.ID + "/"
-	for language, texts := range map[string][]string{"en": {"VPS M", "running, seen", "Virtual server", "192.0.2.1"},
-		"es": {"en marcha, visto", "Servidor virtual"}} {
+	for language, texts := range map[string][]string{
+		"en": {"VPS M", "running, seen", "Virtual server", "192.0.2.1"},
+		"es": {"en marcha, visto", "Servidor virtual"},
+	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ben, language))
 		b := s.Visiting(t, paneltest.Ben)
 		text := b.Get(page).Body.String()

@@ -22,10 +22,14 @@ func TestAnOrderIsTaxedByItsBuyer(t *testing.T) {
 	t.Parallel()
 	const reversed, spanish = "reverse_charge FR 0: 2.47 + 0.00, system:storefront", "standard ES 21: 2.47 + 0.52, "
 	for mode, sold := range map[tax.Mode]map[string]string{
-		tax.Single: {``: "  21: 2.47 + 0.52, ",
-			`"customer_country":"FR","customer_tax_id":"FR12345678901",`: "  21: 2.47 + 0.52, "},
-		tax.Seller: {``: spanish, `"customer_country":"FR",`: spanish,
-			`"customer_country":"fr","customer_tax_id":"fr 12 345678901",`: reversed},
+		tax.Single: {
+			``: "  21: 2.47 + 0.52, ",
+			`"customer_country":"FR","customer_tax_id":"FR12345678901",`: "  21: 2.47 + 0.52, ",
+		},
+		tax.Seller: {
+			``: spanish, `"customer_country":"FR",`: spanish,
+			`"customer_country":"fr","customer_tax_id":"fr 12 345678901",`: reversed,
+		},
 		tax.OSS: {
 			``: spanish, `"customer_country":"FR",`: "oss FR 20: 2.49 + 0.50, ",
 			`"customer_country":"FR","customer_tax_id":"FR12345678901",`: reversed,
@@ -91,11 +95,15 @@ func TestAnInvoiceUnderReverseChargeSaysSo(t *testing.T) {
 		Lines:  []billing.Line{{Text: "Start", Total: paneltest.Price("10")}},
 		Total:  paneltest.Price("10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("0"),
 		TaxRate: paneltest.Price("0"), Currency: "EUR", At: paneltest.BilledAt,
-		Treatment: tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: paneltest.Price("21"),
-			TaxIDAcceptedBy: "system:storefront"},
+		Treatment: tax.Treatment{
+			TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: paneltest.Price("21"),
+			TaxIDAcceptedBy: "system:storefront",
+		},
 	})
-	s.Do(t, billing.Credit{Invoice: id, Order: bought, Refund: "re_9", Amount: paneltest.Price("4"),
-		At: paneltest.BilledAt})
+	s.Do(t, billing.Credit{
+		Invoice: id, Order: bought, Refund: "re_9", Amount: paneltest.Price("4"),
+		At: paneltest.BilledAt,
+	})
 	s.Documented(t)
 	var note uuid.UUID
 	if err := s.Owner.QueryRow(t.Context(), `select id from credit_notes where refund = 're_9'`).Scan(&note); err != nil {

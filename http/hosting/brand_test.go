@@ -36,8 +36,10 @@ func isScoped(b *paneltest.Browser) bool {
 func TestATenantsBrandShowsOnThePagesOfItsUsers(t *testing.T) {
 	s := paneltest.WithSites(t).Branded(t, paneltest.Bakery())
 	b := s.Visiting(t, paneltest.Ben)
-	for _, path := range []string{"/panel/", "/panel/sites/", "/panel/sites/1/edit/", web.InvoicesPath,
-		web.NotificationsPath} {
+	for _, path := range []string{
+		"/panel/", "/panel/sites/", "/panel/sites/1/edit/", web.InvoicesPath,
+		web.NotificationsPath,
+	} {
 		w := b.Get(path)
 		b.IsForEverybody(t, "en", w.Body.String())
 		paneltest.Has(t, w.Body.String(), `· Bread &#34;&amp;&#34; Co</title>`,
@@ -58,8 +60,10 @@ func TestATenantsBrandShowsOnThePagesOfItsUsers(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/account/", "/account/second-factor/", "/account/sessions/", web.PreferencesPath,
-		"/storefront/integration/", "/password-reset/", "/storefront/keys/"} {
+	for _, path := range []string{
+		"/account/", "/account/second-factor/", "/account/sessions/", web.PreferencesPath,
+		"/storefront/integration/", "/password-reset/", "/storefront/keys/",
+	} {
 		if b.Get(path); len(sheets(b)) != 1 || isScoped(b) {
 			t.Errorf("%s: %v", path, sheets(b))
 		}
@@ -90,8 +94,10 @@ func TestATenantsBrandShowsToNoOthers(t *testing.T) {
 	operator := s.Visiting(t, paneltest.Root)
 	operator.Get("/panel/tenants/")
 	paneltest.Goes(t, operator.Send("1"), "/panel/")
-	for who, b := range map[string]*paneltest.Browser{"a superuser": operator,
-		"another tenant": s.Visiting(t, paneltest.Eve), "a visitor": s.Browser(t)} {
+	for who, b := range map[string]*paneltest.Browser{
+		"a superuser":    operator,
+		"another tenant": s.Visiting(t, paneltest.Eve), "a visitor": s.Browser(t),
+	} {
 		b.Get("/login/")
 		for _, path := range []string{"/panel/", "/account/", "/login/", "/password-reset/"} {
 			w := b.Get(path)

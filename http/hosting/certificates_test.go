@@ -30,7 +30,9 @@ func secured(t testing.TB, options ...func(*paneltest.Shop)) *paneltest.Shop {
 	t.Helper()
 	s := paneltest.Open(t, options...).People(t)
 	for i, site := range []hosting.Site{
-		{Domain: "bread.example", IsActive: true}, {Domain: "off.example"}, {Domain: "milk.example", IsActive: true},
+		{Domain: "bread.example", IsActive: true},
+		{Domain: "off.example"},
+		{Domain: "milk.example", IsActive: true},
 		{Domain: "new.example", IsActive: true},
 	} {
 		tenant := int64(1)
@@ -38,8 +40,10 @@ func secured(t testing.TB, options ...func(*paneltest.Shop)) *paneltest.Shop {
 			tenant = 2
 		}
 		site.IPAddress = "*"
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: int64(i + 1)}, Tenant: tenant,
-			Spec: site.Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "site", ID: int64(i + 1)}, Tenant: tenant,
+			Spec: site.Fields().Values(),
+		})
 	}
 	now := time.Now()
 	certificate(t, s, 1, 1, hosting.Certificate{Site: 1, Type: "acme", Domain: "bread.example", AutoRenew: true})
@@ -47,10 +51,14 @@ func secured(t testing.TB, options ...func(*paneltest.Shop)) *paneltest.Shop {
 	certificate(t, s, 3, 1, hosting.Certificate{Site: 1, Type: "custom", Domain: "bread.example"})
 	certificate(t, s, 4, 2, hosting.Certificate{Site: 3, Type: "acme", Domain: "milk.example", AutoRenew: true})
 	certificate(t, s, 5, 1, hosting.Certificate{Site: 2, Type: "acme", Domain: "off.example", AutoRenew: true})
-	s.Do(t, hosting.Confirm{Ref: ssl(1), EngineID: 9,
-		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(90*24*time.Hour+12*time.Hour))}})
-	s.Do(t, hosting.Confirm{Ref: ssl(5), EngineID: 9,
-		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(-36*time.Hour))}})
+	s.Do(t, hosting.Confirm{
+		Ref: ssl(1), EngineID: 9,
+		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(90*24*time.Hour+12*time.Hour))},
+	})
+	s.Do(t, hosting.Confirm{
+		Ref: ssl(5), EngineID: 9,
+		Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(-36*time.Hour))},
+	})
 	s.Do(t, hosting.Decline{Ref: ssl(2), Code: "not_issued", At: now})
 	if _, err := s.Owner.Exec(t.Context(), `select setval('ssl_certificate_id', 100)`); err != nil {
 		t.Fatal(err)
@@ -90,8 +98,10 @@ func brought(t testing.TB, now time.Time, name string) (certificate, key string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
-		Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+	return string(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: der,
+	})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 
 func inJSON(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }

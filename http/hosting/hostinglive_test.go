@@ -206,8 +206,10 @@ func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	ordered := hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2,
-		Spec: ordered.Fields().Values()}) // as an order would
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2,
+		Spec: ordered.Fields().Values(),
+	}) // as an order would
 	w := as(s, "root", "POST", site+"restore/", "{}")
 	if w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}` {
 		t.Error(w.Code, w.Body)

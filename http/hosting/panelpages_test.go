@@ -218,8 +218,10 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 	s.Hosting.NameServers = []string{"ns1.panel.example."}
 	s.People(t)
 	s.OneOfEach(t, 1, 1)
-	look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981",
-		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
+	look := hosting.WhiteLabel{
+		BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981",
+		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true,
+	}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()},
 		paneltest.Endpoint(1, 1))
 	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Code: "password_weak"})
@@ -251,8 +253,10 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 			t.Errorf("only %d pages", pages)
 		}
 		paneltest.Has(t, b.Get("/panel/mailboxes/1/").Body.String(),
-			map[string]string{"en": "The server wants a stronger password.",
-				"es": "El servidor exige una contraseña más fuerte."}[language])
+			map[string]string{
+				"en": "The server wants a stronger password.",
+				"es": "El servidor exige una contraseña más fuerte.",
+			}[language])
 	}
 }
 
@@ -266,12 +270,16 @@ func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 	ends := time.Now().Add(48 * time.Hour)
 	cert := hosting.Certificate{Site: 1, Type: hosting.Acme, Domain: "bread.example", Status: "issued", ExpiresAt: &ends}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "ssl_certificate", ID: 1}, Tenant: 1, Spec: cert.Fields().Values()})
-	s.Do(t, notice.Raise{ID: uuid.New(), InApp: true, User: paneltest.Ben,
+	s.Do(t, notice.Raise{
+		ID: uuid.New(), InApp: true, User: paneltest.Ben,
 		Text: notice.Text{Type: notice.Info, Title: "A piece of news", Message: "It is new.", URL: "/panel/sites/1/"},
-		At:   time.Now()})
+		At:   time.Now(),
+	})
 	for language, texts := range map[string][]string{
-		"en": {"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit",
-			"A piece of news", `<a href="/panel/sites/1/">`, `max="4"`},
+		"en": {
+			"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit",
+			"A piece of news", `<a href="/panel/sites/1/">`, `max="4"`,
+		},
 		"es": {"Lo que no ha funcionado", "El servidor ya tiene otro con este nombre.", "1 de 4"},
 	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ben, language))

@@ -45,8 +45,10 @@ func TestSubTenantsRestWithTheirParentAndComeBackExactly(t *testing.T) {
 		s.Do(t, hosting.Request{Ref: ref, Tenant: tenant, Spec: spec})
 		return ref
 	}
-	sites := []hosting.Ref{site(501, one, "true"), site(502, one, "false"), site(503, two, "true"),
-		site(504, three, "true")}
+	sites := []hosting.Ref{
+		site(501, one, "true"), site(502, one, "false"), site(503, two, "true"),
+		site(504, three, "true"),
+	}
 	s.Answers(t, "PATCH", rests, `{"status":"suspended","suspended_reason":"Did not pay us"}`, map[string]int{"ana": 200})
 	s.Do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: three}, By: hosting.ByOrder})
 	paneltest.WaitFor(t, func() bool {
@@ -98,15 +100,21 @@ func TestSubTenantsEndWithTheirParent(t *testing.T) {
 	s.Start(t)
 	reseller(t, s, 3, false)
 	one, id := subTenant(t, s, "One")
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 501}, Tenant: id,
-		Spec: (&hosting.Site{Domain: "s.example", IsActive: true}).Fields().Values()})
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "site", ID: 501}, Tenant: id,
+		Spec: (&hosting.Site{Domain: "s.example", IsActive: true}).Fields().Values(),
+	})
 	// What an order has made stands on its own, whatever its parent is.
-	bought := &hosting.Tenant{Name: "Bought", Email: "b@example.com", Slug: "bought", Username: "t77",
-		CustomerNumber: "t77", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	bought := &hosting.Tenant{
+		Name: "Bought", Email: "b@example.com", Slug: "bought", Username: "t77",
+		CustomerNumber: "t77", Status: "active", IsActive: true, Limits: hosting.NoLimits(),
+	}
 	parent := int64(1)
 	bought.Parent = &parent
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 77}, Tenant: 77, Spec: bought.Fields().Values(),
-		For: "order:3f2504e0-4f89-41d3-9a0c-0305e82c3301"})
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "tenant", ID: 77}, Tenant: 77, Spec: bought.Fields().Values(),
+		For: "order:3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+	})
 	s.Answers(t, "GET", tenantsAPI+"77/", "", map[string]int{"ana": 404})
 
 	s.Answers(t, "DELETE", paneltest.TenantOne, "", map[string]int{"root": 204})
@@ -136,7 +144,9 @@ func TestASubTenantThatComesToASuspendedParentRests(t *testing.T) {
 		paneltest.Bearer(s.Known["root"])...)
 	made := numberOf(t, w)
 	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[parent]" })
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1},
-		Spec: field.Values{"status": field.AppendText(nil, "active")}})
+	s.Do(t, hosting.Change{
+		Ref:  hosting.Ref{Kind: "tenant", ID: 1},
+		Spec: field.Values{"status": field.AppendText(nil, "active")},
+	})
 	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[]" })
 }

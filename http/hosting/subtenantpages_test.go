@@ -174,8 +174,10 @@ func TestStrangersHaveNoPagesOfSubTenants(t *testing.T) {
 		}
 		for _, of := range []int64{id, other, 1, 2} {
 			page := fmt.Sprint(paneltest.SubTenantPages, of, "/")
-			for path, forms := range map[string][]string{page: {"", "panel_remove", "suspend_tenant", "resume_tenant"},
-				page + "edit/": {"", "panel_change"}} {
+			for path, forms := range map[string][]string{
+				page:           {"", "panel_remove", "suspend_tenant", "resume_tenant"},
+				page + "edit/": {"", "panel_change"},
+			} {
 				for _, form := range forms {
 					method, body := "GET", ""
 					if form != "" {

@@ -147,8 +147,10 @@ func someOfEverything(t *testing.T, s *paneltest.Shop, tenant int64, chance func
 		}
 		for i := range int64(4) {
 			ref, name := hosting.Ref{Kind: kind.Name, ID: 1000*tenant + i}, fmt.Sprint(kind.Name, tenant, i)
-			values := field.Values{"is_active": json.RawMessage(fmt.Sprint(chance())),
-				"cert_type": field.AppendText(nil, "acme")}
+			values := field.Values{
+				"is_active": json.RawMessage(fmt.Sprint(chance())),
+				"cert_type": field.AppendText(nil, "acme"),
+			}
 			for _, set := range append(slices.Clone(kind.Sets), kind.Unique, []string{"email"}) {
 				for _, of := range set {
 					values[of] = field.AppendText(nil, name)
@@ -204,8 +206,10 @@ func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
 func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1,
-		Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values()})
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1,
+		Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values(),
+	})
 	sites := func(who string) string {
 		w := s.Call("GET", "/hosting/api/rest/sites/", "", paneltest.Bearer(s.Known[who])...)
 		return fmt.Sprint(w.Code, " ", paneltest.Answered[struct{ Count int }](t, w).Count)
@@ -302,8 +306,12 @@ func TestASuspensionReachesTheEngine(t *testing.T) {
 			}
 		}
 	}
-	for _, state := range []struct{ status, runs string }{{"active", "true"}, {"suspended", "false"}, {"active", "true"},
-		{"terminated", "false"}} {
+	for _, state := range []struct{ status, runs string }{
+		{"active", "true"},
+		{"suspended", "false"},
+		{"active", "true"},
+		{"terminated", "false"},
+	} {
 		patched(t, s, paneltest.TenantOne, `{"status":"`+state.status+`"}`)
 		is("site", "on.example", state.runs)
 		is("site", "off.example", "false")

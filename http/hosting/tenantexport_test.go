@@ -51,8 +51,10 @@ func twoTenantsWithAll(t *testing.T) *paneltest.Shop {
 	for tenant := int64(1); tenant <= 2; tenant++ {
 		s.OneOfEach(t, tenant, tenant)
 		s.Do(t, paneltest.Endpoint(tenant, tenant))
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant,
-			Spec: paneltest.Look.Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant,
+			Spec: paneltest.Look.Fields().Values(),
+		})
 		s.Billed(t, tenant)
 	}
 	s.Documented(t)
@@ -106,8 +108,10 @@ func TestAnExportHoldsAllOfATenantAndNothingOfItsNeighbour(t *testing.T) {
 		if strings.HasSuffix(name, ".pdf") != strings.HasPrefix(content, "%PDF-") {
 			t.Errorf("%s begins with %.8q", name, content)
 		}
-		for _, foreign := range []string{"n2.example", `"tenant":2`, `"site":2`, `private_key":"`, `password":"`,
-			`secret":"`} {
+		for _, foreign := range []string{
+			"n2.example", `"tenant":2`, `"site":2`, `private_key":"`, `password":"`,
+			`secret":"`,
+		} {
 			if strings.Contains(content, foreign) {
 				t.Errorf("%s holds %s", name, foreign)
 			}
@@ -157,8 +161,10 @@ func TestAResellerFetchesTheExportOfASubTenant(t *testing.T) {
 	reseller(t, s, 3, false)
 	path, id := subTenant(t, s, "Client")
 	for site, of := range map[int64]int64{50: id, 1: 1} {
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: site}, Tenant: of,
-			Spec: (&hosting.Site{Domain: fmt.Sprintf("n%d.example", site)}).Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "site", ID: site}, Tenant: of,
+			Spec: (&hosting.Site{Domain: fmt.Sprintf("n%d.example", site)}).Fields().Values(),
+		})
 	}
 	_, files := unpacked(t, s.Call("GET", path+"export/", "", paneltest.Bearer(s.Known["ana"])...))
 	paneltest.Has(t, files["sites.json"], "n50.example")

@@ -103,8 +103,10 @@ func TestATenantThatIsLeavingCannotBeActivated(t *testing.T) {
 func TestAnAnswerThatWasNeverGivenIsMadeFromTheRecord(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
-	for path, body := range map[string]string{"/hosting/api/rest/tenants/2/activate/": "",
-		"/api/me/": `{"name":"Ana María"}`} {
+	for path, body := range map[string]string{
+		"/hosting/api/rest/tenants/2/activate/": "",
+		"/api/me/":                              `{"name":"Ana María"}`,
+	} {
 		method := map[bool]string{true: "POST", false: "PATCH"}[body == ""]
 		again := func() (int, string, http.Header) {
 			w := s.Call(method, path, body, append(paneltest.Bearer(s.Known["ana"]), "Idempotency-Key", "once")...)

@@ -135,8 +135,10 @@ func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
 	s.Do(t, paneltest.Endpoint(1, 1))
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1},
-		Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)}})
+	s.Do(t, hosting.Change{
+		Ref:  hosting.Ref{Kind: "tenant", ID: 1},
+		Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)},
+	})
 	for call, want := range map[string]string{
 		"ana GET " + endpointsPath + "1/":                "200 ",
 		"ana POST " + endpointsPath:                      "403 tenant_suspended",

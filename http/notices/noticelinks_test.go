@@ -25,8 +25,10 @@ import (
 // happens lets the reactions to an event of a stream run.
 func happens(t testing.TB, s *paneltest.Shop, tenant int64, stream domain.Stream, e domain.Event) {
 	t.Helper()
-	r := eventstore.RecordedEvent{Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(),
-		Name: e.EventName(), Event: e}
+	r := eventstore.RecordedEvent{
+		Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(),
+		Name: e.EventName(), Event: e,
+	}
 	if err := s.React(t.Context(), r); err != nil {
 		t.Fatalf("%s: %v", e.EventName(), err)
 	}
@@ -80,14 +82,19 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 		happens(t, s, tenant, at(kind.Name), hosting.EngineRefused{Code: "name_taken"})
 		last("/panel/" + kind.Collection + "/950/")
 	}
-	for _, e := range []domain.Event{hosting.CertificateIssued{Ends: ends}, hosting.CertificateFailed{Code: "dns"},
-		hosting.CertificateExpiring{Ends: ends}} {
+	for _, e := range []domain.Event{
+		hosting.CertificateIssued{Ends: ends},
+		hosting.CertificateFailed{Code: "dns"},
+		hosting.CertificateExpiring{Ends: ends},
+	} {
 		happens(t, s, tenant, at("ssl_certificate"), e)
 		last("/panel/ssl-certificates/950/")
 	}
 	install := uuid.New()
-	s.Do(t, hosting.QueueOperation{ID: install, Kind: hosting.InstallCMS, Tenant: tenant,
-		About: hosting.Ref{Kind: "site", ID: tenant}, Install: &hosting.Installation{}})
+	s.Do(t, hosting.QueueOperation{
+		ID: install, Kind: hosting.InstallCMS, Tenant: tenant,
+		About: hosting.Ref{Kind: "site", ID: tenant}, Install: &hosting.Installation{},
+	})
 	happens(t, s, tenant, hosting.OperationStream(install), hosting.OperationSucceeded{})
 	last("/panel/sites/950/")
 	happens(t, s, tenant, webhook.EndpointStream(tenant), webhook.EndpointDisabled{Reason: webhook.Gone})
@@ -98,8 +105,11 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 	happens(t, s, 0, account.SecurityStream(reader), account.TokenReused{Family: uuid.New(), At: time.Now()})
 	last("/account/")
-	for _, e := range []domain.Event{account.SecondFactorEnabled{At: time.Now()},
-		account.SecondFactorDisabled{At: time.Now()}, account.RecoveryCodesRenewed{At: time.Now()}} {
+	for _, e := range []domain.Event{
+		account.SecondFactorEnabled{At: time.Now()},
+		account.SecondFactorDisabled{At: time.Now()},
+		account.RecoveryCodesRenewed{At: time.Now()},
+	} {
 		happens(t, s, 0, account.Stream(reader), e)
 		last("/account/second-factor/")
 	}
@@ -115,40 +125,60 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.Billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid,
+	for _, template := range []string{
+		notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid,
 		notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.ChangeDue, notice.InvoiceToCharge,
-		notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true,
-			At: time.Now()})
+		notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded,
+	} {
+		s.Do(t, notice.Raise{
+			ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true,
+			At: time.Now(),
+		})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
 	bill.Tenant = tenant
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(notice.PlanEnds, "en"), InApp: true, Mail: true,
-		At: time.Now()})
+	s.Do(t, notice.Raise{
+		ID: uuid.New(), User: reader, Text: bill.News(notice.PlanEnds, "en"), InApp: true, Mail: true,
+		At: time.Now(),
+	})
 	last("/panel/tenants/950/export/")
-	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed,
-		notice.PlanChanged} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"),
-			InApp: true, Mail: true, At: time.Now()})
+	for _, template := range []string{
+		notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed,
+		notice.PlanChanged,
+	} {
+		s.Do(t, notice.Raise{
+			ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"),
+			InApp: true, Mail: true, At: time.Now(),
+		})
 		last(web.ServicesPath + invoice.String() + "/")
 	}
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"),
-		InApp: true, Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{
+		ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"),
+		InApp: true, Mail: true, At: time.Now(),
+	})
 	last(web.ServicesPath + invoice.String() + "/")
 
-	for _, template := range []string{notice.PaymentReceived, notice.PaymentReversed, notice.CreditReturned,
-		notice.CreditPaidOut} {
-		s.Do(t, notice.Raise{ID: uuid.New(), User: reader,
+	for _, template := range []string{
+		notice.PaymentReceived, notice.PaymentReversed, notice.CreditReturned,
+		notice.CreditPaidOut,
+	} {
+		s.Do(t, notice.Raise{
+			ID: uuid.New(), User: reader,
 			Text: notice.CreditNews(template, decimal.NewFromInt(5), decimal.NewFromInt(2), "EUR", "en"), InApp: true,
-			Mail: true, At: time.Now()})
+			Mail: true, At: time.Now(),
+		})
 		last(web.InvoicesPath)
 	}
 
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true,
-		Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{
+		ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true,
+		Mail: true, At: time.Now(),
+	})
 	last(web.PaymentMethodsPath)
-	s.Do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodAddedNews("visa …4242", "en"), InApp: true,
-		Mail: true, At: time.Now()})
+	s.Do(t, notice.Raise{
+		ID: uuid.New(), User: reader, Text: notice.MethodAddedNews("visa …4242", "en"), InApp: true,
+		Mail: true, At: time.Now(),
+	})
 	last(web.PaymentMethodsPath)
 
 	b := s.Browser(t).Enter("reader@example.com")
@@ -224,8 +254,10 @@ func TestALinkOfAnotherOwnTenantLeadsToTheChoiceOfIt(t *testing.T) {
 	b.Get(to)
 	paneltest.Goes(t, b.Send("2"), site)
 	paneltest.Has(t, b.Get(site).Body.String(), "n2.example")
-	for user, path := range map[int64]string{paneltest.Ben: site, paneltest.Eve: site, paneltest.Ana: "/panel/sites/999/",
-		paneltest.Root: "/panel/sites/999/"} {
+	for user, path := range map[int64]string{
+		paneltest.Ben: site, paneltest.Eve: site, paneltest.Ana: "/panel/sites/999/",
+		paneltest.Root: "/panel/sites/999/",
+	} {
 		if w := s.Visiting(t, user).Get(path); w.Code != http.StatusNotFound {
 			t.Errorf("user %d at %s: %d %s", user, path, w.Code, w.Header().Get("Location"))
 		}

@@ -104,8 +104,10 @@ func TestManyNotificationsAreReadInPages(t *testing.T) {
 	for i := range 120 {
 		s.Raise(t, paneltest.Ben, fmt.Sprintf("News %d.", i))
 	}
-	hostile := notice.Text{Type: notice.Info, Title: "<b>Hostile</b>", Message: "<script>alert(1)</script>",
-		URL: "/panel/?a=<b>"}
+	hostile := notice.Text{
+		Type: notice.Info, Title: "<b>Hostile</b>", Message: "<script>alert(1)</script>",
+		URL: "/panel/?a=<b>",
+	}
 	id := s.Raise(t, paneltest.Ben, "one more")
 	s.Do(t, notice.Raise{ID: paneltest.Lonely.ID(), InApp: true, User: paneltest.Ben, Text: hostile, At: time.Now()},
 		notice.MarkRead{ID: id, At: time.Now()})

@@ -21,8 +21,10 @@ import (
 // reader creates an account that gets mails, and returns its unsubscribe link.
 func reader(t *testing.T, s *paneltest.Shop, user int64) (path string) {
 	t.Helper()
-	s.Do(t, account.Open{User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana",
-		Language: "es", At: time.Now()})
+	s.Do(t, account.Open{
+		User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana",
+		Language: "es", At: time.Now(),
+	})
 	return "/notifications/unsubscribe/" + s.Unsubscribe(user) + "/"
 }
 
@@ -94,8 +96,10 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 		{"Content-Type", "multipart/form-data; boundary=x"},
 		{"Content-Type", "application/json"},
 		{},
-		{"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site",
-			"cross-site", "Referer", "https://mail.example/"},
+		{
+			"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site",
+			"cross-site", "Referer", "https://mail.example/",
+		},
 		{"Origin", "null"},
 		{"Accept", "application/json"},
 		{"Accept", "*/*", "User-Agent", ""},
@@ -147,8 +151,10 @@ func TestAWrongLinkChangesNoPreferences(t *testing.T) {
 		"forged": "/notifications/unsubscribe/" + forged + "/", "cut off": path[:len(path)-9] + "/",
 		"guessed":            "/notifications/unsubscribe/1/",
 		"of an unknown user": "/notifications/unsubscribe/" + s.Unsubscribe(999) + "/", "of an erased user": ended,
-		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{User: 1,
-			Preference: "in_app_enabled"}.Token(s.Server.UnsubscribeKeys[0]) + "/",
+		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{
+			User:       1,
+			Preference: "in_app_enabled",
+		}.Token(s.Server.UnsubscribeKeys[0]) + "/",
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			w := s.Call(method, path, "", "Accept-Language", "es")

@@ -89,8 +89,10 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	a := s.Bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse,
-		Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{
+		Call: faults.Change, Kind: "site", What: faults.Refuse,
+		Times: 100,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
@@ -201,15 +203,23 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 		{`with run as (update saga_run set status = 'parked' where key = 'refund:' || $1 || '/1')
 			update orders set holds = '{refund_failed}' where id = $1::uuid`, a.ID, "refunds_open", a.ID, "refund"},
 		{`update orders set payment_status = 'failed' where id = $1::uuid`, a.ID, "provisioned_not_paid", a.ID, "cancel"},
-		{`update orders set status = 'provisioning', updated_at = now() - interval '1 hour' where id = $1::uuid`, a.ID,
-			"paid_not_provisioned", a.ID, "release"},
-		{`update saga_run set status = 'paused' where key = 'provision:' || $1`, a.ID, "paid_not_provisioned", a.ID,
-			"resume"},
+		{
+			`update orders set status = 'provisioning', updated_at = now() - interval '1 hour' where id = $1::uuid`, a.ID,
+			"paid_not_provisioned", a.ID, "release",
+		},
+		{
+			`update saga_run set status = 'paused' where key = 'provision:' || $1`, a.ID, "paid_not_provisioned", a.ID,
+			"resume",
+		},
 		{`update orders set payment_status = 'paid' where id = $1::uuid`, c.ID, "captured_after_cancel", c.ID, "refund"},
-		{`update saga_run set status = 'parked' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
-			"retry the run"},
-		{`update saga_run set status = 'paused' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
-			"resume"},
+		{
+			`update saga_run set status = 'parked' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
+			"retry the run",
+		},
+		{
+			`update saga_run set status = 'paused' where key = 'deprovision:' || $1`, b.ID, "refunded_still_live", b.ID,
+			"resume",
+		},
 	} {
 		if damage.sql != "" {
 			if _, err := s.Owner.Exec(t.Context(), damage.sql, damage.id); err != nil {

@@ -21,17 +21,32 @@ func TestADisputeIsToldAsTheOrderStands(t *testing.T) {
 		seen   order.SeenDispute
 		want   string
 	}{
-		{order.StatusActive, true, order.SeenDispute{ID: "dp_1", State: order.DisputeOpen, Minor: 299},
-			"dispute_open dispute_service_off dispute_by_provider dispute_if_won dispute_if_lost"},
-		{order.StatusActive, false, order.SeenDispute{ID: "dp_1", State: order.DisputeOpen, Minor: 299},
-			"dispute_open dispute_service_on dispute_by_provider dispute_if_won dispute_if_lost"},
-		{order.StatusFailed, false, order.SeenDispute{ID: "operator/1", State: order.DisputeOpen, Minor: 100},
-			"dispute_open dispute_service_none dispute_say dispute_if_won dispute_if_lost_part"},
+		{
+			order.StatusActive, true,
+			order.SeenDispute{ID: "dp_1", State: order.DisputeOpen, Minor: 299},
+			"dispute_open dispute_service_off dispute_by_provider dispute_if_won dispute_if_lost",
+		},
+		{
+			order.StatusActive, false,
+			order.SeenDispute{ID: "dp_1", State: order.DisputeOpen, Minor: 299},
+			"dispute_open dispute_service_on dispute_by_provider dispute_if_won dispute_if_lost",
+		},
+		{
+			order.StatusFailed, false,
+			order.SeenDispute{ID: "operator/1", State: order.DisputeOpen, Minor: 100},
+			"dispute_open dispute_service_none dispute_say dispute_if_won dispute_if_lost_part",
+		},
 		{order.StatusActive, false, order.SeenDispute{ID: "dp_1", State: order.DisputeWon, Minor: 299}, "dispute_won"},
-		{order.StatusRefunded, false, order.SeenDispute{ID: "dp_1", State: order.DisputeLost, Minor: 299},
-			"dispute_lost dispute_lost_all"},
-		{order.StatusActive, false, order.SeenDispute{ID: "dp_1", State: order.DisputeLost, Minor: 100},
-			"dispute_lost dispute_lost_part"},
+		{
+			order.StatusRefunded, false,
+			order.SeenDispute{ID: "dp_1", State: order.DisputeLost, Minor: 299},
+			"dispute_lost dispute_lost_all",
+		},
+		{
+			order.StatusActive, false,
+			order.SeenDispute{ID: "dp_1", State: order.DisputeLost, Minor: 100},
+			"dispute_lost dispute_lost_part",
+		},
 	} {
 		c.seen.Payment, c.seen.Currency = "pay_1", "eur"
 		o := &orderDetail{money: order.Order{Payments: paid}}

@@ -50,8 +50,10 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"?language=fr&tenant=999999", "?tenant=x", "invoice_created/?tenant=-1&language=",
-		"invoice_created/html/?tenant=999999"} {
+	for _, path := range []string{
+		"?language=fr&tenant=999999", "?tenant=x", "invoice_created/?tenant=-1&language=",
+		"invoice_created/html/?tenant=999999",
+	} {
 		if w := b.Get("/storefront/mails/" + path); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", path, w.Code)
 		}

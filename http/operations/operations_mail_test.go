@@ -71,8 +71,10 @@ func TestAPreviewWearsTheTenantsBrand(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	headers := paneltest.Bearer(s.Token(t, paneltest.Root, nil))
-	look := hosting.WhiteLabel{BrandName: "Nube Azul", PrimaryColor: "#123456", SecondaryColor: "#10B981",
-		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
+	look := hosting.WhiteLabel{
+		BrandName: "Nube Azul", PrimaryColor: "#123456", SecondaryColor: "#10B981",
+		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true,
+	}
 	s.Tenant(t, 50, "Nube")
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 50}, Tenant: 50, Spec: look.Fields().Values()})
 	plain, branded := mailPreview(t, s, headers, "invoice_created", ""), mailPreview(t, s, headers, "invoice_created",

@@ -71,12 +71,16 @@ func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
 // What may be written in the history of an order has words in both languages.
 func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed",
+	kinds := []string{
+		"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed",
 		"operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown",
-		"effect.deferred", "effect.undoing"}
+		"effect.deferred", "effect.undoing",
+	}
 	examples := 0
-	for _, folder := range []string{"../../domain/order", "../../domain/billing", "../../domain/hosting",
-		"../../domain/webhook", "../../sagas"} {
+	for _, folder := range []string{
+		"../../domain/order", "../../domain/billing", "../../domain/hosting",
+		"../../domain/webhook", "../../sagas",
+	} {
 		files, err := filepath.Glob(folder + "/testdata/events/*.json")
 		if err != nil {
 			t.Fatal(err)

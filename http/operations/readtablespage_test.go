@@ -87,8 +87,10 @@ func TestAnOperatorHasAReadTableBuiltAnew(t *testing.T) {
 		t.Errorf("the second request is operation %s, not %s", again, id)
 	}
 	for who, code := range map[string]int{"ana": http.StatusForbidden, "eve": http.StatusForbidden} {
-		for _, w := range []*httptest.ResponseRecorder{s.Call("POST", path, "", paneltest.Bearer(s.Known[who])...),
-			s.Call("POST", strings.Replace(path, "users", "nothing", 1), "", paneltest.Bearer(s.Known[who])...)} {
+		for _, w := range []*httptest.ResponseRecorder{
+			s.Call("POST", path, "", paneltest.Bearer(s.Known[who])...),
+			s.Call("POST", strings.Replace(path, "users", "nothing", 1), "", paneltest.Bearer(s.Known[who])...),
+		} {
 			if w.Code != code {
 				t.Errorf("%s: %d %s", who, w.Code, w.Body)
 			}

@@ -16,8 +16,10 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 	s := paneltest.Office(t).Start(t)
 	a := s.Bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse,
-		Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{
+		Call: faults.Change, Kind: "site", What: faults.Refuse,
+		Times: 100,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest

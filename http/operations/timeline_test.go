@@ -31,13 +31,19 @@ func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 	}
 	detail := seen.OrderDetail{
 		Runs: []seen.Run{run},
-		Webhooks: []seen.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed",
-			State: "done", ReceivedAt: noon}},
+		Webhooks: []seen.Webhook{{
+			ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed",
+			State: "done", ReceivedAt: noon,
+		}},
 		Events: []seen.RecordedEvent{
-			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon,
-				Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
-			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision",
-				Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
+			{
+				Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon,
+				Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon},
+			},
+			{
+				Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision",
+				Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true},
+			},
 		},
 	}
 	got := operations.Timeline(detail)

@@ -132,8 +132,10 @@ type step struct {
 // follow is a browser that goes one step.
 func follow(t *testing.T, address string) step {
 	t.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout: time.Minute}
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       time.Minute,
+	}
 	r, err := client.Get(address)
 	if err != nil {
 		t.Fatal(err)
@@ -271,8 +273,10 @@ func TestAnOrderNamesThePagesOfItsShop(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"bound", "key"} {
-		for _, page := range []string{"https://evil.example/", "https://shop.example.evil.example/",
-			"https://full.example/"} {
+		for _, page := range []string{
+			"https://evil.example/", "https://shop.example.evil.example/",
+			"https://full.example/",
+		} {
 			w := s.Order(t, http.StatusBadRequest, own(page, page), "X-API-Key", s.Known[key])
 			paneltest.Has(t, w.Body.String(), `{"success_url":["The key does not name this domain."],"cancel_url":["The key `+
 				`does not name this domain."]}`)
@@ -294,8 +298,10 @@ func TestANarrowerKeyLeadsNowhereElse(t *testing.T) {
 		if back := follow(t, s.Press(a, "action", "cancel").Header().Get("Location")); back.status != http.StatusOK {
 			t.Errorf("%s: %d %s", domains, back.status, back.location)
 		}
-		s.Do(t, storefront.ChangeKey{ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(`["*.sub.example"]`)},
-			At: time.Now()})
+		s.Do(t, storefront.ChangeKey{
+			ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(`["*.sub.example"]`)},
+			At: time.Now(),
+		})
 		s.Server.ForgetKey("BoundKey")
 	}
 }

@@ -37,15 +37,19 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 		}
 		paneltest.Has(t, w.Body.String(), a.Number, "VPS M", `<option value="1" selected>`,
 			`<option value="new">a new tenant</option>`, `name="robots" content="noindex"`)
-		for header, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"X-Robots-Tag": "noindex, nofollow"} {
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+			"X-Robots-Tag": "noindex, nofollow",
+		} {
 			if got := w.Header().Get(header); got != want {
 				t.Errorf("%s: %q", header, got)
 			}
 		}
 	}
-	for tenant, text := range map[string]string{"": "This field is required.", "2": "is not a valid choice.",
-		"x": "is not a valid choice."} {
+	for tenant, text := range map[string]string{
+		"": "This field is required.", "2": "is not a valid choice.",
+		"x": "is not a valid choice.",
+	} {
 		w := picks(s, path, tenant)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), text) && tenant == "" {
 			t.Errorf("%q: %d %s", tenant, w.Code, w.Body)
@@ -117,8 +121,10 @@ func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
 		notice.Joining{User: paneltest.Ana, Order: mine}.Token([]byte("the key of another panel, of any length")),
 	} {
 		path := order.JoinPath + token + "/"
-		for _, w := range []*httptest.ResponseRecorder{s.Call("GET", path, "", "Accept-Language", "en"),
-			picks(s, path, "1")} {
+		for _, w := range []*httptest.ResponseRecorder{
+			s.Call("GET", path, "", "Accept-Language", "en"),
+			picks(s, path, "1"),
+		} {
 			if w.Code != http.StatusNotFound {
 				t.Errorf("%s: %d", token, w.Code)
 			}

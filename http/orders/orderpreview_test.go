@@ -102,11 +102,15 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
 	s.PastPeople(t)
 	none := int64(0)
-	s.Offer(t, 21, &storefront.Plan{Name: "No sites", Price: paneltest.Price("1"), Currency: "EUR",
-		ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Quotas: storefront.Quotas{Sites: &none}})
+	s.Offer(t, 21, &storefront.Plan{
+		Name: "No sites", Price: paneltest.Price("1"), Currency: "EUR",
+		ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Quotas: storefront.Quotas{Sites: &none},
+	})
 	huge := int64(512 << 10)
-	s.Offer(t, 22, &storefront.Plan{Name: "Huge", Price: paneltest.Price("1"), Currency: "EUR", ResourceType: "vps",
-		BillingPeriod: "monthly", IsActive: true, VPS: storefront.VPS{OSOptions: []string{"debian-12"}, MemoryMB: &huge}})
+	s.Offer(t, 22, &storefront.Plan{
+		Name: "Huge", Price: paneltest.Price("1"), Currency: "EUR", ResourceType: "vps",
+		BillingPeriod: "monthly", IsActive: true, VPS: storefront.VPS{OSOptions: []string{"debian-12"}, MemoryMB: &huge},
+	})
 	s.Bought(t, "taken.example")
 	engine := sandbox.New(s.Pool())
 	client, err := engine.Create(t.Context(), hosting.EngineObject{Kind: "tenant", Name: "stranger", Ref: "stranger"})
@@ -115,8 +119,10 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 	}
 	site := &hosting.Site{Domain: "outside.example", IPAddress: "*", IsActive: true}
 	if _, err := engine.Create(t.Context(),
-		hosting.EngineObject{Kind: "site", Owner: client, Name: "outside.example",
-			Values: site.Fields().Values()}); err != nil {
+		hosting.EngineObject{
+			Kind: "site", Owner: client, Name: "outside.example",
+			Values: site.Fields().Values(),
+		}); err != nil {
 		t.Fatal(err)
 	}
 	for body, want := range map[string]string{

@@ -211,8 +211,10 @@ func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 	s.Order(t, http.StatusCreated, body, "Idempotency-Key", "canary-idempotency")
 	s.Order(t, http.StatusBadRequest, strings.Replace(paneltest.HostingOrder, "ana@example.com", "canary@", 1))
 	s.Call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.Known["unknown"])
-	for _, canary := range []string{"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"],
-		strings.Repeat("x", 32)} {
+	for _, canary := range []string{
+		"canary", "Canary", "CANARY", s.Known["key"], s.Known["unknown"],
+		strings.Repeat("x", 32),
+	} {
 		if strings.Contains(s.Logged.String(), canary) {
 			t.Errorf("%q is in the program's log", canary)
 		}

@@ -77,14 +77,20 @@ func TestTheWayBackToTheShopLeadsNowhereElse(t *testing.T) {
 	for _, c := range []struct{ what, key, origin, body, path, want string }{
 		{"a key for every site", "key", "https://evil.example", own, "", ""},
 		{"a key that was used on no site", "bound", "", own, "", ""},
-		{"a widget of another site", "bound", "", strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1), "",
-			""},
-		{"an address that names a site", "bound", "", own, "&success_url=https://evil.example/&shop=https://evil.example/",
-			""},
+		{
+			"a widget of another site", "bound", "", strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1), "",
+			"",
+		},
+		{
+			"an address that names a site", "bound", "", own, "&success_url=https://evil.example/&shop=https://evil.example/",
+			"",
+		},
 		{"a page for one of the two ways", "bound", "", half, "", "https://shop.example/done?cart=7&order_id="},
 		{"a site of the key", "bound", "https://eu.sub.example", own, "", "https://eu.sub.example/?order_id="},
-		{"the first site that it was used on", "bound", "http://localhost:3000", own, "",
-			"https://eu.sub.example/?order_id="},
+		{
+			"the first site that it was used on", "bound", "http://localhost:3000", own, "",
+			"https://eu.sub.example/?order_id=",
+		},
 	} {
 		headers := []string{"X-API-Key", s.Known[c.key]}
 		if c.origin != "" {

@@ -32,10 +32,14 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 		{[]string{"name", "Shop"}, "This field may not be blank."},
 		{[]string{"name", "Shop", "password", "wrong"}, "The current password is wrong."},
 		{[]string{"password", paneltest.Password}, "This field is required."},
-		{[]string{"name", "Shop", "password", paneltest.Password, "rate_limit_per_minute", "0"},
-			"Ensure this value is greater than or equal to 1."},
-		{[]string{"name", "Shop", "password", paneltest.Password, "allowed_domains", "shop.example\r\n\r\nnot a domain!"},
-			"2: Enter a valid domain or origin."},
+		{
+			[]string{"name", "Shop", "password", paneltest.Password, "rate_limit_per_minute", "0"},
+			"Ensure this value is greater than or equal to 1.",
+		},
+		{
+			[]string{"name", "Shop", "password", paneltest.Password, "allowed_domains", "shop.example\r\n\r\nnot a domain!"},
+			"2: Enter a valid domain or origin.",
+		},
 		{[]string{"name", "Shop", "password", paneltest.Password, "mode", "free"}, `"free" is not a valid choice.`},
 		{[]string{"name", "Shop", "password", paneltest.Password, "expires_at", "soon"}, "Datetime has wrong format."},
 	} {

@@ -29,8 +29,10 @@ func TestAnAdministratorOrdersIntoTheTenant(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	one := paneltest.TenantOrders + a.ID + "/"
-	for who, status := range map[string]int{"ana": 200, "ben": 200, "eve": 404,
-		"root": 200} { // ben is a member, eve of no tenant
+	for who, status := range map[string]int{
+		"ana": 200, "ben": 200, "eve": 404,
+		"root": 200,
+	} { // ben is a member, eve of no tenant
 		w := s.Call("GET", one, "", paneltest.Bearer(s.Known[who])...)
 		if w.Code != status {
 			t.Errorf("%s: %d %s", who, w.Code, w.Body)
@@ -86,8 +88,10 @@ func TestOrdersIntoATenantAreRefusedAsThoseOfTheStorefront(t *testing.T) {
 		aVPS); w.Body.String() != `{"tenant":["This field is required."]}` {
 		t.Error(w.Body)
 	}
-	sub := &hosting.Tenant{Name: "Sub", Email: "s@example.com", Slug: "sub", Username: "t70", CustomerNumber: "t70",
-		Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	sub := &hosting.Tenant{
+		Name: "Sub", Email: "s@example.com", Slug: "sub", Username: "t70", CustomerNumber: "t70",
+		Status: "active", IsActive: true, Limits: hosting.NoLimits(),
+	}
 	parent := int64(3)
 	sub.Parent = &parent
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 70}, Tenant: 70, Spec: sub.Fields().Values()})

@@ -123,8 +123,10 @@ func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
 		s.Server.HostedCheckout, s.Orders.Offers[2].Configured = nil,
 			false
 	}).Stock(t)
-	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test",
-		"/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
+	for _, path := range []string{
+		"/storefront/webhooks/test/", "/storefront/webhooks/test",
+		"/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/",
+	} {
 		if w := s.Webhook(path, "{}"); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

@@ -12,8 +12,10 @@ import (
 func TestTheWidgetIsServedToEveryPage(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t)
-	for path, cache := range map[string]string{"/storefront/widget.js": "public, max-age=300",
-		web.Widget.Path(): "public, max-age=31536000, immutable"} {
+	for path, cache := range map[string]string{
+		"/storefront/widget.js": "public, max-age=300",
+		web.Widget.Path():       "public, max-age=31536000, immutable",
+	} {
 		w := s.Call("GET", path, "", "Origin", "https://shop.example")
 		for name, want := range map[string]string{
 			"Content-Type": "text/javascript; charset=utf-8", "Access-Control-Allow-Origin": "*",

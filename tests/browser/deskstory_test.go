@@ -22,8 +22,10 @@ func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T
 	s := paneltest.Office(t).Start(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example",
-		What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{
+		Call: faults.Create, Kind: "site", Name: "fails.example",
+		What: faults.Refuse, Times: 100,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated,

@@ -22,15 +22,19 @@ func TestSamplesSendWhatTheCallSays(t *testing.T) {
 	var last atomic.Pointer[[]string] // what was sent
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		last.Store(&[]string{r.Method, r.URL.RequestURI(), r.Header.Get("X-Name"), r.Header.Get("Content-Type"),
-			string(body)})
+		last.Store(&[]string{
+			r.Method, r.URL.RequestURI(), r.Header.Get("X-Name"), r.Header.Get("Content-Type"),
+			string(body),
+		})
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("the answer"))
 	}))
 	defer server.Close()
 	for _, call := range []samplecode.Call{
-		{Method: "GET", URL: server.URL + "/a/?b=c&d=e",
-			Headers: []samplecode.Header{{Name: "X-Name", Value: "it's \"so\""}}},
+		{
+			Method: "GET", URL: server.URL + "/a/?b=c&d=e",
+			Headers: []samplecode.Header{{Name: "X-Name", Value: "it's \"so\""}},
+		},
 		{Method: "POST", URL: server.URL + "/a/", Body: []byte(`{"text":` + quoted(nasty) + `,"more":[1,true,null]}`)},
 		{Method: "POST", URL: server.URL + "/empty/"},
 		{Method: "PATCH", URL: server.URL + "/a/", Body: []byte(`{}`)},

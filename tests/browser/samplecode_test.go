@@ -29,8 +29,10 @@ func TestSamplesOfTheReferenceRun(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			fill := strings.NewReplacer(reference.Token, s.Known["ana"], reference.APIKey, s.Known["key"], "bread.example",
 				language+".example")
-			for operation, part := range map[string]string{"plan_list": `"slug":"hosting-s"`, "me_read": `"ana@example.com"`,
-				"order_create": `"order_number":"ORD-`, "database_list": `"results":[`} {
+			for operation, part := range map[string]string{
+				"plan_list": `"slug":"hosting-s"`, "me_read": `"ana@example.com"`,
+				"order_create": `"order_number":"ORD-`, "database_list": `"results":[`,
+			} {
 				code := fill.Replace(sampleOf(b, operation, language))
 				if said := samplecodetest.Run(t, language, code); code == "" || !strings.Contains(said, part) {
 					t.Errorf("%s: %s\n%s", operation, said, code)

@@ -224,15 +224,23 @@ func TestAVisitorReadsHelpfulWordsAndTheOwnerTheCause(t *testing.T) {
 	s.Known["tight"] = s.Issue(t, storefront.Test, "TightKey", 7, &storefront.APIKey{RateLimit: 1})
 	s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", s.Known["tight"])
 	for _, story := range []struct{ key, widget, says, cause, code string }{
-		{"foreign", paneltest.WidgetOne, "Orders cannot be placed here at the moment.",
-			"does not allow the origin http://localhost:", "origin_not_allowed"},
-		{"expired", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key has expired",
-			"api_key_expired"},
-		{"unknown", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key is not valid",
-			"invalid_api_key"},
+		{
+			"foreign", paneltest.WidgetOne, "Orders cannot be placed here at the moment.",
+			"does not allow the origin http://localhost:", "origin_not_allowed",
+		},
+		{
+			"expired", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key has expired",
+			"api_key_expired",
+		},
+		{
+			"unknown", paneltest.WidgetOne, "Orders cannot be placed here at the moment.", "the API key is not valid",
+			"invalid_api_key",
+		},
 		{"key", "nosuchwidget0000", "Orders cannot be placed here at the moment.", "no active widget", "not_found"},
-		{"tight", paneltest.WidgetOne, "There were too many requests. Please try again in",
-			"the rate limit of the API key is reached", "throttled"},
+		{
+			"tight", paneltest.WidgetOne, "There were too many requests. Please try again in",
+			"the rate limit of the API key is reached", "throttled",
+		},
 	} {
 		t.Run(story.code, func(t *testing.T) {
 			w := site(t, s)

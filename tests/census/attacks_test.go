@@ -61,8 +61,10 @@ func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
 			"a key twice, deep":    {`{"unknown":{"a":1,"a":2}}`, 400, "Duplicate key"},
 			"no UTF-8":             {"{\"" + name + "\":\"\xff\"}", 400, "'utf-8' codec can't decode byte 0xff"},
 			"an overlong slash":    {"{\"" + name + "\":\"\xc0\xaf\"}", 400, "'utf-8' codec can't decode byte 0xc0"},
-			"33 levels": {`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400,
-				"Nesting too deep"},
+			"33 levels": {
+				`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400,
+				"Nesting too deep",
+			},
 			"ten thousand levels": {strings.Repeat("[", 10_000), 400, "Nesting too deep"},
 			"more than 1 MiB":     {`{"unknown":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "Request body too large."},
 			"two bodies":          {`{} {}`, 400, "Extra data"},
@@ -173,8 +175,10 @@ func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
 // handTo checks that filters never show records of other tenants.
 func (c *census) handTo(t *testing.T, of string, who []string) {
 	t.Helper()
-	for _, query := range []string{"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22",
-		"?ordering=tenant", "?id=22", "?id__in=22&page_size=100"} {
+	for _, query := range []string{
+		"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22",
+		"?ordering=tenant", "?id=22", "?id__in=22&page_size=100",
+	} {
 		w := c.Call("GET", "/hosting/api/rest/"+of+"s/"+query, "", who...)
 		if w.Code == http.StatusOK && strings.Contains(w.Body.String(), `"id":22`) {
 			t.Errorf("%s shows what belongs to others: %s", query, w.Body)

@@ -22,24 +22,42 @@ type changingRecord struct {
 
 // recordsOf are records of several areas. Their changes need no engine.
 var recordsOf = []changingRecord{
-	{"/hosting/api/rest/sites/1/", "site-1",
-		[]string{`{"ssl_enabled":true}`, `{"ssl_enabled":false}`, `{"is_active":false}`, `{"is_active":true}`,
-			`{"ip_address":"192.0.2.7"}`}},
-	{"/hosting/api/rest/tenants/21/", "tenant-21",
-		[]string{`{"name":"Bread"}`, `{"name":"Bread & Co","city":"Cádiz"}`, `{"max_sites":7}`, `{"phone":"+34 600"}`}},
-	{"/hosting/api/rest/mailboxes/1/", "mailbox-1",
-		[]string{`{"quota_mb":100}`, `{"quota_mb":200}`, `{"is_active":false}`, `{"is_active":true}`}},
-	{"/hosting/api/rest/dns-records/1/", "dns_record-1",
-		[]string{`{"data":"192.0.2.9"}`, `{"ttl":600}`, `{"data":"192.0.2.10"}`}},
+	{
+		"/hosting/api/rest/sites/1/", "site-1",
+		[]string{
+			`{"ssl_enabled":true}`, `{"ssl_enabled":false}`, `{"is_active":false}`, `{"is_active":true}`,
+			`{"ip_address":"192.0.2.7"}`,
+		},
+	},
+	{
+		"/hosting/api/rest/tenants/21/", "tenant-21",
+		[]string{`{"name":"Bread"}`, `{"name":"Bread & Co","city":"Cádiz"}`, `{"max_sites":7}`, `{"phone":"+34 600"}`},
+	},
+	{
+		"/hosting/api/rest/mailboxes/1/", "mailbox-1",
+		[]string{`{"quota_mb":100}`, `{"quota_mb":200}`, `{"is_active":false}`, `{"is_active":true}`},
+	},
+	{
+		"/hosting/api/rest/dns-records/1/", "dns_record-1",
+		[]string{`{"data":"192.0.2.9"}`, `{"ttl":600}`, `{"data":"192.0.2.10"}`},
+	},
 	{"/hosting/api/rest/cron-jobs/1/", "cron_job-1", []string{`{"schedule":"@hourly"}`, `{"schedule":"@daily"}`}},
-	{"/operations/api/v1/plans/1/", "plan-1",
-		[]string{`{"name":"Web S"}`, `{"name":"Web M","price":"3.50"}`, `{"is_active":false}`, `{"is_active":true}`}},
-	{"/operations/api/v1/widgets/1/", "widget-1",
-		[]string{`{"layout":"table"}`, `{"layout":"cards"}`, `{"cta_text":"Buy"}`}},
-	{"/operations/api/v1/users/34/", "user-34",
-		[]string{`{"name":"Eve"}`, `{"name":"Eva","language":"es"}`, `{"language":"en"}`}},
-	{"/operations/api/v1/api-keys/OpenKey1/", "api_key-OpenKey1",
-		[]string{`{"name":"Shop"}`, `{"rate_limit_per_minute":30}`, `{"name":"Shop 2"}`}},
+	{
+		"/operations/api/v1/plans/1/", "plan-1",
+		[]string{`{"name":"Web S"}`, `{"name":"Web M","price":"3.50"}`, `{"is_active":false}`, `{"is_active":true}`},
+	},
+	{
+		"/operations/api/v1/widgets/1/", "widget-1",
+		[]string{`{"layout":"table"}`, `{"layout":"cards"}`, `{"cta_text":"Buy"}`},
+	},
+	{
+		"/operations/api/v1/users/34/", "user-34",
+		[]string{`{"name":"Eve"}`, `{"name":"Eva","language":"es"}`, `{"language":"en"}`},
+	},
+	{
+		"/operations/api/v1/api-keys/OpenKey1/", "api_key-OpenKey1",
+		[]string{`{"name":"Shop"}`, `{"rate_limit_per_minute":30}`, `{"name":"Shop 2"}`},
+	},
 }
 
 // elsewhere are fields that a record has and its stream does not hold, or holds in

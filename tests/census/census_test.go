@@ -54,12 +54,16 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 		t.Fatal(err)
 	}
 	return []object{
-		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/",
-			map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
+		{
+			"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/",
+			map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"},
+		},
 		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
-		{"/hosting/api/rest/operations/", map[string]string{ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(),
-			missing: nowhere, deformed: "x"}},
+		{"/hosting/api/rest/operations/", map[string]string{
+			ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(),
+			missing: nowhere, deformed: "x",
+		}},
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/webhook-endpoints/", map[string]string{
@@ -69,39 +73,63 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 " + sheet, missing: none + " " + sheet, deformed: "1 x"}},
-		{"/panel/whitelabel/{id:int}/colors/",
-			map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
+		{
+			"/panel/whitelabel/{id:int}/colors/",
+			map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"},
+		},
 		{"/panel/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
-		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none,
-			deformed: "mail-domains x"}},
+		{onePanelPage(), map[string]string{
+			ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none,
+			deformed: "mail-domains x",
+		}},
 		{"/billing/services/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
-		{"/billing/api/v1/services/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere,
-			deformed: "x"}},
-		{"/billing/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere,
-			deformed: "x"}},
+		{"/billing/api/v1/services/", map[string]string{
+			ofA: billA.String(), ofB: billB.String(), missing: nowhere,
+			deformed: "x",
+		}},
+		{"/billing/subscriptions/", map[string]string{
+			ofA: billA.String(), ofB: billB.String(), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
-		{"/billing/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere,
-			deformed: "x"}},
+		{"/billing/payment-methods/", map[string]string{
+			ofA: cardA.String(), ofB: cardB.String(), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/billing/credit/", map[string]string{ofA: creditA, ofB: creditB, missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/credit/", map[string]string{ofA: creditA, ofB: creditB, missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/credit-movements/", map[string]string{ofA: bookedA, ofB: bookedB, missing: nowhere, deformed: "x"}},
-		{"/billing/api/v1/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere,
-			deformed: "x"}},
-		{"/billing/api/v1/orders/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere,
-			deformed: "x"}},
-		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere,
-			deformed: "x"}},
-		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere,
-			deformed: "x"}},
-		{"/billing/api/v1/credit-notes/", map[string]string{ofA: noteA.String(), ofB: noteB.String(), missing: nowhere,
-			deformed: "x"}},
+		{"/billing/api/v1/payment-methods/", map[string]string{
+			ofA: cardA.String(), ofB: cardB.String(), missing: nowhere,
+			deformed: "x",
+		}},
+		{"/billing/api/v1/orders/", map[string]string{
+			ofA: billA.String(), ofB: billB.String(), missing: nowhere,
+			deformed: "x",
+		}},
+		{"/billing/api/v1/subscriptions/", map[string]string{
+			ofA: billA.String(), ofB: billB.String(), missing: nowhere,
+			deformed: "x",
+		}},
+		{"/billing/api/v1/invoices/", map[string]string{
+			ofA: billA.String(), ofB: billB.String(), missing: nowhere,
+			deformed: "x",
+		}},
+		{"/billing/api/v1/credit-notes/", map[string]string{
+			ofA: noteA.String(), ofB: noteB.String(), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/audit/log/tile/", map[string]string{existing: "0/000.p/1", missing: "0/x009/999", deformed: "y"}},
 		{"/audit/log/tile/entries/", map[string]string{existing: "000.p/1", missing: "x009/999", deformed: "y"}},
-		{"/audit/api/v1/events/", map[string]string{ofA: s.Position(t, "site-1"), ofB: s.Position(t, "site-2"), missing: none,
-			deformed: "x"}},
-		{"/audit/api/v1/packs/", map[string]string{ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(),
-			missing: nowhere, deformed: "x"}},
+		{"/audit/api/v1/events/", map[string]string{
+			ofA: s.Position(t, "site-1"), ofB: s.Position(t, "site-2"), missing: none,
+			deformed: "x",
+		}},
+		{"/audit/api/v1/packs/", map[string]string{
+			ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(),
+			missing: nowhere, deformed: "x",
+		}},
 		{"/audit/api/v1/streams/", map[string]string{ofA: "site-1", ofB: "site-2", missing: "site-" + none, deformed: "x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
@@ -110,18 +138,26 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 		{"/operations/api/v1/sagas/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/mail-previews/", map[string]string{existing: "invoice_created", missing: "birthday"}},
 		{"/operations/api/v1/projections/", map[string]string{existing: "widgets", missing: "nothing"}},
-		{"/operations/api/v1/incidents/", map[string]string{existing: paneltest.Lonely.ID().String(), missing: nowhere,
-			deformed: "x"}},
+		{"/operations/api/v1/incidents/", map[string]string{
+			existing: paneltest.Lonely.ID().String(), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
-		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi",
-			deformed: "x"}},
+		{"/storefront/api/widget/", map[string]string{
+			existing: "allplansallplans", missing: "nobodyhasmadethi",
+			deformed: "x",
+		}},
 		{"/storefront/preview/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
-		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere,
-			deformed: "x"}},
+		{"/storefront/api/orders/", map[string]string{
+			ofA: placed("key"), ofB: placed("stranger"), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/api/me/sessions/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
-		{"/notifications/unsubscribe/", map[string]string{existing: s.Unsubscribe(stranger), missing: s.Unsubscribe(999999),
-			deformed: "x"}},
+		{"/notifications/unsubscribe/", map[string]string{
+			existing: s.Unsubscribe(stranger), missing: s.Unsubscribe(999999),
+			deformed: "x",
+		}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/join/", map[string]string{missing: s.Joining(stranger, uuid.Nil), deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
@@ -133,8 +169,10 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 		{"/storefront/tenants/", map[string]string{existing: "21", missing: none, deformed: "x"}},
 		{"/storefront/users/", map[string]string{existing: "31", missing: none, deformed: "x"}},
 		{"/storefront/runs/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
-		{"/storefront/incidents/", map[string]string{existing: paneltest.Lonely.ID().String(), missing: nowhere,
-			deformed: "x"}},
+		{"/storefront/incidents/", map[string]string{
+			existing: paneltest.Lonely.ID().String(), missing: nowhere,
+			deformed: "x",
+		}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
 	}
 }
@@ -151,12 +189,16 @@ func onePanelPage() string {
 }
 
 // jobOf holds an operation of each tenant.
-var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"),
-	tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001")}
+var jobOf = map[int64]uuid.UUID{
+	tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"),
+	tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001"),
+}
 
 // deliveryOf holds a webhook delivery of each tenant.
-var deliveryOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000002"),
-	tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000002")}
+var deliveryOf = map[int64]uuid.UUID{
+	tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000002"),
+	tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000002"),
+}
 
 // noticeOfB is a notification of the administrator of B.
 var noticeOfB = uuid.MustParse("c0000000-0000-4000-8000-000000000001")
@@ -171,8 +213,10 @@ type census struct {
 
 func takeCensus(t *testing.T, options ...func(*paneltest.Shop)) *census {
 	s := paneltest.Open(t, options...).Stock(t)
-	for id, email := range map[int64]string{paneltest.Root: "root@example.com", memberOfA: "ma@example.com",
-		adminOfA: "aa@example.com", adminOfB: "ab@example.com", stranger: "none@example.com"} {
+	for id, email := range map[int64]string{
+		paneltest.Root: "root@example.com", memberOfA: "ma@example.com",
+		adminOfA: "aa@example.com", adminOfB: "ab@example.com", stranger: "none@example.com",
+	} {
 		s.Person(t, id, email, id == paneltest.Root)
 	}
 	s.Tenant(t, tenantA, "A")
@@ -180,20 +224,28 @@ func takeCensus(t *testing.T, options ...func(*paneltest.Shop)) *census {
 	s.Do(t, account.GrantMembership{User: memberOfA, Tenant: tenantA, Role: account.Member, At: time.Now()})
 	s.Do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.Do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1},
-		Spec: (&hosting.Package{Name: "Basic", Slug: "basic"}).Fields().Values()})
+	s.Do(t, hosting.Request{
+		Ref:  hosting.Ref{Kind: "package", ID: 1},
+		Spec: (&hosting.Package{Name: "Basic", Slug: "basic"}).Fields().Values(),
+	})
 	s.OneOfEach(t, 1, tenantA)
 	s.OneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
-		s.Do(t, hosting.QueueOperation{ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of,
-			About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{}})
+		s.Do(t, hosting.QueueOperation{
+			ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of,
+			About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{},
+		})
 		s.Do(t, paneltest.Endpoint(int64(i+1), of), paneltest.Delivery(deliveryOf[of], int64(i+1), of, "site.created"))
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of,
-			Spec: paneltest.Look.Fields().Values()})
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of,
+			Spec: paneltest.Look.Fields().Values(),
+		})
 	}
 	s.Do(t, paneltest.Lonely.Report(time.Now()))
-	s.Do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB,
-		Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
+	s.Do(t, notice.Raise{
+		ID: noticeOfB, InApp: true, User: adminOfB,
+		Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now(),
+	})
 	c := &census{Shop: s, all: objects(t, s), credentials: map[string][]string{
 		"not signed in": nil, "storefront key": {"X-API-Key", s.Known["key"]},
 	}, users: map[string]int64{
@@ -204,8 +256,10 @@ func takeCensus(t *testing.T, options ...func(*paneltest.Shop)) *census {
 		c.credentials[role] = paneltest.Bearer(s.Token(t, user, nil))
 	}
 	b := c.signedIn(t, paneltest.Root, true)
-	c.credentials["superuser in a browser"] = []string{"Cookie", "__Host-session=" + b.SessionID(), "X-CSRF-Token",
-		b.Csrf()}
+	c.credentials["superuser in a browser"] = []string{
+		"Cookie", "__Host-session=" + b.SessionID(), "X-CSRF-Token",
+		b.Csrf(),
+	}
 	return c
 }
 
@@ -249,11 +303,13 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.Get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle",
+	for begin, name := range map[string]string{
+		"/storefront/orders/": "cancel", "/storefront/incidents/": "settle",
 		"/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant",
 		"/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget",
 		"/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription",
-		"/billing/payment-methods/": "remove_payment_method", "/billing/credit/": "pay_out_credit"} {
+		"/billing/payment-methods/": "remove_payment_method", "/billing/credit/": "pay_out_credit",
+	} {
 		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}

@@ -68,13 +68,17 @@ func filled(t *testing.T) *gallery {
 	unpaid := paneltest.Read(t, c.Order(t, http.StatusCreated, paneltest.HostingOrder))
 	c.Until(t, "there is a mail", func() bool { return len(letters(t, c.Letters)) > 0 })
 	return &gallery{c, "filled", withKinds(true, map[string][]string{
-		"/storefront/orders/{uuid}/": {"/storefront/orders/" + c.Known["failed"] + "/",
-			"/storefront/orders/" + c.Known["running"] + "/"},
+		"/storefront/orders/{uuid}/": {
+			"/storefront/orders/" + c.Known["failed"] + "/",
+			"/storefront/orders/" + c.Known["running"] + "/",
+		},
 		"/storefront/return/{order_id}/": {"/storefront/return/" + unpaid.ID + "/"},
 		paneltest.Variable.ReplaceAllStringFunc(c.Server.HostedCheckout.PagePath(),
 			paneltest.PlainVariable): {paneltest.PathOf(unpaid.URL)},
-		"/billing/invoices/{id}/": {"/billing/invoices/" + service.String() + "/",
-			"/billing/invoices/" + open.String() + "/"},
+		"/billing/invoices/{id}/": {
+			"/billing/invoices/" + service.String() + "/",
+			"/billing/invoices/" + open.String() + "/",
+		},
 		"/billing/subscriptions/{id}/change/": {changing, changing + "?plan=1&billing_period=yearly"},
 		"/set-password/":                      {"/set-password/?token=" + c.Link(t, memberOfA)},
 		"/storefront/inbox/{id}/":             {"/storefront/inbox/1/"},
@@ -147,11 +151,13 @@ func empty(t *testing.T) *gallery {
 	s.Tenant(t, tenantA, "A")
 	s.Do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.Start(t)
-	return &gallery{&census{Shop: s, users: map[string]int64{"superuser": paneltest.Root, "administrator of A": adminOfA}},
+	return &gallery{
+		&census{Shop: s, users: map[string]int64{"superuser": paneltest.Root, "administrator of A": adminOfA}},
 		"empty", withKinds(false, map[string][]string{
 			"/set-password/": {}, // it is shown to holders of a link
 			"/demo/shop/":    {}, // it is never without its order form
-		})}
+		}),
+	}
 }
 
 // addresses are where a page is looked at; none where it has nothing to show.
@@ -335,10 +341,14 @@ func TestPicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	folder := cmp.Or(os.Getenv("PICTURES"), t.TempDir()) // `make pictures` names one
 	g := filled(t)
-	for id, about := range map[int64]string{1: `"For small sites and shops"`, 2: `"A machine of your own"`,
-		3: `"For agencies and their clients"`} {
-		g.Do(t, storefront.ChangePlan{Plan: id, Spec: map[string]json.RawMessage{"description": []byte(about)},
-			At: time.Now()})
+	for id, about := range map[int64]string{
+		1: `"For small sites and shops"`, 2: `"A machine of your own"`,
+		3: `"For agencies and their clients"`,
+	} {
+		g.Do(t, storefront.ChangePlan{
+			Plan: id, Spec: map[string]json.RawMessage{"description": []byte(about)},
+			At: time.Now(),
+		})
 	}
 	session, _ := g.shownTo(t, "/storefront/")
 	p := browsertest.Open(t)

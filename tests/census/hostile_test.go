@@ -18,8 +18,10 @@ import (
 )
 
 // hostileTexts are query values, escaped, that no text of a record can be.
-var hostileTexts = []string{"%ff", "%00", "a%0Ab", "%ed%a0%80", "%", "a;b", "%E2%80%A8", strings.Repeat("x", 300),
-	"%27%22%5C--"}
+var hostileTexts = []string{
+	"%ff", "%00", "a%0Ab", "%ed%a0%80", "%", "a;b", "%E2%80%A8", strings.Repeat("x", 300),
+	"%27%22%5C--",
+}
 
 var pathVariables = regexp.MustCompile(`\{[^{}]*\}`)
 
@@ -29,8 +31,10 @@ func TestListsAnswerAnyBytes(t *testing.T) {
 	t.Parallel()
 	s := paneltest.House(t)
 	s.Do(t, paneltest.Endpoint(1, 1))
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1,
-		Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
+	s.Do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1,
+		Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values(),
+	})
 	lists := 0
 	for _, r := range s.Server.Routes() {
 		if !r.Answer.Paged {
@@ -70,8 +74,10 @@ func isFreeText(f field.Field) bool {
 }
 
 // wrongValues are JSON values of every type, most of which a field cannot be.
-var wrongValues = []string{`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, `[true]`, `"a\u0000b"`, `"\ud800"`,
-	`""`, `null`, `"%ff"`}
+var wrongValues = []string{
+	`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, `[true]`, `"a\u0000b"`, `"\ud800"`,
+	`""`, `null`, `"%ff"`,
+}
 
 // What cannot be a value of a field gets one message, not a second one that
 // follows from a value which was never read.
@@ -121,8 +127,10 @@ func TestFormsTakeTexts(t *testing.T) {
 			continue
 		}
 		forms++
-		for _, body := range []string{"username=%ff&password=x&form=sign_in", "username=a%00b&password=x", "%ff=1",
-			"email=%ed%a0%80&form=reset"} {
+		for _, body := range []string{
+			"username=%ff&password=x&form=sign_in", "username=a%00b&password=x", "%ff=1",
+			"email=%ed%a0%80&form=reset",
+		} {
 			w := s.Call("POST", r.Path, body, "Content-Type", "application/x-www-form-urlencoded")
 			if w.Code >= http.StatusInternalServerError {
 				t.Errorf("%s with %s: %d %s", r.Path, body, w.Code, w.Body)

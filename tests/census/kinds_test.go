@@ -15,12 +15,16 @@ import (
 // The same mechanism serves kinds that an engine works behind.
 func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias",
-		"ftp_account", "shell_user", "cron_job"}
+	kinds := []string{
+		"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias",
+		"ftp_account", "shell_user", "cron_job",
+	}
 	routetest.Run(t, "../../http/testdata/kinds/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := paneltest.Open(t, func(s *paneltest.Shop) {
-			s.Hosting.NameServers = []string{"ns1.panel.example.",
-				"ns2.panel.example."}
+			s.Hosting.NameServers = []string{
+				"ns1.panel.example.",
+				"ns2.panel.example.",
+			}
 		}).People(t)
 		if _, err := s.Owner.Exec(t.Context(), `select setval((n || '_id')::regclass, 100) from unnest($1::text[]) n`,
 			kinds); err != nil {
@@ -34,11 +38,15 @@ func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
 		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Tenant: 2, Spec: box.Fields().Values()})
 		for tenant, domain := range map[int64]string{1: "bread.example", 2: "cheese.example"} {
 			site := hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
-			s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 200 + tenant}, Tenant: tenant,
-				Spec: site.Fields().Values()})
+			s.Do(t, hosting.Request{
+				Ref: hosting.Ref{Kind: "site", ID: 200 + tenant}, Tenant: tenant,
+				Spec: site.Fields().Values(),
+			})
 			mail := hosting.MailDomain{Domain: domain, DKIMSelector: "default", IsActive: true}
-			s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 200 + tenant}, Tenant: tenant,
-				Spec: mail.Fields().Values()})
+			s.Do(t, hosting.Request{
+				Ref: hosting.Ref{Kind: "mail_domain", ID: 200 + tenant}, Tenant: tenant,
+				Spec: mail.Fields().Values(),
+			})
 		}
 		return s.Handler, s.Known
 	})

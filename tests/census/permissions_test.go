@@ -25,8 +25,10 @@ const (
 )
 
 // The roles, in the order of the columns of docs/generated/permissions.md.
-var roles = []string{"not signed in", "no tenant", "member of A", "administrator of A", "administrator of B",
-	"superuser", "storefront key"}
+var roles = []string{
+	"not signed in", "no tenant", "member of A", "administrator of A", "administrator of B",
+	"superuser", "storefront key",
+}
 
 // The owner of the object that a call names.
 const (

@@ -16,8 +16,10 @@ import (
 func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
 	t.Parallel()
 	c := takeCensus(t)
-	c.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: tenantA},
-		Spec: field.Values{"status": []byte(`"suspended"`)}})
+	c.Do(t, hosting.Change{
+		Ref:  hosting.Ref{Kind: "tenant", ID: tenantA},
+		Spec: field.Values{"status": []byte(`"suspended"`)},
+	})
 	asked := 0
 	for _, r := range c.routes() {
 		if !strings.HasPrefix(r.Path, "/hosting/api/rest/") || r.Method == http.MethodGet ||
