@@ -47,7 +47,10 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 	}
 	for path, item := range read.Paths {
 		for method, described := range item {
-			o := apiOperation{id: described.ID, method: strings.ToUpper(method), path: path, takes: described.RequestBody != nil, query: map[string]string{}}
+			o := apiOperation{
+				id: described.ID, method: strings.ToUpper(method), path: path, takes: described.RequestBody != nil,
+				query: map[string]string{},
+			}
 			for _, p := range described.Parameters {
 				o.params = o.params || p.In != "path"
 				if p.In == "query" {
@@ -71,7 +74,10 @@ func (o apiOperation) concernsClients() bool {
 	if o.endless || o.isFile || paneltest.IsOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
-	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/", "/billing/api/v1/"} {
+	for _, prefix := range []string{
+		"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/",
+		"/billing/api/v1/",
+	} {
 		if strings.HasPrefix(o.path, prefix) {
 			return true
 		}
@@ -164,7 +170,8 @@ type clientProgram []clientCall
 
 func (p clientProgram) typeScript() string {
 	var b strings.Builder
-	b.WriteString("import createClient from \"openapi-fetch\";\nimport type { paths } from \"../client/api.gen.js\";\nimport { known, said } from \"./said.js\";\n\n")
+	b.WriteString("import createClient from \"openapi-fetch\";\nimport type { paths } from " +
+		"\"../client/api.gen.js\";\nimport { known, said } from \"./said.js\";\n\n")
 	for _, name := range append(p.begins(), "url") {
 		fmt.Fprintf(&b, "const %s = known[%q]!;\n", name, name)
 	}
@@ -184,7 +191,8 @@ func (p clientProgram) typeScript() string {
 		if c.body != "" {
 			options = append(options, "body: "+inTypeScript(c.body))
 		}
-		call := fmt.Sprintf("said(%d, %d, await panel.%s(%q, { %s }))", c.line, c.status, c.method, c.path, strings.Join(options, ", "))
+		call := fmt.Sprintf("said(%d, %d, await panel.%s(%q, { %s }))", c.line, c.status, c.method, c.path,
+			strings.Join(options, ", "))
 		var keeps []string
 		for _, k := range c.keeps {
 			keeps = append(keeps, k[0]+": "+k[1])
@@ -251,7 +259,9 @@ func (p clientProgram) begins() (all []string) {
 
 func (p clientProgram) golang() string {
 	var b strings.Builder
-	b.WriteString("// Code generated from calls.http by make clients. DO NOT EDIT.\n\npackage main\n\nimport (\n\t\"context\"\n\n\t\"clients/client\"\n\n\t\"github.com/oapi-codegen/runtime/types\"\n)\n\nfunc calls(ctx context.Context, panel *client.ClientWithResponses) {\n")
+	b.WriteString("// Code generated from calls.http by make clients. DO NOT EDIT.\n\npackage main\n\nimport " +
+		"(\n\t\"context\"\n\n\t\"clients/client\"\n\n\t\"github.com/oapi-codegen/runtime/types\"\n)\n\nfunc calls(ctx " +
+		"context.Context, panel *client.ClientWithResponses) {\n")
 	before := p.begins()
 	for _, c := range p {
 		name := exported(c.id)
@@ -268,7 +278,8 @@ func (p clientProgram) golang() string {
 		for _, h := range c.headers {
 			arguments = append(arguments, fmt.Sprintf("with(%q, %q)", h[0], h[1]))
 		}
-		fmt.Fprintf(&b, "\ta%d, err := panel.%sWithResponse(%s)\n\tsaid(%d, %d, a%d, err)\n", c.line, name, strings.Join(arguments, ", "), c.line, c.status, c.line)
+		fmt.Fprintf(&b, "\ta%d, err := panel.%sWithResponse(%s)\n\tsaid(%d, %d, a%d, err)\n", c.line, name,
+			strings.Join(arguments, ", "), c.line, c.status, c.line)
 		for _, k := range c.keeps {
 			fmt.Fprintf(&b, "\t%s := a%d.JSON%d.%s\n\tkeep(%q, %s)\n", k[1], c.line, c.status, exported(k[0]), k[1], k[1])
 		}

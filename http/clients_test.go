@@ -37,7 +37,8 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 		at(t, nil, "node_modules/.bin/redocly", "lint", "client/openapi.gen.json")
 	})
 	t.Run("TypeScript", func(t *testing.T) {
-		at(t, nil, "node_modules/.bin/openapi-typescript", "client/openapi.gen.json", "--default-non-nullable=false", "--output", "client/api.gen.ts")
+		at(t, nil, "node_modules/.bin/openapi-typescript", "client/openapi.gen.json", "--default-non-nullable=false",
+			"--output", "client/api.gen.ts")
 		at(t, nil, "node_modules/tsc/bin/tsc")
 		at(t, aPanel(t), "node", "calls/out/calls/calls.gen.js")
 	})

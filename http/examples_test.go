@@ -29,8 +29,13 @@ func TestConversationsOfTheExamples(t *testing.T) {
 			return provable(t, withNameServers(paneltest.House(t).Told(t).Hooked(t)))
 		},
 		"notifications": func(t *testing.T) *paneltest.Shop { return paneltest.Open(t).People(t).Told(t) },
-		"operations":    func(t *testing.T) *paneltest.Shop { s := paneltest.Office(t); s.Enrolled(t, paneltest.Eve); return s },
-		"orders":        busyDesk,
+		"operations": func(t *testing.T) *paneltest.Shop {
+			s := paneltest.Office(t)
+			s.Enrolled(t,
+				paneltest.Eve)
+			return s
+		},
+		"orders": busyDesk,
 		"storefront": func(t *testing.T) *paneltest.Shop {
 			return signing(paneltest.Open(t).Stock(t).People(t), exampleWebhook)
 		},
@@ -77,8 +82,10 @@ func provable(t *testing.T, s *paneltest.Shop) *paneltest.Shop {
 func busyDesk(t *testing.T) *paneltest.Shop {
 	t.Helper()
 	s := paneltest.Desk(t)
-	odd := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
-	if w := s.Webhook("/storefront/webhooks/test/", paneltest.Event("evt_odd", "checkout.session.completed", odd, 200, "paid")); w.Code != http.StatusOK {
+	odd := paneltest.Read(t, s.Order(t, http.StatusCreated,
+		strings.Replace(paneltest.HostingOrder, "{", `{"domain":"odd.example",`, 1)))
+	if w := s.Webhook("/storefront/webhooks/test/",
+		paneltest.Event("evt_odd", "checkout.session.completed", odd, 200, "paid")); w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.Until(t, "its payment is held", func() bool {
@@ -93,7 +100,10 @@ func busyDesk(t *testing.T) *paneltest.Shop {
 	}
 	s.Known["stuck"] = sagas.RunID(parkedAtTheEngine(t, s)).String()
 	madeByHand(t, s)
-	parked := seen.Trouble{Kind: seen.WebhookParked, Subject: "1", About: map[string]string{"webhook": "1", "provider": "test"}}
+	parked := seen.Trouble{
+		Kind: seen.WebhookParked, Subject: "1",
+		About: map[string]string{"webhook": "1", "provider": "test"},
+	}
 	s.Do(t, parked.Report(time.Now()))
 	s.Known["incident"], s.Known["other_incident"] = parked.ID().String(), paneltest.Lonely.ID().String()
 	differs(t, s)
@@ -102,7 +112,9 @@ func busyDesk(t *testing.T) *paneltest.Shop {
 		return strings.Count(text, `"state":`) == 1 && strings.Contains(text, `"state":"sent"`) // the welcome says it all
 	})
 	s.Close() // else workers change what the answers show
-	s.Known["astray"] = strconv.Itoa(s.Count(t, `update webhook_inbox set state = 'unmatched', order_id = null where order_id = $1::uuid returning id`, s.Known["waiting_order"]))
+	s.Known["astray"] = strconv.Itoa(s.Count(t,
+		`update webhook_inbox set state = 'unmatched', order_id = null where order_id = $1::uuid returning id`,
+		s.Known["waiting_order"]))
 	return s
 }
 
@@ -127,7 +139,10 @@ func differs(t *testing.T, s *paneltest.Shop) {
 func madeByHand(t *testing.T, s *paneltest.Shop) {
 	t.Helper()
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "tenant", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{
+		Call: faults.Create, Kind: "tenant", What: faults.Refuse,
+		Times: 100,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "ana@", "carla@", 1)))
@@ -150,7 +165,10 @@ func parkedAtTheEngine(t *testing.T, s *paneltest.Shop) (key string) {
 	t.Helper()
 	a := s.Bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Change, Kind: "site", What: faults.Refuse, Times: 100}); err != nil {
+	if _, err := broken.Order(t.Context(), faults.Fault{
+		Call: faults.Change, Kind: "site", What: faults.Refuse,
+		Times: 100,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"A letter of the bank."}`) // suspends its site

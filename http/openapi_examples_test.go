@@ -124,7 +124,10 @@ func operationsIn(t *testing.T, document []byte) (all describedOperations) {
 // of is the operation of a turn.
 func (all describedOperations) of(turn toldTurn) (describedOperation, bool) {
 	path, _, _ := strings.Cut(turn.Path, "?")
-	i := slices.IndexFunc(all, func(o describedOperation) bool { return o.method == turn.Method && o.matches.MatchString(path) })
+	i := slices.IndexFunc(all, func(o describedOperation) bool {
+		return o.method == turn.Method &&
+			o.matches.MatchString(path)
+	})
 	if i < 0 {
 		return describedOperation{}, false
 	}
@@ -133,7 +136,8 @@ func (all describedOperations) of(turn toldTurn) (describedOperation, bool) {
 
 // takes tells whether the operation has a body that examples show.
 func (o describedOperation) takes() bool {
-	return o.RequestBody.Content["application/json"] != nil || o.RequestBody.Content["*/*"] != nil && o.answers("200") != ""
+	return o.RequestBody.Content["application/json"] != nil ||
+		o.RequestBody.Content["*/*"] != nil && o.answers("200") != ""
 }
 
 // answers tells the media type of a body that examples show.
@@ -152,7 +156,8 @@ func (o describedOperation) needsExample() bool {
 	if o.path == "/api/schema/" {
 		return false
 	}
-	return o.takes() || slices.ContainsFunc([]string{"200", "201", "202"}, func(status string) bool { return o.answers(status) != "" })
+	return o.takes() || slices.ContainsFunc([]string{"200", "201", "202"},
+		func(status string) bool { return o.answers(status) != "" })
 }
 
 // exampleOf is the turn as an example, if it is a success that the conversation
@@ -191,13 +196,17 @@ func (c toldTurn) stable(body string) json.RawMessage {
 
 // The values of examples, by the forms and names of conversations.
 var exampleValues = map[string]string{
-	"uuid": "7f3c9c1e-5b1a-4c52-9d0e-3a1f6b2c8d4e", "int": "12", "time": "2026-03-01T09:30:00Z", "number": "ORD-20260301-7K3M9Q",
-	"any": "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": paneltest.PublicURL, "password": "a password of yours", "external": "17", "astray": "7",
+	"uuid": "7f3c9c1e-5b1a-4c52-9d0e-3a1f6b2c8d4e", "int": "12", "time": "2026-03-01T09:30:00Z",
+	"number": "ORD-20260301-7K3M9Q",
+	"any":    "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": paneltest.PublicURL,
+	"password": "a password of yours", "external": "17", "astray": "7",
 }
 
 // exampleIDs are identifiers that tests give to conversations.
-var exampleIDs = strings.Fields("running failed unpaid odd by_hand ended_order graced graced_order waiting waiting_order stuck incident other_incident " +
-	"first second third foreign pending delivered run parked adopted remade changed invoice open_invoice waived_invoice subscription credit_note card changing balance movement")
+var exampleIDs = strings.Fields("running failed unpaid odd by_hand ended_order graced graced_order waiting " +
+	"waiting_order stuck incident other_incident " +
+	"first second third foreign pending delivered run parked adopted remade changed invoice open_invoice " +
+	"waived_invoice subscription credit_note card changing balance movement")
 
 var standsFor = regexp.MustCompile(`,?<etc>,?|<(\w+)(?::(\w+))?>`)
 
@@ -247,5 +256,6 @@ func shortened(text json.RawMessage) json.RawMessage {
 		}
 		parts = append(parts, label+string(shortened(value)))
 	}
-	return json.RawMessage(string(text[0]) + strings.Join(parts, ",") + string(text[0]+2)) // "]" and "}" stand two behind "[" and "{"
+	return json.RawMessage(string(text[0]) + strings.Join(parts, ",") +
+		string(text[0]+2)) // "]" and "}" stand two behind "[" and "{"
 }

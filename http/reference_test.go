@@ -46,14 +46,18 @@ func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
 		}
 	}
 	text := paneltest.TextOf(b.Page)
-	for _, part := range []string{"site.created", "certificate.expiring", "webhook", "Version", "Credentials: Authorization: Bearer", "No credentials.", "Too many calls."} {
+	for _, part := range []string{
+		"site.created", "certificate.expiring", "webhook", "Version",
+		"Credentials: Authorization: Bearer", "No credentials.", "Too many calls.",
+	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %s", part)
 		}
 	}
 	for _, described := range operationsIn(t, b.Server.Document()) {
 		if !slices.ContainsFunc(paneltest.Elements(b.Page, "details"), func(op *html.Node) bool {
-			return paneltest.Attribute(op, "data-method") == described.method && paneltest.Attribute(op, "data-path") == described.path
+			return paneltest.Attribute(op, "data-method") == described.method &&
+				paneltest.Attribute(op, "data-path") == described.path
 		}) {
 			t.Errorf("%s %s is not on the page", described.method, described.path)
 		}

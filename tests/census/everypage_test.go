@@ -26,6 +26,8 @@ import (
 	"hostpanel/paneltest"
 )
 
+func TestMain(m *testing.M) { browsertest.Main(m) }
+
 // `make screenshots` and `make pages` look at every page of the route table, in every
 // width and both schemes, filled and empty. They take many minutes, so `.ci/run` leaves
 // them out.
