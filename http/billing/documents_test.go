@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -50,6 +51,7 @@ func TestADocumentIsThereOnceItIsStored(t *testing.T) {
 		if w.Code != http.StatusOK { // keys are remembered for some seconds
 			t.Fatalf("after the erasure: %d %s", w.Code, w.Body)
 		}
+		time.Sleep(50 * time.Millisecond)
 		w = s.Call(http.MethodGet, billingAPI+"invoices/"+own.String()+"/document/", "", paneltest.Bearer(s.Known["ben"])...)
 	}
 }

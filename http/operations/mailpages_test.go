@@ -24,8 +24,9 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 	list := b.Get("/storefront/mails/?language=es").Body.String()
 	b.IsForEverybody(t, "en", list)
 	paneltest.Has(t, list, "Bread &amp; Co", `<option value="es" selected>`)
-	for _, name := range notice.Templates() {
-		for _, query := range []string{"?language=en", "?language=es", "?language=es&tenant=1"} {
+	queries := []string{"?language=en", "?language=es", "?language=es&tenant=1"}
+	for i, name := range notice.Templates() {
+		for _, query := range queries[i%3 : i%3+1] { // one for each
 			path := "/storefront/mails/" + name + "/"
 			text := b.Get(path + query).Body.String()
 			b.IsForEverybody(t, "en", text)
