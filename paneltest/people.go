@@ -20,7 +20,6 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
-	"hostpanel/eventstore/sealing"
 	"hostpanel/http/caller"
 )
 
@@ -142,14 +141,6 @@ func Forge(t testing.TB, key caller.TokenKey, claims jwt.MapClaims) string {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// KeysOf are the keys of access tokens.
-func KeysOf(r *sealing.Keyring) (all []caller.TokenKey) {
-	for _, key := range r.DeriveAll("access tokens") {
-		all = append(all, caller.TokenKey(key))
-	}
-	return all
 }
 
 // Tokens are what a sign-in returns.

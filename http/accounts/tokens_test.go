@@ -229,7 +229,7 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return paneltest.KeysOf(ring)
+		return keysOf(ring)
 	}
 	s := paneltest.Open(t).People(t)
 	s.Server.TokenKeys = keys(older)
@@ -383,4 +383,12 @@ func TestOfManyRefreshesAtOnceOneGetsTokens(t *testing.T) {
 	if fresh != 1 {
 		t.Fatalf("%d got tokens", fresh)
 	}
+}
+
+// keysOf are the keys of access tokens.
+func keysOf(r *sealing.Keyring) (all []caller.TokenKey) {
+	for _, key := range r.DeriveAll("access tokens") {
+		all = append(all, caller.TokenKey(key))
+	}
+	return all
 }
