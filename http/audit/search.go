@@ -60,7 +60,7 @@ func (s *Area) search(ctx context.Context, c route.Call) (*foundEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry := &foundEntry{until: found.Until, events: entriesOf(found.Events)}
+	entry := &foundEntry{until: found.Until, events: found.Events}
 	if found.Next != 0 {
 		next := nextPage(c, found.Next)
 		entry.next = &next
@@ -83,7 +83,7 @@ func nextPage(c route.Call, before int64) string {
 type foundEntry struct {
 	until  int64
 	next   *string
-	events []eventEntry
+	events []audit.Event
 }
 
 // Fields are the page.
@@ -97,7 +97,7 @@ func (f *foundEntry) Fields() field.Set {
 
 func (s *Area) why(ctx context.Context, c route.Call) (*whyEntry, error) {
 	found, err := s.Lookback.Why(ctx, readerOf(c), c.ID("position"))
-	entry := &whyEntry{Why: found, root: rootEntry{found.Root}, chain: entriesOf(found.Chain), effects: entriesOf(found.Effects)}
+	entry := &whyEntry{Why: found, root: rootEntry{found.Root}, chain: found.Chain, effects: found.Effects}
 	for _, call := range found.Calls {
 		entry.calls = append(entry.calls, callEntry{call})
 	}
@@ -108,7 +108,7 @@ func (s *Area) why(ctx context.Context, c route.Call) (*whyEntry, error) {
 type whyEntry struct {
 	audit.Why
 	root           rootEntry
-	chain, effects []eventEntry
+	chain, effects []audit.Event
 	calls          []callEntry
 }
 

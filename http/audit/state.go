@@ -98,14 +98,14 @@ type changeEntry struct{ audit.Change }
 
 // Fields are the change.
 func (e *changeEntry) Fields() field.Set {
-	version, actor := int64(e.Version), actorEntry{&e.Actor}
+	version := int64(e.Version)
 	return field.Set{
 		field.Text("field", &e.Field).ReadOnly().Doc("Inner fields are named with their path: payments.pay_1.status."),
 		field.Any("from", &e.From).OrNull().ReadOnly(),
 		field.Any("to", &e.To).OrNull().ReadOnly(),
 		field.Int("position", &e.Position).ReadOnly().Doc("Of the event that has changed it last."),
 		field.Int("version", &version).ReadOnly().Doc("Of that event in its stream."),
-		field.Within("actor", true, actor.Fields).ReadOnly(),
+		field.Within("actor", true, e.Actor.Fields).ReadOnly(),
 		field.Time("recorded_at", &e.RecordedAt).ReadOnly(),
 	}
 }
