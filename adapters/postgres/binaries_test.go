@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hostpanel/adapters/loopbacktest"
 )
 
 func TestTheNewestPostgreSQLIsChosen(t *testing.T) {
@@ -39,11 +41,10 @@ func TestTheNewestPostgreSQLIsChosen(t *testing.T) {
 
 func TestWithoutPostgreSQLTheErrorNamesThePackage(t *testing.T) {
 	t.Setenv("PATH", "")
-	offline := httptest.NewServer(http.NotFoundHandler())
-	offline.Close()
+	offline := "http://" + loopbacktest.Refused(t)
 	dir := dataDir(t)
-	o := Options{Dir: dir, folders: []string{}, Repository: offline.URL}
-	refused(t, o, ErrMissing, "apt install postgresql", "postgresql-server", "brew install", "DATABASE_URL", offline.URL)
+	o := Options{Dir: dir, folders: []string{}, Repository: offline}
+	refused(t, o, ErrMissing, "apt install postgresql", "postgresql-server", "brew install", "DATABASE_URL", offline)
 	if isThere(filepath.Join(dir, "postgres")) {
 		t.Error("there is half a cluster")
 	}

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/loopbacktest"
 	sender "hostpanel/adapters/webhook"
 	"hostpanel/domain"
 	"hostpanel/domain/webhook"
@@ -208,9 +209,7 @@ func TestAnAnswerThatNeverEndsIsNotWaitedFor(t *testing.T) {
 }
 
 func TestWhatIsNotReachedIsTriedAgain(t *testing.T) {
-	closed := httptest.NewServer(nil)
-	address := closed.URL
-	closed.Close()
+	address := "http://" + loopbacktest.Refused(t)
 	cut := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) {
 		connection, _, err := http.NewResponseController(a).Hijack()
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/loopbacktest"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/tests/processtest"
 )
@@ -41,11 +42,9 @@ func TestAnAddressThatIsTakenIsNamed(t *testing.T) {
 }
 
 func TestAStartWarnsOfAMailServerThatIsAway(t *testing.T) {
-	away, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, away.Close())
+	away := loopbacktest.Refused(t)
 	h := processtest.NewHome(t)
-	h.Env = []string{"SMTP_URL=smtp://me:canary@" + away.Addr().String()}
+	h.Env = []string{"SMTP_URL=smtp://me:canary@" + away}
 	r := h.Start()
 	processtest.Eventually(t, "the log warns", func() bool {
 		return strings.Contains(r.Stderr(),
@@ -53,7 +52,7 @@ func TestAStartWarnsOfAMailServerThatIsAway(t *testing.T) {
 	})
 	r.Ask(200, "GET", "/readyz", "")
 	r.Stop()
-	if said := r.Stderr(); !strings.Contains(said, away.Addr().String()) || strings.Contains(said, "canary") {
+	if said := r.Stderr(); !strings.Contains(said, away) || strings.Contains(said, "canary") {
 		t.Errorf("it says: %s", said)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
+	"hostpanel/adapters/loopbacktest"
 	"hostpanel/adapters/payments/stripe"
 	"hostpanel/adapters/payments/stripe/stripetest"
 	"hostpanel/cmd/hostpanel/config"
@@ -85,15 +85,6 @@ func (h *hoster) failures() (lines []string) {
 	return lines
 }
 
-// closedPort is an address on which nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
-	return l.Addr().String()
-}
-
 // faults are planted one at a time. Each is named in one line, with its mend.
 var faults = map[string]struct {
 	plant      func(*hoster)
@@ -104,7 +95,9 @@ var faults = map[string]struct {
 		"HOSTPANEL_TAX_RATE", "docs/configuration.md",
 	},
 	"the database does not answer": {
-		func(h *hoster) { h.settings.DatabaseURL = "postgres://me:" + canary + "@" + closedPort(h.t) + "/x" },
+		func(h *hoster) {
+			h.settings.DatabaseURL = "postgres://me:" + canary + "@" + loopbacktest.Refused(h.t) + "/x"
+		},
 		"does not answer", "start Postgres there",
 	},
 	"the database refuses the password": {
@@ -152,7 +145,7 @@ var faults = map[string]struct {
 		func(h *hoster) {
 			h.settings.Payments[len(h.settings.Payments)-1] = &stripe.Settings{
 				SecretKey: stripetest.Key,
-				APIURL:    "http://" + closedPort(h.t),
+				APIURL:    "http://" + loopbacktest.Refused(h.t),
 			}
 		},
 		"stripe: ", "mend the way to its API",
@@ -184,7 +177,7 @@ var faults = map[string]struct {
 		`another engine than "sandbox", which has resources of this panel (1)`, "set HOSTPANEL_ENGINE=sandbox again",
 	},
 	"the mail server is away": {
-		func(h *hoster) { h.settings.SMTPURL = "smtp://me:" + canary + "@" + closedPort(h.t) },
+		func(h *hoster) { h.settings.SMTPURL = "smtp://me:" + canary + "@" + loopbacktest.Refused(h.t) },
 		"unreachable", "start the mail server",
 	},
 	"the disk is full": {
