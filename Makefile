@@ -57,8 +57,15 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' .
 
-system: ## the system tier: stories that start the program, kill, drive a browser or run for minutes
+system: system-inside ## the system tier: stories that start the program, kill, drive a browser or run for minutes
 	$(GO) test -tags system -count=1 -timeout 30m ./tests/...
+
+# Stories of the system tier that need the inside of a package stand in it, in files with the tag.
+INSIDE = $(filter-out ./tests/%,$(shell grep -rl --include='*_test.go' '^//go:build system' .))
+
+system-inside: ## the stories of the system tier that stand in the package that they are about, with the race detector
+	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system -count=1 -timeout 30m \
+		-run '^($(shell grep -h '^func Test' $(INSIDE) | grep -o 'Test[A-Za-z0-9_]*' | paste -sd '|' -))$$' $(sort $(dir $(INSIDE)))
 
 # A program with the race detector takes a second to start. So of the stories that start it,
 # those are told in which most of it works at once.
@@ -138,4 +145,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-race system-plain years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

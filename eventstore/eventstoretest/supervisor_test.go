@@ -9,9 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -107,83 +105,6 @@ func serverOf(t *testing.T, address string) (pid int, data string) {
 func gone(pid int, data string) bool {
 	_, err := os.Stat(data)
 	return syscall.Kill(pid, 0) != nil && os.IsNotExist(err)
-}
-
-func TestAServerEndsAfterItsLastUserWasKilled(t *testing.T) {
-	t.Parallel()
-	r := ownRendezvous(t)
-	first := join(t, r)
-	second := join(t, r)
-	if first.address != second.address {
-		t.Errorf("two users have two servers, at %s and %s", first.address, second.address)
-	}
-	pid, data := serverOf(t, first.address)
-	first.kill()
-	time.Sleep(2 * r.linger) // longer than a server without users stays
-	if n := count(t, second.address, "select 1"); n != 1 || gone(pid, data) {
-		t.Error("the server has ended before its last user")
-	}
-	second.kill()
-	eventually(t, "the server ends and leaves nothing", func() bool { return gone(pid, data) })
-}
-
-func TestUsersThatStartAtOnceHaveOneServer(t *testing.T) {
-	t.Parallel()
-	r := ownRendezvous(t)
-	addresses := make([]string, 6)
-	var all sync.WaitGroup
-	for i := range addresses {
-		all.Go(func() { addresses[i] = join(t, r).address })
-	}
-	all.Wait()
-	for _, address := range addresses {
-		if address != addresses[0] || !strings.HasPrefix(address, "postgres://") {
-			t.Fatalf("not all have the same server: %q", addresses)
-		}
-	}
-}
-
-func TestAUserThatComesWhileAServerEndsFindsOne(t *testing.T) {
-	t.Parallel()
-	r := ownRendezvous(t)
-	r.linger = time.Millisecond // a server ends at once
-	for range 5 {
-		u := join(t, r)
-		if n := count(t, u.address, "select 1"); n != 1 {
-			t.Error("the server does not answer")
-		}
-		u.kill()
-	}
-}
-
-func TestAServerThatWasKilledIsReplaced(t *testing.T) {
-	t.Parallel()
-	r := ownRendezvous(t)
-	before := join(t, r)
-	pid, data := serverOf(t, before.address)
-	must(t, syscall.Kill(pid, syscall.SIGKILL))
-	after := join(t, r)
-	if now, _ := serverOf(t, after.address); now == pid {
-		t.Error("a dead server is in use")
-	}
-	eventually(t, "what the dead server has left goes", func() bool { return gone(pid, data) })
-}
-
-func TestAKilledSupervisorLeavesNoServer(t *testing.T) {
-	t.Parallel()
-	r := ownRendezvous(t)
-	before := join(t, r)
-	pid, data := serverOf(t, before.address)
-	text, err := os.ReadFile(filepath.Join(r.folder, "lock"))
-	must(t, err)
-	supervisor, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	must(t, err)
-	must(t, syscall.Kill(supervisor, syscall.SIGKILL))
-	after := join(t, r)
-	if now, _ := serverOf(t, after.address); now == pid {
-		t.Error("a server without a supervisor is in use")
-	}
-	eventually(t, "the server ends and leaves nothing", func() bool { return gone(pid, data) })
 }
 
 func TestAFolderOfAnotherUserIsRefused(t *testing.T) {
