@@ -165,7 +165,7 @@ func (c *cliff) start(ctx context.Context) (time.Duration, error) {
 	if err := eventstore.Migrate(ctx, c.p.owner, program.Migrations()...); err != nil {
 		return 0, err
 	}
-	if err := projections.Prepare(ctx, c.p.owner, eventstore.Open(c.p.owner, assembly.Catalogue(), c.p.keys)); err != nil {
+	if err := projections.Prepare(ctx, c.p.owner, eventstore.Open(c.p.owner, assembly.Catalogue(), c.p.keys).Reader()); err != nil {
 		return 0, err
 	}
 	owner, err := pgxpool.New(ctx, c.p.url)

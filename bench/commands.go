@@ -91,19 +91,19 @@ func (r *run) replay(ctx context.Context) error {
 	if err := r.fill(ctx, p, events); err != nil {
 		return err
 	}
-	folded, err := r.median(func() (float64, error) { return foldOrders(ctx, p.store.Closed()) })
+	folded, err := r.median(func() (float64, error) { return foldOrders(ctx, p.store.Reader().Closed()) })
 	if err != nil {
 		return err
 	}
 	r.report(Result{Section: "replay", Name: "replay of the log into decoded, folded orders", Value: folded, Unit: "/s", Bar: 250_000})
-	opened, err := r.median(func() (float64, error) { return foldOrders(ctx, p.store.Afresh()) })
+	opened, err := r.median(func() (float64, error) { return foldOrders(ctx, p.store.Reader().Afresh()) })
 	if err != nil {
 		return err
 	}
 	r.report(Result{Section: "replay", Name: "the same with all personal data opened", Value: opened, Unit: "/s"})
 	checked, err := r.median(func() (float64, error) {
 		start := clock.Now()
-		v, err := p.store.Verify(ctx, nil)
+		v, err := p.store.Reader().Verify(ctx, nil)
 		return float64(v.Checked) / clock.Since(start).Seconds(), err
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 	if err != nil {
 		return nil, err
 	}
-	if err := projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), keys)); err != nil {
+	if err := projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), keys).Reader()); err != nil {
 		return nil, err
 	}
 	return r.open(ctx, url, owner, keys, set...)
@@ -117,7 +117,7 @@ func (p *panel) work(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = p.sagas.Run(ctx) })
-	wg.Go(func() { p.store.Follow(ctx) })
+	wg.Go(func() { p.store.Hints().Follow(ctx) })
 	return func() { cancel(); wg.Wait() }
 }
 

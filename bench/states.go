@@ -42,7 +42,7 @@ func (r *run) states(ctx context.Context) error {
 	if err := execute(ctx, p.url, "analyze"); err != nil { // as Postgres does by itself, but not at once
 		return err
 	}
-	head, _, err := p.store.Head(ctx)
+	head, _, err := p.store.Reader().Head(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (r *run) streams(ctx context.Context) error {
 	defer p.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go p.store.Follow(ctx)
+	go p.store.Hints().Follow(ctx)
 	idle, facts := 1000, 1000
 	if r.Smoke {
 		idle, facts = 50, 20

@@ -162,7 +162,7 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 		many = append(many, somePayment)
 	}
 	_, err := together(ctx, 16, time.Hour, func(ctx context.Context, _, n int) error {
-		if head, _, err := l.store.Head(ctx); err != nil || head >= events {
+		if head, _, err := l.store.Reader().Head(ctx); err != nil || head >= events {
 			return errors.Join(err, errEnough)
 		}
 		return l.append(ctx, many...)
@@ -187,7 +187,7 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 		return err
 	}
 	start := clock.Now()
-	v, err := l.store.Verify(ctx, nil)
+	v, err := l.store.Reader().Verify(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (r *run) packing(ctx context.Context, l sealedLog, events int64) error {
 	var pack evidence.Pack
 	var leaves []tlog.Leaf
 	var err error
-	if pack.Events, leaves, _, err = l.store.Evidence(ctx, positions); err != nil {
+	if pack.Events, leaves, _, err = l.store.Reader().Evidence(ctx, positions); err != nil {
 		return err
 	}
 	proofs, origin, err := l.sealer.Proofs(ctx, positions)

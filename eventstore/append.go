@@ -40,6 +40,13 @@ type TxStatement struct {
 	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
 }
 
+// An encoder turns events into rows of the log and statements for the read tables.
+type encoder struct {
+	catalogue domain.Catalogue
+	subjects  *subjectKeys
+	projector Projector // may be nil
+}
+
 // An appendRequest holds what one request adds: events of one or several streams,
 // and the statements of the same transaction.
 type appendRequest struct {
@@ -56,19 +63,19 @@ type appendRequest struct {
 
 // prepare encodes the events of a request and gets the keys of their personal
 // texts. Numbers drawn in the transaction are filled in later.
-func (s *Store) prepare(ctx context.Context, a *appendRequest) (err error) {
+func (n *encoder) prepare(ctx context.Context, a *appendRequest) (err error) {
 	a.drafts = make([]draft, len(a.facts))
 	for i := range a.facts {
 		d := &a.drafts[i]
-		if *d, err = s.draft(a.facts[i]); err != nil {
+		if *d, err = n.draft(a.facts[i]); err != nil {
 			return err
 		}
 		for _, k := range d.keys {
-			if err := s.subjects.use(ctx, a, k); err != nil {
+			if err := n.subjects.use(ctx, a, k); err != nil {
 				return err
 			}
 		}
-		if err := s.blank(d, &a.facts[i], a.keys); err != nil {
+		if err := n.blank(d, &a.facts[i], a.keys); err != nil {
 			return err
 		}
 	}
@@ -76,7 +83,7 @@ func (s *Store) prepare(ctx context.Context, a *appendRequest) (err error) {
 	if a.numbered() {
 		return nil
 	}
-	return s.encode(a)
+	return n.encode(a)
 }
 
 // nameSubjects fills in [TheSubjects].
@@ -103,49 +110,49 @@ func (a *appendRequest) numbered() bool {
 }
 
 // number gives each numbered event its number.
-func (s *Store) number(a *appendRequest, draw func(series string) (int64, error)) error {
+func (n *encoder) number(a *appendRequest, draw func(series string) (int64, error)) error {
 	for i, r := range a.facts {
-		n, ok := r.Event.(domain.Numbered)
+		numbered, ok := r.Event.(domain.Numbered)
 		if !ok {
 			continue
 		}
-		number, err := draw(n.Series())
+		number, err := draw(numbered.Series())
 		if err != nil {
 			return fmt.Errorf("draw a number: %w", err)
 		}
-		a.facts[i].Event = n.WithNumber(number)
-		if a.drafts[i], err = s.draft(a.facts[i]); err != nil {
+		a.facts[i].Event = numbered.WithNumber(number)
+		if a.drafts[i], err = n.draft(a.facts[i]); err != nil {
 			return err
 		}
 	}
-	return s.encode(a)
+	return n.encode(a)
 }
 
 // encode turns the events into rows of the log, each chained by hash to the one
 // before, and into statements for the read tables.
-func (s *Store) encode(a *appendRequest) error {
+func (n *encoder) encode(a *appendRequest) error {
 	a.events, a.statements = make([]row, len(a.facts)), nil
 	last := map[domain.Stream][]byte{}
 	for stream, hash := range a.before {
 		last[stream] = hash
 	}
 	for i, r := range a.facts {
-		e, err := s.row(r, a.drafts[i].seal(r.ID, a.keys))
+		e, err := n.row(r, a.drafts[i].seal(r.ID, a.keys))
 		if err != nil {
 			return err
 		}
 		e.hash = e.chain(last[r.Stream])
 		last[r.Stream] = e.hash
 		a.events[i], a.facts[i].Hash = e, e.hash
-		if s.projector != nil {
-			a.statements = append(a.statements, s.projector.Project(a.facts[i])...)
+		if n.projector != nil {
+			a.statements = append(a.statements, n.projector.Project(a.facts[i])...)
 		}
 	}
 	return nil
 }
 
-func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
-	if _, known := s.catalogue[r.Name]; !known {
+func (n *encoder) row(r RecordedEvent, data []byte) (row, error) {
+	if _, known := n.catalogue[r.Name]; !known {
 		return row{}, fmt.Errorf("the event %s is not in the catalogue", r.Name)
 	}
 	if _, err := domain.ParseCause(r.Metadata.Cause.String()); err != nil { // which a reader could not read either
@@ -156,7 +163,7 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 		return row{}, fmt.Errorf("encode meta of %s: %w", r.Name, err)
 	}
 	return row{
-		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(s.catalogue.Schema(r.Name)),
+		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(n.catalogue.Schema(r.Name)),
 		tenant: domain.OrNull(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: domain.OrNull(r.Metadata.Cause.String()),
 		saga: r.Metadata.Saga, data: data, meta: m,
 	}, nil
@@ -178,7 +185,7 @@ func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain
 		err = ErrConflict
 	}
 	if err == nil {
-		s.snapshots.passed([]*streamState{&b})
+		s.states.snapshots.passed([]*streamState{&b})
 	}
 	return position, err
 }

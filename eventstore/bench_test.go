@@ -81,7 +81,7 @@ func BenchmarkReadSealed(b *testing.B) {
 	}
 	processorTime(b, func() {
 		for b.Loop() {
-			if history, err := s.After(b.Context(), 0, 1000); err != nil || history[999].Event.(order.Placed).Name != "Ana Ruiz" {
+			if history, err := s.Reader().After(b.Context(), 0, 1000); err != nil || history[999].Event.(order.Placed).Name != "Ana Ruiz" {
 				b.Fatal(err)
 			}
 		}
@@ -121,9 +121,9 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 	for name, replay := range map[string]func(){
-		"folded": folded(s.Closed()), "opened": folded(s.Reader),
+		"folded": folded(s.Reader().Closed()), "opened": folded(s.Reader()),
 		"verified": func() {
-			if v, err := s.Verify(b.Context(), nil); err != nil || v.Checked != 3*streams || !v.Intact {
+			if v, err := s.Reader().Verify(b.Context(), nil); err != nil || v.Checked != 3*streams || !v.Intact {
 				b.Fatal(v, err)
 			}
 		},

@@ -26,7 +26,7 @@ func TestAnEventWithoutACauseIsRefused(t *testing.T) {
 	if _, err = s.Execute(t.Context(), domain.Metadata{Cause: unreadable}, putIn{"a", 1}); err == nil || !strings.Contains(err.Error(), "no cause") {
 		t.Errorf("a cause that cannot be read again is written: %v", err)
 	}
-	if head, _, err := s.Head(t.Context()); err != nil || head != 0 {
+	if head, _, err := s.Reader().Head(t.Context()); err != nil || head != 0 {
 		t.Errorf("the log is at %d: %v", head, err)
 	}
 }

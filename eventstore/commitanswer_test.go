@@ -52,7 +52,7 @@ func TestAGroupWithoutAnAnswerIsNotCommittedAgain(t *testing.T) {
 			t.Errorf("an answer that is not true: %v", err)
 		}
 	}
-	if head, _, err := s.Head(t.Context()); err != nil || head != 3 || unanswered != 2 {
+	if head, _, err := s.Reader().Head(t.Context()); err != nil || head != 3 || unanswered != 2 {
 		t.Errorf("%d events, %d calls without an answer, %v", head, unanswered, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestARequestThatIsCutOffIsNotInTheLog(t *testing.T) {
 	s := storeOn(t, eventstoretest.Pool(t, cutter.URL()))
 	cutter.CutQuestion()
 	_, err := s.Append(t.Context(), domain.Metadata{}, tillStream("a"), 0, nil, coinsPut{777})
-	if head, _, read := s.Head(t.Context()); !errors.Is(err, eventstore.ErrUnavailable) || head != 0 || read != nil {
+	if head, _, read := s.Reader().Head(t.Context()); !errors.Is(err, eventstore.ErrUnavailable) || head != 0 || read != nil {
 		t.Errorf("%v, %d events, %v", err, head, read)
 	}
 }

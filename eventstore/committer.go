@@ -19,7 +19,9 @@ import (
 // commit. The lock makes positions contiguous and visible in order
 // (docs/log.md, "Writers take turns"). Groups keep that fast.
 type committer struct {
-	store *Store
+	pool    *pgxpool.Pool
+	encoder *encoder
+	grown   func() // called after each group that has added events
 
 	mu      sync.Mutex
 	waiting []*pending
@@ -43,7 +45,7 @@ type pending struct {
 // add puts a request into the next group and waits for its commit. It returns the
 // position of the last event.
 func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
-	if err := c.store.prepare(ctx, &a); err != nil {
+	if err := c.encoder.prepare(ctx, &a); err != nil {
 		return 0, err
 	}
 	p := &pending{appendRequest: a, done: make(chan error, 1)}
@@ -100,7 +102,7 @@ func (c *committer) commitGroup(group []*pending) {
 func (c *committer) commit(group []*pending) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
-	conn, err := c.store.pool.Acquire(ctx)
+	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("append: %w: %w", ErrUnavailable, err)
 	}
@@ -113,14 +115,16 @@ func (c *committer) commit(group []*pending) (err error) {
 	}
 	if err != nil {
 		for _, p := range group {
-			c.store.subjects.forget(p.keys) // one of the keys may have been destroyed by an erasure
+			c.encoder.subjects.forget(p.keys) // one of the keys may have been destroyed by an erasure
 		}
 		return refusal(err, group)
 	}
 	for _, p := range group {
-		c.store.subjects.cache(p.made)
+		c.encoder.subjects.cache(p.made)
 	}
-	c.store.committed(group)
+	if slices.ContainsFunc(group, func(p *pending) bool { return len(p.events) > 0 }) {
+		c.grown()
+	}
 	return nil
 }
 
@@ -137,7 +141,7 @@ func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, grou
 			if !p.numbered() {
 				continue
 			}
-			if err := c.store.number(&p.appendRequest, draw); err != nil {
+			if err := c.encoder.number(&p.appendRequest, draw); err != nil {
 				return err
 			}
 		}
@@ -216,7 +220,7 @@ func (c *committer) queueEvents(b *pgx.Batch, group []*pending) {
 		statements = append(statements, p.statements...)
 	}
 	if len(statements) > 0 {
-		statements = c.store.projector.Together(statements)
+		statements = c.encoder.projector.Together(statements)
 	}
 	for _, s := range statements {
 		b.Queue(s.SQL, s.Args...)
@@ -260,14 +264,4 @@ func refusal(err error, group []*pending) error {
 	return fmt.Errorf("append: %w", Unavailable(&pgconn.PgError{
 		Severity: pg.Severity, Code: pg.Code, Message: refused, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
 	}))
-}
-
-// committed notifies all followers of the log of new events.
-func (s *Store) committed(group []*pending) {
-	for _, p := range group {
-		if len(p.events) > 0 {
-			s.raise()
-			return
-		}
-	}
 }

@@ -58,7 +58,7 @@ func TestCrashesOfTheDatabaseLoseNothingAndRepeatNothing(t *testing.T) {
 	for _, n := range requests {
 		want += n
 	}
-	verdict, err := s.Verify(ctx, nil)
+	verdict, err := s.Reader().Verify(ctx, nil)
 	if err != nil || !verdict.Intact || verdict.Checked != int64(want) {
 		t.Errorf("%d requests were answered, the log: %+v, %v", want, verdict, err)
 	}

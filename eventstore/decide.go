@@ -38,16 +38,16 @@ type streamState struct {
 // and a stream that a command begins counts as empty.
 func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []domain.Command, memory bool) (*decision, error) {
 	d := &decision{memory: memory, began: clock.Now()}
-	if err := s.branches(ctx, d, commands); err != nil {
+	if err := s.states.branches(ctx, d, commands); err != nil {
 		return d, err
 	}
 	for _, c := range commands {
 		c, cause := plain(c, cause)
-		b, err := s.branch(ctx, d, c)
+		b, err := s.states.branch(ctx, d, c)
 		if err != nil {
 			return d, err
 		}
-		position, repeated, err := s.repeats(ctx, b, cause.ID)
+		position, repeated, err := s.states.repeats(ctx, b, cause.ID)
 		if err != nil {
 			return d, err
 		}
@@ -82,12 +82,12 @@ func plain(c domain.Command, m domain.Metadata) (domain.Command, domain.Metadata
 }
 
 // branches reads all streams of the commands in one round trip.
-func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Command) error {
+func (r *stateReader) branches(ctx context.Context, d *decision, commands []domain.Command) error {
 	var streams []domain.Stream
 	for _, c := range commands {
 		c, _ := plain(c, domain.Metadata{})
-		_, served := s.categories[c.Stream().Category]
-		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(s, c) {
+		_, served := r.categories[c.Stream().Category]
+		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(r, c) {
 			continue
 		}
 		streams = append(streams, c.Stream())
@@ -95,33 +95,33 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	if len(streams) < 2 {
 		return nil
 	}
-	return s.loadInto(ctx, d, streams...)
+	return r.loadInto(ctx, d, streams...)
 }
 
 // loadInto reads streams for a decision.
-func (s *Store) loadInto(ctx context.Context, d *decision, streams ...domain.Stream) error {
-	loaded, err := s.load(ctx, streams...)
+func (r *stateReader) loadInto(ctx context.Context, d *decision, streams ...domain.Stream) error {
+	loaded, err := r.load(ctx, streams...)
 	for i, f := range loaded {
-		s.note(streams[i], f)
-		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], f))
+		r.note(streams[i], f)
+		d.branches = append(d.branches, newBranch(streams[i], r.categories[streams[i].Category], f))
 	}
 	return err
 }
 
 // branch returns the stream of a command with the events that the decision has added
 // so far.
-func (s *Store) branch(ctx context.Context, d *decision, c domain.Command) (*streamState, error) {
+func (r *stateReader) branch(ctx context.Context, d *decision, c domain.Command) (*streamState, error) {
 	stream := c.Stream()
 	if b := d.of(stream); b != nil {
 		return b, nil
 	}
-	if _, ok := s.categories[stream.Category]; !ok {
+	if _, ok := r.categories[stream.Category]; !ok {
 		return nil, errNotServed(stream)
 	}
-	if d.recall(s, c) {
+	if d.recall(r, c) {
 		return d.of(stream), nil
 	}
-	if err := s.loadInto(ctx, d, stream); err != nil {
+	if err := r.loadInto(ctx, d, stream); err != nil {
 		return nil, err
 	}
 	return d.of(stream), nil
@@ -143,13 +143,13 @@ func (d *decision) of(stream domain.Stream) *streamState {
 
 // recall takes the stream of a command from the cache, if present, and takes one that
 // begins for empty.
-func (d *decision) recall(s *Store, c domain.Command) bool {
+func (d *decision) recall(r *stateReader, c domain.Command) bool {
 	if !d.memory {
 		return false
 	}
 	stream := c.Stream()
-	served := s.categories[stream.Category]
-	found, cached := s.states.get(stream)
+	served := r.categories[stream.Category]
+	found, cached := r.cache.get(stream)
 	if _, begins := c.(domain.Beginning); !cached && !begins {
 		return false
 	}
@@ -203,11 +203,11 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 	if err != nil {
 		return fmt.Errorf("start runs: %w", err)
 	}
-	if err := s.branches(ctx, d, commandsOf(starts)); err != nil {
+	if err := s.states.branches(ctx, d, commandsOf(starts)); err != nil {
 		return err
 	}
 	for _, start := range starts {
-		b, err := s.branch(ctx, d, start.Command)
+		b, err := s.states.branch(ctx, d, start.Command)
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func TestWhoIsErasedIsBlankWhereverTheLogIsReadAgain(t *testing.T) {
 		t.Errorf("the log reads %q", got)
 	}
 	blank := 0
-	if err := fresh.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { // like a rebuild
+	if err := fresh.Reader().Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { // like a rebuild
 		switch e := r.Event.(type) {
 		case tillOpened:
 			if e.Owner == "" {

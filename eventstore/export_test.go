@@ -14,7 +14,7 @@ import (
 
 // Remembered is of how many events of a stream this process has the ids in its cache.
 func (s *Store) Remembered(stream domain.Stream) int {
-	found, cached := s.states.get(stream)
+	found, cached := s.states.cache.get(stream)
 	if !cached {
 		return 0
 	}
@@ -22,13 +22,13 @@ func (s *Store) Remembered(stream domain.Stream) int {
 }
 
 // Forget empties the cache of states.
-func (s *Store) Forget() { s.states = newStateCache() }
+func (s *Store) Forget() { s.states.cache = newStateCache() }
 
 // Settled tells whether every snapshot that was due has been written.
 func (s *Store) Settled() bool {
-	s.snapshots.mu.Lock()
-	defer s.snapshots.mu.Unlock()
-	return !s.snapshots.busy
+	s.states.snapshots.mu.Lock()
+	defer s.states.snapshots.mu.Unlock()
+	return !s.states.snapshots.busy
 }
 
 // Busy is how many requests wait behind the group that is being committed; -1: none is.
@@ -102,11 +102,11 @@ func (r *Reader) VerifyKeeping(ctx context.Context, streams int) (Verdict, error
 }
 
 // FoldOf is the fold of a category's snapshots; empty: it has none.
-func (s *Store) FoldOf(category string) string { return s.categories[category].fold }
+func (s *Store) FoldOf(category string) string { return s.states.categories[category].fold }
 
 // Categories are those that are served, apart from journals.
 func (s *Store) Categories() (names []string) {
-	for name, served := range s.categories {
+	for name, served := range s.states.categories {
 		if !served.last {
 			names = append(names, name)
 		}
@@ -118,18 +118,18 @@ func (s *Store) Categories() (names []string) {
 // Evolve folds an event with the decider of a category; nil is the state before all.
 func (s *Store) Evolve(category string, state any, e domain.Event) any {
 	if state == nil {
-		state = s.categories[category].zero
+		state = s.states.categories[category].zero
 	}
-	return s.categories[category].evolve(state, e)
+	return s.states.categories[category].evolve(state, e)
 }
 
 // DecodeState reads a state of a category.
 func (s *Store) DecodeState(category string, data []byte) (any, error) {
-	return s.categories[category].decode(data)
+	return s.states.categories[category].decode(data)
 }
 
 // CacheAtMost bounds the cache of states.
-func (s *Store) CacheAtMost(bytes int) { s.states.most = bytes }
+func (s *Store) CacheAtMost(bytes int) { s.states.cache.most = bytes }
 
 // WithSince is a context as reactions have it, to events that were read after a moment.
 func WithSince(ctx context.Context, moment time.Time) context.Context { return withSince(ctx, moment) }

@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -30,10 +31,12 @@ const (
 // processes (docs/log.md, "Listening"). It reads the log once for all listeners,
 // and stops reading without any.
 type Feed struct {
-	store *Store
-	topic func(domain.Stream, domain.Event) domain.Stream
-	names []string
-	again chan struct{} // semaphore for replays of older events
+	reader  *Reader
+	log     *slog.Logger
+	changed func() <-chan struct{}
+	topic   func(domain.Stream, domain.Event) domain.Stream
+	names   []string
+	again   chan struct{} // semaphore for replays of older events
 
 	mu        sync.Mutex
 	listeners map[domain.Stream]map[*Listener]struct{}
@@ -47,7 +50,7 @@ type Feed struct {
 // of an event is its stream, unless topic returns another one.
 func NewFeed(s *Store, topic func(domain.Stream, domain.Event) domain.Stream, types ...[]domain.EventType) *Feed {
 	return &Feed{
-		store: s, topic: topic, names: domain.NewCatalogue(types...).Names(), again: make(chan struct{}, replaying),
+		reader: s.reader, log: s.log, changed: s.Changed, topic: topic, names: domain.NewCatalogue(types...).Names(), again: make(chan struct{}, replaying),
 		listeners: map[domain.Stream]map[*Listener]struct{}{},
 	}
 }
@@ -60,7 +63,7 @@ const Now = -1
 // the log is refused. One more than [FarBack] behind acts as [Now], and
 // [Listener.Lost] reports it.
 func (t *Feed) Listen(ctx context.Context, after int64, topics ...domain.Stream) (*Listener, error) {
-	head, _, err := t.store.Head(ctx)
+	head, _, err := t.reader.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +133,10 @@ func (t *Feed) rest() {
 // follow sends new events until ctx ends.
 func (t *Feed) follow(ctx context.Context, run int) {
 	for failed := false; ctx.Err() == nil; {
-		changed := t.store.Changed()
+		changed := t.changed()
 		more, err := t.look(ctx, run)
 		if err != nil && !failed && ctx.Err() == nil {
-			t.store.log.WarnContext(ctx, "those who listen to the log hear nothing for now", "err", err.Error())
+			t.log.WarnContext(ctx, "those who listen to the log hear nothing for now", "err", err.Error())
 		}
 		clock.Pausing(ctx, tailGather, nil) // the next query finds the events of this pause
 		if failed = err != nil; !more {
@@ -191,7 +194,7 @@ func (t *Feed) read(ctx context.Context, after int64) (found []domain.LiveEvent,
 		found, err = pgx.CollectRows(rows, t.happened)
 		return err
 	})
-	if err := t.store.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := t.reader.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, after, 0, fmt.Errorf("follow the log: %w", Unavailable(err))
 	}
 	until = max(after, min(head, after+tailWindow))
@@ -209,7 +212,7 @@ func (t *Feed) happened(r pgx.CollectableRow) (h domain.LiveEvent, err error) {
 		return h, err
 	}
 	h.Stream = domain.StreamNamed(stream)
-	if h.Event, err = t.store.catalogue.Decode(name, int(schema), data); err != nil {
+	if h.Event, err = t.reader.catalogue.Decode(name, int(schema), data); err != nil {
 		return h, fmt.Errorf("event %d: %w", h.Position, err)
 	}
 	return h, nil

@@ -212,7 +212,7 @@ func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 				}
 				heard, at = append(heard, next...), until
 			}
-			history, err := stores[0].ReadStreams(t.Context(), 3*each, topics...)
+			history, err := stores[0].Reader().ReadStreams(t.Context(), 3*each, topics...)
 			if err != nil {
 				t.Error(err)
 			}

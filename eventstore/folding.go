@@ -23,7 +23,7 @@ type Folding struct {
 
 // Folding begins to fold a stream. False: no category of that name is served.
 func (s *Store) Folding(stream domain.Stream) (*Folding, bool) {
-	served, known := s.categories[stream.Category]
+	served, known := s.states.categories[stream.Category]
 	return &Folding{category: served, state: served.zero, told: map[string]json.RawMessage{}, erased: map[string]bool{}}, known
 }
 

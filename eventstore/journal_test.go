@@ -58,7 +58,7 @@ func doorkeeper(t *testing.T, url string) *eventstore.Store {
 
 func intact(t *testing.T, s *eventstore.Store, facts int64) {
 	t.Helper()
-	if v, err := s.Verify(t.Context(), nil); err != nil || !v.Intact || v.Checked != facts {
+	if v, err := s.Reader().Verify(t.Context(), nil); err != nil || !v.Intact || v.Checked != facts {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"hostpanel/eventstore/clock"
@@ -40,10 +42,11 @@ const (
 // RunLanes hands over events until ctx ends. A database that is away at the start, or
 // later, delays them.
 func (s *Store) RunLanes(ctx context.Context, l Lanes) {
-	s.enterReader(ctx, l)
+	r := laneRunner{Lanes: l, pool: s.pool, log: s.log, reader: s.reader}
+	r.enter(ctx)
 	for failed := false; ctx.Err() == nil; {
 		changed := s.Changed()
-		more, err := s.handOver(ctx, l)
+		more, err := r.handOver(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "events are not handled yet", "reader", l.Reader, "err", err.Error())
 		}
@@ -58,26 +61,34 @@ func (s *Store) RunLanes(ctx context.Context, l Lanes) {
 	}
 }
 
-// enterReader makes the reader's row. Each failure is an alarm: a reader without a row is
+// A laneRunner hands over the events of lanes.
+type laneRunner struct {
+	Lanes
+	pool   *pgxpool.Pool
+	log    *slog.Logger
+	reader *Reader
+}
+
+// enter makes the reader's row. Each failure is an alarm: a reader without a row is
 // not among those that are watched.
-func (s *Store) enterReader(ctx context.Context, l Lanes) {
+func (l *laneRunner) enter(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, err := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader)
+		_, err := l.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader)
 		if err == nil {
 			return
 		}
 		if ctx.Err() == nil {
-			s.log.ErrorContext(ctx, "no event is handled; it is tried again", "alarm", true, "reader", l.Reader, "err", Unavailable(err).Error())
+			l.log.ErrorContext(ctx, "no event is handled; it is tried again", "alarm", true, "reader", l.Reader, "err", Unavailable(err).Error())
 		}
 		clock.Pausing(ctx, l.Poll, nil)
 	}
 }
 
 // handOver hands over the next events, unless the position passes all that there are.
-func (s *Store) handOver(ctx context.Context, l Lanes) (more bool, err error) {
-	passed, err := s.pass(ctx, l)
+func (l *laneRunner) handOver(ctx context.Context) (more bool, err error) {
+	passed, err := l.pass(ctx)
 	if err == nil && !passed {
-		more, err = s.handOverBatch(ctx, l)
+		more, err = l.handOverBatch(ctx)
 	}
 	if errors.Is(err, pgx.ErrNoRows) { // another process reads
 		return false, nil
@@ -105,8 +116,8 @@ with reader as materialized (
 )
 select not chosen from next`
 
-func (s *Store) pass(ctx context.Context, l Lanes) (passed bool, err error) {
-	err = s.pool.QueryRow(ctx, passEvents, l.Reader, l.Names, laneWindow).Scan(&passed)
+func (l *laneRunner) pass(ctx context.Context) (passed bool, err error) {
+	err = l.pool.QueryRow(ctx, passEvents, l.Reader, l.Names, laneWindow).Scan(&passed)
 	return passed, Unavailable(err)
 }
 
@@ -115,8 +126,8 @@ var relaxed = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = o
 
 // handOverBatch hands over the next events in one transaction, which holds the reader's
 // row. A crash may lose the progress, and the events come again.
-func (s *Store) handOverBatch(ctx context.Context, l Lanes) (more bool, err error) {
-	tx, err := s.pool.BeginTx(ctx, relaxed)
+func (l *laneRunner) handOverBatch(ctx context.Context) (more bool, err error) {
+	tx, err := l.pool.BeginTx(ctx, relaxed)
 	if err != nil {
 		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
 	}
@@ -128,11 +139,11 @@ func (s *Store) handOverBatch(ctx context.Context, l Lanes) (more bool, err erro
 		return false, Unavailable(err)
 	}
 	ctx = withSince(ctx, clock.Now()) // before the events are read
-	rows, until, err := chosen(ctx, tx, l, position, head)
+	rows, until, err := chosen(ctx, tx, l.Lanes, position, head)
 	if err != nil {
 		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
 	}
-	until, failed := s.inLanes(ctx, l, rows, until)
+	until, failed := l.inLanes(ctx, rows, until)
 	if _, err = tx.Exec(work, `update readers set position = $1 where name = $2`, until, l.Reader); err == nil {
 		err = tx.Commit(work)
 	}
@@ -153,8 +164,8 @@ func chosen(ctx context.Context, tx pgx.Tx, l Lanes, position, head int64) (rows
 
 // inLanes handles events, and returns the position before which all are handled. After a
 // failure the later events of that stream are left.
-func (s *Store) inLanes(ctx context.Context, l Lanes, rows []row, until int64) (reached int64, err error) {
-	opened, unopened := s.decode(ctx, rows)
+func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reached int64, err error) {
+	opened, unopened := l.reader.decode(ctx, rows)
 	if unopened != nil { // then each is opened by itself
 		opened = nil
 	}
@@ -164,7 +175,7 @@ func (s *Store) inLanes(ctx context.Context, l Lanes, rows []row, until int64) (
 	for _, lane := range byStream(rows) {
 		lanes.Go(func() error {
 			for _, i := range lane {
-				if failed := s.handleOne(ctx, l, rows[i], opened, i); failed != nil {
+				if failed := l.handleOne(ctx, rows[i], opened, i); failed != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					until = min(until, rows[i].position-1)
@@ -193,7 +204,7 @@ func byStream(rows []row) (lanes [][]int) {
 }
 
 // handleOne handles one event, and opens it before unless that was done with others.
-func (s *Store) handleOne(ctx context.Context, l Lanes, stored row, opened []RecordedEvent, i int) error {
+func (l *laneRunner) handleOne(ctx context.Context, stored row, opened []RecordedEvent, i int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -202,7 +213,7 @@ func (s *Store) handleOne(ctx context.Context, l Lanes, stored row, opened []Rec
 	if opened != nil {
 		return l.Handle(ctx, opened[i])
 	}
-	found, err := s.decode(ctx, []row{stored})
+	found, err := l.reader.decode(ctx, []row{stored})
 	switch {
 	case err == nil:
 		return l.Handle(ctx, found[0])

@@ -83,7 +83,7 @@ func TestEventsOfAStreamAreHandledInOrderAndOthersArePassed(t *testing.T) {
 			}
 		}
 	}
-	head, _, err := s.Head(t.Context())
+	head, _, err := s.Reader().Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestAStreamThatGoesOnLaterIsCheckedByItsStoredEnd(t *testing.T) {
 	expect := func(what string, broken int64, reason string) {
 		t.Helper()
 		for _, kept := range []int{1, 3, 100} {
-			v, err := w.VerifyKeeping(t.Context(), kept)
+			v, err := w.Reader().VerifyKeeping(t.Context(), kept)
 			if err != nil || v.Intact != (broken == 0) || v.Broken != broken || !strings.Contains(v.Reason, reason) {
 				t.Errorf("%s, the ends of %d streams are kept: %+v, %v", what, kept, v, err)
 			}

@@ -24,13 +24,13 @@ type draft struct {
 }
 
 // draft encodes an event and finds its personal texts.
-func (s *Store) draft(r RecordedEvent) (draft, error) {
+func (n *encoder) draft(r RecordedEvent) (draft, error) {
 	data, err := json.Marshal(r.Event)
 	if err != nil {
 		return draft{}, fmt.Errorf("encode %s: %w", r.Name, err)
 	}
 	d := draft{data: sealing.Escape(data)}
-	d.find(s.catalogue.Personal(r.Name), r.Event)
+	d.find(n.catalogue.Personal(r.Name), r.Event)
 	return d, nil
 }
 
@@ -75,7 +75,7 @@ func subjectOf(pointer string, subjects map[string]uuid.UUID) uuid.UUID {
 
 // blank empties the texts whose keys have been destroyed, and reads the event
 // again, so that read tables get no erased text either.
-func (s *Store) blank(d *draft, r *RecordedEvent, keys map[subjectKey][]byte) (err error) {
+func (n *encoder) blank(d *draft, r *RecordedEvent, keys map[subjectKey][]byte) (err error) {
 	erased := func(k subjectKey) bool { return keys[k] == nil }
 	if !slices.ContainsFunc(d.keys, erased) {
 		return nil
@@ -86,10 +86,10 @@ func (s *Store) blank(d *draft, r *RecordedEvent, keys map[subjectKey][]byte) (e
 		}
 		return sealing.Unquote(d.data[d.strings[i].Start:d.strings[i].End])
 	})
-	if r.Event, err = s.catalogue.Decode(r.Name, s.catalogue.Schema(r.Name), d.data); err != nil {
+	if r.Event, err = n.catalogue.Decode(r.Name, n.catalogue.Schema(r.Name), d.data); err != nil {
 		return err
 	}
-	*d, err = s.draft(*r)
+	*d, err = n.draft(*r)
 	return err
 }
 

@@ -119,7 +119,7 @@ func TestEventsAboutAPersonTellNothingOfOthers(t *testing.T) {
 	s := newStore(t)
 	ana, ben := uuid.New(), uuid.New()
 	do(t, s, open{"a", "Ana", ana}, open{"b", "Ben", ben})
-	own, err := s.About(t.Context(), []string{"user:0"}, []domain.Stream{tillStream("b")}, ana)
+	own, err := s.Reader().About(t.Context(), []string{"user:0"}, []domain.Stream{tillStream("b")}, ana)
 	if err != nil || len(own) != 2 {
 		t.Fatalf("%+v, %v", own, err)
 	}

@@ -12,9 +12,9 @@ import (
 // begin with it. A new stream is empty.
 func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
 	began := clock.Now()
-	history, err := s.Reader.Read(ctx, stream)
+	history, err := s.reader.Read(ctx, stream)
 	if err == nil {
-		s.noteHistory(stream, history, began)
+		s.states.noteHistory(stream, history, began)
 	}
 	return history, err
 }
@@ -26,7 +26,7 @@ func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]Rec
 	for i, stream := range streams {
 		names[i] = stream.String()
 	}
-	events, err := s.read(ctx, `select `+columns+` from events where stream = any($1) order by stream, version`, names)
+	events, err := s.reader.read(ctx, `select `+columns+` from events where stream = any($1) order by stream, version`, names)
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +37,14 @@ func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]Rec
 	histories := make([][]RecordedEvent, len(streams))
 	for i, stream := range streams {
 		histories[i] = of[stream]
-		s.noteHistory(stream, histories[i], began)
+		s.states.noteHistory(stream, histories[i], began)
 	}
 	return histories, nil
 }
 
 // noteHistory caches the state that a history leads to, which the next command may need.
-func (s *Store) noteHistory(stream domain.Stream, history []RecordedEvent, began time.Time) {
-	served, known := s.categories[stream.Category]
+func (r *stateReader) noteHistory(stream domain.Stream, history []RecordedEvent, began time.Time) {
+	served, known := r.categories[stream.Category]
 	if !known || served.last {
 		return
 	}
@@ -52,5 +52,5 @@ func (s *Store) noteHistory(stream domain.Stream, history []RecordedEvent, began
 	for i := range history {
 		f.apply(served, &history[i])
 	}
-	s.states.note(stream, f)
+	r.cache.note(stream, f)
 }

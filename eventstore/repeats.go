@@ -46,7 +46,7 @@ func eventID(cause uuid.UUID, stream domain.Stream, n int) uuid.UUID {
 // repeats tells whether an earlier attempt of the same request has added events to the
 // stream, and the position of the last of them. Of a cached stream it tells whether that
 // may be so: the decision is then made again from the log.
-func (s *Store) repeats(ctx context.Context, b *streamState, cause uuid.UUID) (position int64, repeated bool, err error) {
+func (r *stateReader) repeats(ctx context.Context, b *streamState, cause uuid.UUID) (position int64, repeated bool, err error) {
 	wanted, first := markOf(eventID(cause, b.stream, 1)), b.before.version-len(b.before.ids)+1
 	for i, m := range b.before.ids {
 		if m != wanted {
@@ -55,7 +55,7 @@ func (s *Store) repeats(ctx context.Context, b *streamState, cause uuid.UUID) (p
 		if b.recalled {
 			return 0, true, nil
 		}
-		if position, err = s.lastOf(ctx, b.stream, first+i, cause); err != nil || position > 0 {
+		if position, err = r.lastOf(ctx, b.stream, first+i, cause); err != nil || position > 0 {
 			return position, position > 0, err
 		}
 	}
@@ -67,9 +67,9 @@ const requestPage = 100
 
 // lastOf returns the position of the last event that a request added to a stream from a
 // version on; zero: the event there is of another request.
-func (s *Store) lastOf(ctx context.Context, stream domain.Stream, version int, cause uuid.UUID) (position int64, err error) {
+func (r *stateReader) lastOf(ctx context.Context, stream domain.Stream, version int, cause uuid.UUID) (position int64, err error) {
 	for n := 1; ; {
-		rows, _ := s.pool.Query(ctx, `select position, id from events where stream = $1 and version >= $2 order by version limit $3`,
+		rows, _ := r.pool.Query(ctx, `select position, id from events where stream = $1 and version >= $2 order by version limit $3`,
 			stream.String(), version+n-1, requestPage)
 		type found struct {
 			Position int64

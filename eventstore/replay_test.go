@@ -31,7 +31,7 @@ func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := replayed(t, s.Reader)
+	all := replayed(t, s.Reader())
 	for i, e := range all {
 		want := domain.Event(counted{N: i})
 		if is, ok := e.Event.(named); ok {
@@ -44,10 +44,10 @@ func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `delete from subject_keys`); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Afresh().Replay(t.Context(), 0, func(eventstore.RecordedEvent) error { return nil }); err == nil {
+	if err := s.Reader().Afresh().Replay(t.Context(), 0, func(eventstore.RecordedEvent) error { return nil }); err == nil {
 		t.Error("texts open without their keys")
 	}
-	for i, e := range replayed(t, s.Closed()) {
+	for i, e := range replayed(t, s.Reader().Closed()) {
 		want := all[i]
 		if is, ok := want.Event.(named); ok {
 			want.Event, want.Subjects = named{Subject: is.Subject}, nil
@@ -56,13 +56,13 @@ func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 			t.Fatalf("closed: %+v, want %+v", e, want)
 		}
 	}
-	for i, e := range replayed(t, s.Afresh().Of(func(name string) bool { return name == "replay.counted" })) {
+	for i, e := range replayed(t, s.Reader().Afresh().Of(func(name string) bool { return name == "replay.counted" })) {
 		if want := all[i]; want.Name == "replay.counted" && !reflect.DeepEqual(e, want) || want.Name != "replay.counted" && (e.Event != nil || e.Position != want.Position) {
 			t.Fatalf("of a name: %+v, want %+v", e, want)
 		}
 	}
 	enough, n := errors.New("enough"), 0
-	err := s.Closed().Replay(t.Context(), 10, func(e eventstore.RecordedEvent) error {
+	err := s.Reader().Closed().Replay(t.Context(), 10, func(e eventstore.RecordedEvent) error {
 		if n++; e.Position == 1_500 {
 			return enough
 		}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
@@ -76,13 +78,42 @@ func scanStored(r pgx.CollectableRow) (e storedEvent, err error) {
 	return e, nil
 }
 
+// A stateReader reads streams into the states of their deciders: from the cache, from a
+// snapshot, or event by event.
+type stateReader struct {
+	pool       *pgxpool.Pool
+	reader     *Reader
+	blind      *Reader // opens no sealed text
+	categories map[string]category
+	cache      *stateCache
+	snapshots  snapshots
+}
+
+func newStateReader(reader *Reader, log *slog.Logger) *stateReader {
+	r := &stateReader{pool: reader.pool, reader: reader, blind: reader.Closed(), categories: map[string]category{}, cache: newStateCache()}
+	r.snapshots.pool, r.snapshots.log, r.snapshots.categories = r.pool, log, r.categories
+	r.snapshots.load, r.snapshots.every = r.load, snapshotEvery
+	return r
+}
+
+// note caches a state that was read for a decision, or may be.
+func (r *stateReader) note(stream domain.Stream, f folded) {
+	if !r.categories[stream.Category].last {
+		r.cache.note(stream, f)
+	}
+}
+
+func (r *stateReader) isJournal(commands []domain.Command) bool {
+	return len(commands) > 0 && r.categories[commands[0].Stream().Category].last
+}
+
 // load folds streams from the log, in one round trip. States without personal texts are
 // folded from events whose sealed texts are not opened.
-func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, error) {
+func (r *stateReader) load(ctx context.Context, streams ...domain.Stream) ([]folded, error) {
 	began, stored, b := clock.Now(), make([][]storedEvent, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
 		sql, args := wholeStream, []any{stream.String()}
-		switch served := s.categories[stream.Category]; {
+		switch served := r.categories[stream.Category]; {
 		case served.last:
 			sql = lastEvent
 		case served.fold != "":
@@ -93,13 +124,13 @@ func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, e
 			return err
 		})
 	}
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := r.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
 	all := make([]folded, len(streams))
 	for i, stream := range streams {
 		var err error
-		if all[i], err = s.fold(ctx, stream, stored[i]); err != nil {
+		if all[i], err = r.fold(ctx, stream, stored[i]); err != nil {
 			return nil, err
 		}
 		all[i].asOf = began
@@ -109,13 +140,13 @@ func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, e
 
 // fold folds what was read of a stream. It has a snapshot written if there was much to
 // fold.
-func (s *Store) fold(ctx context.Context, stream domain.Stream, events []storedEvent) (f folded, err error) {
-	served := s.categories[stream.Category]
+func (r *stateReader) fold(ctx context.Context, stream domain.Stream, events []storedEvent) (f folded, err error) {
+	served := r.categories[stream.Category]
 	f.state = served.zero
 	if len(events) > 0 && events[0].state != nil {
 		f.state, err = served.decode(events[0].state)
 		if f.version, f.hash, f.ids = int(events[0].version), events[0].hash, readMarks(events[0].ids); err != nil || len(f.ids) != f.version {
-			return s.refold(ctx, stream)
+			return r.refold(ctx, stream)
 		}
 		events = events[1:]
 	}
@@ -123,9 +154,9 @@ func (s *Store) fold(ctx context.Context, stream domain.Stream, events []storedE
 	for i := range events {
 		rows[i] = events[i].row
 	}
-	reader := s.blind
+	reader := r.blind
 	if served.personal {
-		reader = s.Reader
+		reader = r.reader
 	}
 	history, err := reader.decode(ctx, rows)
 	if err != nil {
@@ -134,27 +165,30 @@ func (s *Store) fold(ctx context.Context, stream domain.Stream, events []storedE
 	for i := range history {
 		f.apply(served, &history[i])
 	}
-	if served.fold != "" && s.snapshots.every > 0 && len(history) >= s.snapshots.every {
-		s.snapshots.add(stream, &f)
+	if served.fold != "" && r.snapshots.every > 0 && len(history) >= r.snapshots.every {
+		r.snapshots.add(stream, &f)
 	}
 	return f, nil
 }
 
 // refold folds a stream without its snapshot, which cannot be read.
-func (s *Store) refold(ctx context.Context, stream domain.Stream) (folded, error) {
-	rows, _ := s.pool.Query(ctx, wholeStream, stream.String())
+func (r *stateReader) refold(ctx context.Context, stream domain.Stream) (folded, error) {
+	rows, _ := r.pool.Query(ctx, wholeStream, stream.String())
 	stored, err := pgx.CollectRows(rows, scanStored)
 	if err != nil {
 		return folded{}, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	return s.fold(ctx, stream, stored)
+	return r.fold(ctx, stream, stored)
 }
 
 // snapshots writes snapshots in the background, one after the other. It has a goroutine
 // only while there is something to write.
 type snapshots struct {
-	store *Store
-	every int // so many events; 0: never
+	pool       *pgxpool.Pool
+	log        *slog.Logger
+	categories map[string]category
+	load       func(ctx context.Context, streams ...domain.Stream) ([]folded, error) // adds what is long
+	every      int                                                                   // so many events; 0: never
 
 	mu   sync.Mutex
 	due  map[domain.Stream]*folded // nil: to be read first
@@ -192,7 +226,7 @@ func (w *snapshots) add(stream domain.Stream, f *folded) {
 // append.
 func (w *snapshots) passed(streams []*streamState) {
 	for _, b := range streams {
-		if w.every > 0 && w.store.categories[b.stream.Category].fold != "" && b.version/w.every > (b.version-b.added)/w.every {
+		if w.every > 0 && w.categories[b.stream.Category].fold != "" && b.version/w.every > (b.version-b.added)/w.every {
 			w.add(b.stream, nil)
 		}
 	}
@@ -212,7 +246,7 @@ func (w *snapshots) next() (stream domain.Stream, f *folded, more bool) {
 func (w *snapshots) work() {
 	for stream, f, more := w.next(); more; stream, f, more = w.next() {
 		if err := w.write(stream, f); err != nil && !errors.Is(err, ErrUnavailable) {
-			w.store.log.Warn("a snapshot was not written", "stream", stream.String(), "error", err)
+			w.log.Warn("a snapshot was not written", "stream", stream.String(), "error", err)
 		}
 	}
 }
@@ -225,14 +259,14 @@ func (w *snapshots) write(stream domain.Stream, f *folded) error {
 	ctx, cancel := context.WithTimeout(context.Background(), snapshotTimeout)
 	defer cancel()
 	if f == nil {
-		_, err := w.store.load(ctx, stream) // which adds it, if there is much to fold
+		_, err := w.load(ctx, stream)
 		return err
 	}
 	state, err := stateform.Encode(f.state)
 	if err != nil {
 		return err
 	}
-	_, err = w.store.pool.Exec(ctx, upsertSnapshot, stream.String(), w.store.categories[stream.Category].fold, f.version, f.hash, string(state), storedMarks(f.ids))
+	_, err = w.pool.Exec(ctx, upsertSnapshot, stream.String(), w.categories[stream.Category].fold, f.version, f.hash, string(state), storedMarks(f.ids))
 	if err != nil {
 		return fmt.Errorf("write a snapshot of %s: %w", stream, Unavailable(err))
 	}

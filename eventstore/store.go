@@ -23,21 +23,18 @@ import (
 
 // A Store is the log. It executes commands, appends their events and reads them.
 type Store struct {
-	*Reader
-	*waker
-	*hints.Hints   // of all channels; Follow tells and hears
 	pool           *pgxpool.Pool
 	log            *slog.Logger
 	clock          *clock.Business
-	projector      Projector
+	reader         *Reader
+	waker          *waker
+	hints          *hints.Hints
 	starter        Starter
 	idempotencyKey func(domain.IdempotencyKey) TxStatement
 	origin         domain.Cause // of commands without one; zero: they are refused
-	categories     map[string]category
+	states         *stateReader
+	encoder        *encoder
 	committer      *committer
-	blind          *Reader // opens no sealed text
-	states         *stateCache
-	snapshots      snapshots
 	turns          turns
 }
 
@@ -80,7 +77,7 @@ type Start struct {
 type Option func(*Store)
 
 // WithProjector sets the projector of the read tables.
-func WithProjector(p Projector) Option { return func(s *Store) { s.projector = p } }
+func WithProjector(p Projector) Option { return func(s *Store) { s.encoder.projector = p } }
 
 // WithStarter sets the starter of runs.
 func WithStarter(st Starter) Option { return func(s *Store) { s.starter = st } }
@@ -96,26 +93,29 @@ func WithCause(c domain.Cause) Option { return func(s *Store) { s.origin = c } }
 
 // WithSnapshots writes a snapshot of a stream about each so many events; 0: never. The
 // default is 200.
-func WithSnapshots(every int) Option { return func(s *Store) { s.snapshots.every = every } }
+func WithSnapshots(every int) Option { return func(s *Store) { s.states.snapshots.every = every } }
 
 // WithLog sets the logger; the default is slog.Default.
-func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
+func WithLog(log *slog.Logger) Option {
+	return func(s *Store) { s.log, s.states.snapshots.log = log, log }
+}
 
 // Open gives access to the log in the database behind pool, which [Migrate]
 // has prepared.
 func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
-		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
-		waker:  newWaker(), log: slog.Default(), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
+		pool: pool, log: slog.Default(), clock: clock.New(pool), waker: newWaker(), turns: turns{seed: maphash.MakeSeed()},
+		reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
 	}
-	s.committer, s.states, s.blind = &committer{store: s}, newStateCache(), s.Closed()
-	s.snapshots.store, s.snapshots.every = s, snapshotEvery
+	s.states = newStateReader(s.reader, s.log)
+	s.encoder = &encoder{catalogue: c, subjects: s.reader.subjects}
+	s.committer = &committer{pool: pool, encoder: s.encoder, grown: s.raise}
 	for _, o := range options {
 		o(s)
 	}
-	s.Hints = hints.New(pool, s.log)
-	s.Hear(channel, s.grown)
-	s.Hear(clock.Channel, s.clock.Advanced)
+	s.hints = hints.New(pool, s.log)
+	s.hints.Hear(channel, s.grown)
+	s.hints.Hear(clock.Channel, s.clock.Advanced)
 	return s
 }
 
@@ -129,16 +129,22 @@ func (s *Store) Attach(options ...Option) {
 // Pool is the database behind the log.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
+// Reader reads the log.
+func (s *Store) Reader() *Reader { return s.reader }
+
+// Hints are those of all channels.
+func (s *Store) Hints() *hints.Hints { return s.hints }
+
 // Clock is the business clock, in which events are dated.
 func (s *Store) Clock() *clock.Business { return s.clock }
 
 // Keys are the secret keys of the installation.
-func (s *Store) Keys() *sealing.Keyring { return s.subjects.keys }
+func (s *Store) Keys() *sealing.Keyring { return s.reader.subjects.keys }
 
 // Subject returns the subject of an e-mail address, and creates one for a new
 // address. Subjects are random; a keyed hash of the address leads to them.
 func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
-	return s.subjects.of(ctx, email)
+	return s.reader.subjects.of(ctx, email)
 }
 
 // category holds the decider of one category of streams. States are values of the
@@ -161,7 +167,7 @@ func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d dom
 	if shape, exact := stateform.Shape(reflect.TypeFor[S]()); exact && !d.Personal {
 		fold = fmt.Sprintf("%d:%s", d.Fold, shape)
 	}
-	s.categories[name] = category{
+	s.states.categories[name] = category{
 		zero: zero, personal: d.Personal, fold: fold,
 		decode: func(state []byte) (any, error) { return stateform.Decode[S](state) },
 		evolve: func(state any, e domain.Event) any { return d.Evolve(state.(S), e.(E)) },
@@ -181,25 +187,25 @@ func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d dom
 // read. A repeated request is recognised while its events are the last ones.
 func Journal[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
 	Serve(s, name, d)
-	served := s.categories[name]
+	served := s.states.categories[name]
 	served.last, served.fold, served.evolve = true, "", func(state any, _ domain.Event) any { return state }
-	s.categories[name] = served
+	s.states.categories[name] = served
 }
 
 // Fold reads a stream of a decider that is served, and folds it into its present state
 // and version. The caller changes nothing in the state: the next decisions begin with it.
 func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store, _ domain.Decider[S, C, E], stream domain.Stream) (state S, version int, err error) {
-	if _, served := s.categories[stream.Category]; !served {
+	if _, served := s.states.categories[stream.Category]; !served {
 		return state, 0, errNotServed(stream)
 	}
-	if f, known := s.states.since(stream, sinceOf(ctx)); known {
+	if f, known := s.states.cache.since(stream, sinceOf(ctx)); known {
 		return f.state.(S), f.version, nil
 	}
-	loaded, err := s.load(ctx, stream)
+	loaded, err := s.states.load(ctx, stream)
 	if err != nil {
 		return state, 0, err
 	}
-	s.note(stream, loaded[0])
+	s.states.note(stream, loaded[0])
 	return loaded[0].state.(S), loaded[0].version, nil
 }
 
@@ -212,13 +218,6 @@ const (
 	usualTries   = 4
 	journalTries = 32
 )
-
-func (s *Store) tries(commands []domain.Command) int {
-	if s.isJournal(commands) {
-		return journalTries
-	}
-	return usualTries
-}
 
 // ErrConflict is the refusal of a request after conflicts in all attempts.
 var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "conflict"}
@@ -234,7 +233,11 @@ func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...
 // the rows are executed.
 func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command) (domain.Receipt, error) {
 	cause = s.complete(ctx, cause)
-	for try := range s.tries(commands) {
+	tries := usualTries
+	if s.states.isJournal(commands) {
+		tries = journalTries
+	}
+	for try := range tries {
 		receipt, err := s.try(ctx, cause, rows, commands, try)
 		if !errors.Is(err, errLost) {
 			return receipt, err
@@ -268,7 +271,7 @@ func (s *Store) complete(ctx context.Context, m domain.Metadata) domain.Metadata
 }
 
 func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int) (domain.Receipt, error) {
-	defer s.turns.take(commands, try > 0 || s.isJournal(commands))()
+	defer s.turns.take(commands, try > 0 || s.states.isJournal(commands))()
 	d, err := s.decide(ctx, cause, commands, try == 0)
 	if d.mayBeStale(err) {
 		d, err = s.decide(ctx, cause, commands, false)
@@ -288,26 +291,15 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 	}
 	position, err := s.committer.add(ctx, a)
 	if err != nil {
-		s.states.forget(d)
+		s.states.cache.forget(d)
 		return domain.Receipt{}, err
 	}
-	s.states.keep(d)
-	s.snapshots.passed(d.branches)
+	s.states.cache.keep(d)
+	s.states.snapshots.passed(d.branches)
 	d.begun()
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil
-}
-
-// note caches a state that was read for a decision, or may be.
-func (s *Store) note(stream domain.Stream, f folded) {
-	if !s.categories[stream.Category].last {
-		s.states.note(stream, f)
-	}
-}
-
-func (s *Store) isJournal(commands []domain.Command) bool {
-	return len(commands) > 0 && s.categories[commands[0].Stream().Category].last
 }
 
 // NextIDs draws ids for new records, one for each name: a kind of hosting

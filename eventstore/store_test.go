@@ -139,7 +139,7 @@ func TestARefusedCommandLeavesNothingBehind(t *testing.T) {
 	if domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("got %v", err)
 	}
-	if head, _, _ := s.Head(t.Context()); head != 0 {
+	if head, _, _ := s.Reader().Head(t.Context()); head != 0 {
 		t.Errorf("%d events were written", head)
 	}
 }
@@ -198,7 +198,7 @@ func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
 	}
 	wg.Wait()
 	seen := map[int64]bool{}
-	err := s.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { seen[r.Event.(billWritten).Number] = true; return nil })
+	err := s.Reader().Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { seen[r.Event.(billWritten).Number] = true; return nil })
 	if err != nil || len(seen) != 15 {
 		t.Fatalf("%d numbers, want 15 (%v)", len(seen), err)
 	}
@@ -237,12 +237,12 @@ func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
 		}
 	}
 	forge(`update events set data = '{"coins":1000}' where position = 6`)
-	verdict, err := s.Verify(t.Context(), nil)
+	verdict, err := s.Reader().Verify(t.Context(), nil)
 	if err != nil || verdict.Intact || verdict.Broken != 6 {
 		t.Errorf("%+v, %v", verdict, err)
 	}
 	forge(`delete from events where position = 3`)
-	verdict, err = s.Verify(t.Context(), nil)
+	verdict, err = s.Reader().Verify(t.Context(), nil)
 	if err != nil || verdict.Intact || verdict.Broken != 3 {
 		t.Errorf("%+v, %v", verdict, err)
 	}
@@ -251,7 +251,7 @@ func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
 func TestTheLogAsItStood(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 1})
-	_, first, _ := s.Head(t.Context())
+	_, first, _ := s.Reader().Head(t.Context())
 	do(t, s, putIn{"a", 2})
 	do(t, s, putIn{"b", 3})
 	for _, c := range []struct {
@@ -259,7 +259,7 @@ func TestTheLogAsItStood(t *testing.T) {
 		at      time.Time
 		want    int
 	}{{0, time.Time{}, 2}, {1, time.Time{}, 1}, {0, first, 1}, {0, first.Add(-time.Microsecond), 0}} {
-		history, err := s.ReadUntil(t.Context(), tillStream("a"), c.version, c.at)
+		history, err := s.Reader().ReadUntil(t.Context(), tillStream("a"), c.version, c.at)
 		if err != nil || len(history) != c.want {
 			t.Errorf("until %d, %v: %d facts, want %d (%v)", c.version, c.at, len(history), c.want, err)
 		}

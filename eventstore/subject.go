@@ -116,10 +116,10 @@ func keyRow(k subjectKey) string {
 // ok if the key was destroyed.
 func (s *Store) SealFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, clear []byte) (sealed []byte, ok bool, err error) {
 	k := subjectKey{subject, purpose}
-	key, exists, err := s.subjects.one(ctx, k)
+	key, exists, err := s.reader.subjects.one(ctx, k)
 	if err == nil && !exists {
-		if err = s.subjects.add(ctx, k); err == nil {
-			key, _, err = s.subjects.one(ctx, k)
+		if err = s.reader.subjects.add(ctx, k); err == nil {
+			key, _, err = s.reader.subjects.one(ctx, k)
 		}
 	}
 	if err != nil || key == nil {
@@ -131,7 +131,7 @@ func (s *Store) SealFile(ctx context.Context, subject uuid.UUID, purpose domain.
 // OpenFile opens a file that [Store.SealFile] has sealed. It is not ok if the key was
 // destroyed.
 func (s *Store) OpenFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, sealed []byte) (clear []byte, ok bool, err error) {
-	key, _, err := s.subjects.one(ctx, subjectKey{subject, purpose})
+	key, _, err := s.reader.subjects.one(ctx, subjectKey{subject, purpose})
 	if err != nil || key == nil {
 		return nil, false, err
 	}

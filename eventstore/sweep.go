@@ -31,7 +31,7 @@ const RewrapAtOnce = 1000
 // Sweep wraps keys of subjects, and seals keys of the transparency log, with the first
 // secret key that are still under a retired one, so that the retired key can be removed.
 func (s *Store) Sweep(ctx context.Context) error {
-	return errors.Join(s.subjects.rewrap(ctx), Unavailable(tree.Reseal(ctx, s.pool, s.Keys())))
+	return errors.Join(s.reader.subjects.rewrap(ctx), Unavailable(tree.Reseal(ctx, s.pool, s.Keys())))
 }
 
 func (c *subjectKeys) rewrap(ctx context.Context) error {

@@ -61,7 +61,7 @@ var everyFour = eventstore.Pace{Events: 4, Pause: time.Hour, Rest: 24 * time.Hou
 func (w watched) next() (found []eventstore.Broken) {
 	w.t.Helper()
 	w.due()
-	worked, err := w.VerifyNext(w.t.Context(), everyFour, func(b eventstore.Broken) error { found = append(found, b); return nil })
+	worked, err := w.Reader().VerifyNext(w.t.Context(), everyFour, func(b eventstore.Broken) error { found = append(found, b); return nil })
 	if err != nil || !worked {
 		w.t.Fatal(worked, err)
 	}
@@ -84,7 +84,7 @@ func (w watched) round() (found []eventstore.Broken) {
 
 func (w watched) verified() eventstore.Verification {
 	w.t.Helper()
-	v, err := w.Verification(w.t.Context())
+	v, err := w.Reader().Verification(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -101,13 +101,13 @@ func (w watched) equal(got, want any) {
 func TestTheLogIsVerifiedPartByPartAndGoesOnWhereItStopped(t *testing.T) {
 	w := newWatched(t)
 	never := func(eventstore.Broken) error { t.Error("nothing is broken"); return nil }
-	if worked, err := w.VerifyNext(t.Context(), everyFour, never); worked || err != nil {
+	if worked, err := w.Reader().VerifyNext(t.Context(), everyFour, never); worked || err != nil {
 		t.Errorf("a new log is not verified at once: %t, %v", worked, err)
 	}
 	for _, position := range []int64{4, 8, 10} {
 		w.equal(w.next(), []eventstore.Broken{})
 		w.equal(w.verified().Position, position)
-		if worked, err := w.process().VerifyNext(t.Context(), everyFour, never); worked || err != nil {
+		if worked, err := w.process().Reader().VerifyNext(t.Context(), everyFour, never); worked || err != nil {
 			t.Errorf("there is a pause for all: %t, %v", worked, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestTheBackgroundFindsWhatTheOwnerHasChanged(t *testing.T) {
 		w.forge(forged)
 		w.equal(w.round()[:len(want)], want)
 		w.equal(w.verified().Broken > 0, true)
-		verdict, err := w.Verify(t.Context(), nil)
+		verdict, err := w.Reader().Verify(t.Context(), nil)
 		if err != nil || verdict.Intact || verdict.Broken != want[0].Position || verdict.Reason != want[0].Reason {
 			t.Errorf("%s: all at once: %+v, %v", forged, verdict, err)
 		}
@@ -159,7 +159,7 @@ func TestWhatCouldNotBeToldIsCheckedAgain(t *testing.T) {
 	w.forge(`update events set data = '{"coins":1000}' where position = 2`)
 	w.due()
 	down := errors.New("no server listens")
-	if worked, err := w.VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return down }); worked || !errors.Is(err, down) {
+	if worked, err := w.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return down }); worked || !errors.Is(err, down) {
 		t.Error(worked, err)
 	}
 	w.equal(w.verified().Position, 0)
@@ -171,13 +171,13 @@ func TestOneProcessVerifiesAtATime(t *testing.T) {
 	w.forge(`update events set data = '{"coins":1000}' where position = 2`)
 	w.due()
 	others, told := w.process(), 0
-	worked, err := w.VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error {
+	worked, err := w.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error {
 		told++
 		var all sync.WaitGroup
 		defer all.Wait()
 		for range 4 {
 			all.Go(func() {
-				if worked, err := others.VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return nil }); worked || err != nil {
+				if worked, err := others.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return nil }); worked || err != nil {
 					t.Errorf("another one verifies too: %t, %v", worked, err)
 				}
 			})

@@ -27,7 +27,7 @@ func (w watched) sealed() string {
 
 func (w watched) by(c eventstore.Check) eventstore.Verdict {
 	w.t.Helper()
-	v, err := w.VerifyBy(w.t.Context(), c)
+	v, err := w.Reader().VerifyBy(w.t.Context(), c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (w watched) chainAnew() {
 	w.forge(`
 		update events e set version = -n.nth from (select position, row_number() over (partition by stream order by position) nth from events) n where n.position = e.position;
 		update events set version = -version`)
-	hashes, err := w.ChainAnew(w.t.Context())
+	hashes, err := w.Reader().ChainAnew(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}

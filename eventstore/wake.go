@@ -16,9 +16,8 @@ type waker struct {
 
 func newWaker() *waker { return &waker{closing: make(chan struct{})} }
 
-// Changed returns a channel that is closed when the log grows next. It is a
-// hint: those who wait for it also look once a second.
-func (w *waker) Changed() <-chan struct{} {
+// next returns a channel that is closed when the log grows next.
+func (w *waker) next() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.closing
@@ -31,14 +30,18 @@ func (w *waker) wake() {
 	w.closing = make(chan struct{})
 }
 
+// Changed returns a channel that is closed when the log grows next. It is a
+// hint: those who wait for it also look once a second.
+func (s *Store) Changed() <-chan struct{} { return s.waker.next() }
+
 // raise wakes this process, and lets the others be told.
 func (s *Store) raise() {
-	s.wake()
-	s.Tell(channel, "")
+	s.waker.wake()
+	s.hints.Tell(channel, "")
 }
 
 // grown takes the hint of another process.
 func (s *Store) grown(context.Context, string) error {
-	s.wake()
+	s.waker.wake()
 	return nil
 }

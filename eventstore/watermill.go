@@ -45,7 +45,7 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 		ConsumerGroup:  reader,
 		AckDeadline:    &r.AckDeadline,
 		ResendInterval: 100 * time.Millisecond,
-		BackoffManager: &patience{store: s, poll: r.Poll, table: table, changed: s.Changed()},
+		BackoffManager: &patience{next: s.Changed, poll: r.Poll, table: table, changed: s.Changed()},
 		SchemaAdapter:  table,
 		OffsetsAdapter: readersTable{},
 	}, calm{watermill.NewSlogLoggerWithLevelMapping(s.log, quieter)})
@@ -79,10 +79,10 @@ func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEv
 		return RecordedEvent{}, err
 	}
 	rows := []row{e}
-	if err := s.open(ctx, rows); err != nil {
+	if err := s.reader.open(ctx, rows); err != nil {
 		return RecordedEvent{}, err
 	}
-	return s.recorded(&rows[0])
+	return s.reader.recorded(&rows[0])
 }
 
 func rowOf(m *message.Message) (e row, err error) {
@@ -96,7 +96,7 @@ func rowOf(m *message.Message) (e row, err error) {
 // patience blocks a reader that has read the whole log until new events arrive, or
 // the poll interval has passed. It then waits briefly for further events.
 type patience struct {
-	store   *Store
+	next    func() <-chan struct{}
 	poll    time.Duration
 	table   *logTable
 	changed <-chan struct{} // since before the last query
@@ -121,10 +121,10 @@ func (p *patience) HandleError(log watermill.LoggerAdapter, _ bool, err error) t
 	defer timer.Stop()
 	select {
 	case <-p.changed:
-		p.changed = p.store.Changed()
+		p.changed = p.next()
 		return gather
 	case <-timer.C:
-		p.changed = p.store.Changed()
+		p.changed = p.next()
 		return 0
 	}
 }

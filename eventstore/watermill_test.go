@@ -120,8 +120,8 @@ func TestAppendsElsewhereWakeReaders(t *testing.T) {
 	eventstore.Serve(elsewhere, "till", tills)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { here.Follow(ctx) })
-	wg.Go(func() { elsewhere.Follow(ctx) })
+	wg.Go(func() { here.Hints().Follow(ctx) })
+	wg.Go(func() { elsewhere.Hints().Follow(ctx) })
 	defer wg.Wait()
 	defer stop()
 	deadline := time.After(time.Minute)

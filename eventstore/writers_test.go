@@ -42,7 +42,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 	if err != nil || state.Coins != writers || version != writers {
 		t.Errorf("the shared till has %d coins after %d facts (%v)", state.Coins, version, err)
 	}
-	verdict, err := s.Verify(t.Context(), nil)
+	verdict, err := s.Reader().Verify(t.Context(), nil)
 	if err != nil || !verdict.Intact || verdict.Checked != writers*(each+1) {
 		t.Errorf("%+v, %v", verdict, err)
 	}
@@ -136,7 +136,7 @@ func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if head, _, _ := s.Head(t.Context()); head != 36 {
+	if head, _, _ := s.Reader().Head(t.Context()); head != 36 {
 		t.Errorf("%d events, want 36", head)
 	}
 }

@@ -90,7 +90,7 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 	for deadline := time.After(time.Minute); ; {
 		select {
 		case e := <-h.Events:
-			if head, _, err := s.Head(t.Context()); err == nil && e.ID >= head {
+			if head, _, err := s.Reader().Head(t.Context()); err == nil && e.ID >= head {
 				return
 			}
 		case <-deadline:

@@ -145,7 +145,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log,
 		Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
-			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()), names, o)
+			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()).Reader(), names, o)
 		},
 	})
 	s.Attach(eventstore.WithStarter(s.Panel))

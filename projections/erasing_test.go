@@ -111,13 +111,13 @@ func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 		t.Fatal(live)
 	}
 	other := openPanelAt(t, url) // a process that has never seen the key
-	if err := All.rebuild(t.Context(), other.owner, other.Store, nil); err != nil {
+	if err := All.rebuild(t.Context(), other.owner, other.Store.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if rebuilt := other.everything(t); rebuilt != live {
 		t.Errorf("live:\n%s\nrebuilt:\n%s", live, rebuilt)
 	}
-	if report, err := other.Verify(t.Context(), nil); err != nil {
+	if report, err := other.Reader().Verify(t.Context(), nil); err != nil {
 		t.Error(report, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	if err != nil || len(all.Rows) != 1 || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
 		t.Fatal(all, err)
 	}
-	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = p.For(System).Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {

@@ -28,7 +28,7 @@ func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
 			p.holdsWithTheLog(t, user)
 		}
 	}
-	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, user := range users {
@@ -100,7 +100,7 @@ type byHand struct {
 func (p *panel) byHand(t *testing.T, user int64) (all []byHand) {
 	t.Helper()
 	found, through := map[string]*byHand{}, time.Time{}
-	if err := p.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error {
+	if err := p.Reader().Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error {
 		n := found[r.Stream.ID]
 		switch e := r.Event.(type) {
 		case notice.Raised:

@@ -270,7 +270,7 @@ func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
 	defer owner.Close()
 	live := map[string]string{}
 	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
-	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t), eventstoretest.Caused())
+	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t), eventstoretest.Caused()).Reader()
 	if err := All.rebuild(t.Context(), owner, log, nil); err != nil {
 		t.Fatal(err)
 	}

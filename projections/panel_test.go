@@ -57,7 +57,7 @@ func database(t testing.TB) string {
 }
 
 func prepared(ctx context.Context, t testing.TB, owner *pgxpool.Pool) error {
-	return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)))
+	return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)).Reader())
 }
 
 // openPanelAt is one more process on the same database.
@@ -93,7 +93,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(p.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(p.Store, storefront.KeyCategory, storefront.Keys)
-	if err := Prepare(t.Context(), p.owner, p.Store); err != nil {
+	if err := Prepare(t.Context(), p.owner, p.Store.Reader()); err != nil {
 		t.Fatal(err)
 	}
 	return p

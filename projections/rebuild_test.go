@@ -59,7 +59,7 @@ func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
 	l.randomly(t, chance, 500)
 	live := contents(t, l.owner, "books")
 	heard := int64(0)
-	if err := set.rebuild(t.Context(), l.owner, l, func(done, all int64) { heard = done }); err != nil {
+	if err := set.rebuild(t.Context(), l.owner, l.Reader(), func(done, all int64) { heard = done }); err != nil {
 		t.Fatal(err)
 	}
 	if rebuilt := contents(t, l.owner, "books"); rebuilt != live {
@@ -92,14 +92,14 @@ func TestARebuildLosesNothingThatWritersAddMeanwhileAndNoReaderSeesAGap(t *testi
 		}
 	})
 	for range 5 {
-		if err := set.rebuild(t.Context(), l.owner, l, nil); err != nil {
+		if err := set.rebuild(t.Context(), l.owner, l.Reader(), nil); err != nil {
 			t.Error(err)
 		}
 	}
 	stop()
 	workers.Wait()
 	live := contents(t, l.owner, "books")
-	if err := set.rebuild(t.Context(), l.owner, l, nil); err != nil {
+	if err := set.rebuild(t.Context(), l.owner, l.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if rebuilt := contents(t, l.owner, "books"); rebuilt != live {
@@ -148,7 +148,7 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	l.do(t, Put{"1", "Emma"}, Put{"2", "Persuasion"}, Lend{"1"}, Lend{"2"})
 	before := contents(t, l.owner, "books")
-	err := Set{shelf(shelfSQL + `; create unique index books_lent on books (lent)`)}.prepare(t.Context(), l.owner, l)
+	err := Set{shelf(shelfSQL + `; create unique index books_lent on books (lent)`)}.prepare(t.Context(), l.owner, l.Reader())
 	if err == nil || !strings.Contains(err.Error(), "book.put") {
 		t.Fatalf("one rule that the log breaks: %v", err)
 	}
@@ -183,7 +183,7 @@ func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
 	if s := state(); s.Name != "books" || s.Status != "live" || s.Position != 2 || s.Head != 2 {
 		t.Fatalf("%+v", s)
 	}
-	if err := set.rebuild(t.Context(), l.owner, l, func(int64, int64) {
+	if err := set.rebuild(t.Context(), l.owner, l.Reader(), func(int64, int64) {
 		if s := state(); s.Status != "rebuilding" || s.Head != 2 {
 			t.Errorf("%+v", s)
 		}
@@ -202,7 +202,7 @@ func TestStartsAtTheSameTimeTakeTurns(t *testing.T) {
 	l.do(t, Put{"1", "Emma"})
 	errs := make(chan error, 4)
 	for range cap(errs) {
-		go func() { errs <- Set{shelf(shelfSQL).Revision(3)}.prepare(t.Context(), l.owner, l) }()
+		go func() { errs <- Set{shelf(shelfSQL).Revision(3)}.prepare(t.Context(), l.owner, l.Reader()) }()
 	}
 	for range cap(errs) {
 		if err := <-errs; err != nil {
@@ -224,7 +224,7 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rebuilt := make(chan error, 1)
-	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l, nil) }()
+	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l.Reader(), nil) }()
 	awaitLockOn(t, l, "books")
 	l.do(t, Lend{"1"}) // waits until the swap has stepped back
 	if err := reader.Rollback(t.Context()); err != nil {
@@ -256,7 +256,7 @@ func TestAReaderThatLocksTheTablesInAnotherOrderStopsNoRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	rebuilt := make(chan error, 1)
-	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l, nil) }()
+	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l.Reader(), nil) }()
 	awaitLockOn(t, l, "loans") // the rebuild has books, and waits
 	if _, err := reader.Exec(t.Context(), `select from books`); err != nil {
 		t.Errorf("the reader failed: %v", err)

@@ -23,7 +23,7 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 	l.fill(t)
 	l.randomly(t, chance, 300)
 	ctx, stop := context.WithCancel(t.Context())
-	_, err := set.rebuildWith(ctx, l.owner, l, Options{PerSec: 400, Progress: func(done, _ int64) {
+	_, err := set.rebuildWith(ctx, l.owner, l.Reader(), Options{PerSec: 400, Progress: func(done, _ int64) {
 		if done >= 200 {
 			stop()
 		}
@@ -33,14 +33,14 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 	}
 	l.randomly(t, chance, 50) // writers did not stop
 	live := contents(t, l.owner, "books")
-	result, err := set.rebuildWith(t.Context(), l.owner, l, Options{})
+	result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{})
 	if err != nil || result.From < 100 || result.Position != 400 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if rebuilt := contents(t, l.owner, "books"); rebuilt != live {
 		t.Fatalf("live:\n%s\nrebuilt:\n%s", live, rebuilt)
 	}
-	if again, err := set.rebuildWith(t.Context(), l.owner, l, Options{}); err != nil || again.From != 0 {
+	if again, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); err != nil || again.From != 0 {
 		t.Fatalf("%+v, %v", again, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestARebuildPlansWithTheStatisticsOfLargeTables(t *testing.T) {
 		return known
 	}
 	var planned []bool
-	if _, err := set.rebuildWith(t.Context(), l.owner, l, Options{PerSec: 800, Progress: func(int64, int64) {
+	if _, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{PerSec: 800, Progress: func(int64, int64) {
 		planned = append(planned, known("rebuild_books", "books"))
 	}}); err != nil {
 		t.Fatal(err)
@@ -111,9 +111,9 @@ func TestWhatAnotherDefinitionHasLeftIsNotGoneOnWith(t *testing.T) {
 	l := openLibrary(t, set)
 	l.fill(t)
 	ctx, stop := context.WithCancel(t.Context())
-	_, _ = set.rebuildWith(ctx, l.owner, l, Options{PerSec: 40, Progress: func(int64, int64) { stop() }})
+	_, _ = set.rebuildWith(ctx, l.owner, l.Reader(), Options{PerSec: 40, Progress: func(int64, int64) { stop() }})
 	other := Set{shelf(strings.Replace(shelfSQL, "title text", "title varchar(99)", 1))}
-	if result, err := other.rebuildWith(t.Context(), l.owner, l, Options{}); err != nil || result.From != 0 {
+	if result, err := other.rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); err != nil || result.From != 0 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 }
@@ -137,23 +137,23 @@ func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
 	var slow sync.WaitGroup
 	var once sync.Once
 	slow.Go(func() {
-		if _, err := (Set{books}).rebuildWith(t.Context(), l.owner, l, Options{Progress: func(int64, int64) {
+		if _, err := (Set{books}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{Progress: func(int64, int64) {
 			once.Do(func() { close(begun); <-others })
 		}}); err != nil {
 			t.Error(err)
 		}
 	})
 	<-begun
-	if _, err := (Set{lent}).rebuildWith(t.Context(), l.owner, l, Options{}); err != nil {
+	if _, err := (Set{lent}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); err != nil {
 		t.Error("another table:", err)
 	}
 	var refusal *domain.Error
-	if _, err := (Set{lent, books}).rebuildWith(t.Context(), l.owner, l, Options{}); !errors.As(err, &refusal) || refusal.Message != "books is being rebuilt already." {
+	if _, err := (Set{lent, books}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); !errors.As(err, &refusal) || refusal.Message != "books is being rebuilt already." {
 		t.Error("the same table:", err)
 	}
 	close(others)
 	slow.Wait()
-	if _, err := (Set{books, lent}).rebuildWith(t.Context(), l.owner, l, Options{}); err != nil {
+	if _, err := (Set{books, lent}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); err != nil {
 		t.Error("both in one pass:", err)
 	}
 	if rebuilt := contents(t, l.owner, "books") + contents(t, l.owner, "loans"); rebuilt != live {
@@ -167,7 +167,7 @@ func TestARebuildKeepsToItsRate(t *testing.T) {
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
 	l.randomly(t, chance, 50)
-	if result, err := set.rebuildWith(t.Context(), l.owner, l, Options{PerSec: 500}); err != nil || result.Took < 200*time.Millisecond {
+	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{PerSec: 500}); err != nil || result.Took < 200*time.Millisecond {
 		t.Fatalf("100 events at 500 a second took %s: %v", result.Took, err)
 	}
 }
@@ -188,7 +188,7 @@ func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 	})
 	check := func() Result {
 		t.Helper()
-		result, err := set.rebuildWith(t.Context(), l.owner, l, Options{KeepOld: true})
+		result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{KeepOld: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = "[{books 7 missing []} {books stranger not_in_log []}]"
-	if result, err := set.rebuildWith(t.Context(), l.owner, l, Options{Check: true}); err != nil || fmt.Sprint(result.Differences) != want {
+	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{Check: true}); err != nil || fmt.Sprint(result.Differences) != want {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if result := check(); result.Different != 0 {
@@ -238,7 +238,7 @@ func TestAStartLeavesACompleteRegisterAsItIs(t *testing.T) {
 		return at
 	}
 	prepare := func() {
-		if err := Prepare(t.Context(), p.owner, p.Store); err != nil {
+		if err := Prepare(t.Context(), p.owner, p.Store.Reader()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -102,7 +102,7 @@ func openLibrary(t testing.TB, set Set) library {
 func (l library) prepare(t testing.TB, set Set) {
 	t.Helper()
 	l.Attach(eventstore.WithProjector(set))
-	if err := set.prepare(t.Context(), l.owner, l); err != nil {
+	if err := set.prepare(t.Context(), l.owner, l.Reader()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -130,7 +130,7 @@ func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 	p := openPanel(t)
 	for plan := int64(1); plan <= 10; plan++ {
 		p.do(t, offer(plan, "hosting", fmt.Sprint("Basic ", plan), "2.99"))
-		head, _, err := p.Head(t.Context())
+		head, _, err := p.Reader().Head(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestTheUseOfAKeyIsNotedByTheHourAndSurvivesARebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Rebuild(t.Context(), p.owner, p.Store, []string{"api_keys"}, Options{}); err != nil {
+	if _, err := Rebuild(t.Context(), p.owner, p.Store.Reader(), []string{"api_keys"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if k, _, err := p.For(System).APIKey(t.Context(), "ab12CD34"); err != nil || !k.LastUsedAt.Equal(noon.Add(2*time.Hour)) {

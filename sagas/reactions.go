@@ -129,7 +129,7 @@ func (s *Runner) Requeue(ctx context.Context, cause domain.Metadata, position in
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}
-	found, err := s.store.After(ctx, position-1, 1)
+	found, err := s.store.Reader().After(ctx, position-1, 1)
 	if err != nil {
 		return err
 	}

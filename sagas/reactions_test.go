@@ -76,7 +76,7 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	w.Eventually("both are warned", func() bool {
 		return told(1, "Se ha cerrado una sesión")+told(2, "You have been signed out") == 2
 	})
-	all, err := w.Store.After(t.Context(), 0, 1000)
+	all, err := w.Store.Reader().After(t.Context(), 0, 1000)
 	w.Must(err)
 	for _, r := range all {
 		w.Must(w.React(t.Context(), r))

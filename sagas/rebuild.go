@@ -34,7 +34,7 @@ func (s *Operators) RebuildRuns(ctx context.Context, cause domain.Metadata, reas
 
 func (s *Operators) rebuildRows(ctx context.Context) (written int64, err error) {
 	runs := map[uuid.UUID]Run{}
-	log := s.store.Closed().Of(func(name string) bool { return strings.HasPrefix(name, Category+".") })
+	log := s.store.Reader().Closed().Of(func(name string) bool { return strings.HasPrefix(name, Category+".") })
 	err = log.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
 		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
 			id := uuid.MustParse(r.Stream.ID)

@@ -35,14 +35,14 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	}
 	before := outside()
 
-	log := eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t))
+	log := eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t)).Reader()
 	for _, o := range []projections.Options{{Check: true}, {KeepOld: true}} {
 		result, err := projections.Rebuild(t.Context(), w.Owner(), log, projections.Names(), o)
 		w.Must(err)
 		w.Equal("rows that are not what the log says", result.Different, int64(0))
 	}
 	events := 0
-	w.Must(w.Store.Replay(t.Context(), 0, func(eventstore.RecordedEvent) error { events++; return nil }))
+	w.Must(w.Store.Reader().Replay(t.Context(), 0, func(eventstore.RecordedEvent) error { events++; return nil }))
 	if events < 20 {
 		t.Errorf("the log has %d events", events)
 	}

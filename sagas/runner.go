@@ -101,7 +101,7 @@ func New(o Options) *Runner {
 		core: c, Operators: Operators{c}, limits: o.Limits,
 		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}}},
 	}
-	c.store.Hear(channel, s.heard)
+	c.store.Hints().Hear(channel, s.heard)
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
 	s.registerDrills()

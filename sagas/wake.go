@@ -53,7 +53,7 @@ func nudge(c chan struct{}) {
 func (s *core) Wake(queue string) {
 	nudge(s.wakes.of(queue))
 	if s.FaultAt(Notifying, Run{}) == nil {
-		s.store.Tell(channel, queue)
+		s.store.Hints().Tell(channel, queue)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // and ends with the same bytes.
 func TestTheLogIsExportedAndACutExportGoesOn(t *testing.T) {
 	p, _ := demoForCommands(t)
-	head, _, err := p.Store.Head(t.Context())
+	head, _, err := p.Store.Reader().Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func EveryVersion(t testing.TB, s *eventstore.Store) map[string]bool {
 	t.Helper()
 	folds, then, categories := map[domain.Stream]*eventstore.Folding{}, map[domain.Stream][]string{}, map[string]bool{}
-	err := s.Afresh().Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
+	err := s.Reader().Afresh().Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
 		if folds[e.Stream] == nil {
 			folds[e.Stream], categories[e.Stream.Category] = s.Folding(e.Stream)
 		}
@@ -53,7 +53,7 @@ func RecordOf(t testing.TB, fold *eventstore.Folding) string {
 // FoldedUntil folds a stream up to a version.
 func FoldedUntil(t testing.TB, s *eventstore.Store, stream domain.Stream, version int) *eventstore.Folding {
 	t.Helper()
-	events, err := s.Afresh().ReadUntil(t.Context(), stream, version, time.Time{})
+	events, err := s.Reader().Afresh().ReadUntil(t.Context(), stream, version, time.Time{})
 	if err != nil || len(events) != version {
 		t.Fatal(stream, version, len(events), err)
 	}

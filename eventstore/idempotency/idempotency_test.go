@@ -61,7 +61,7 @@ func TestAKeyBindsOneRequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if head, _, _ := s.Head(t.Context()); ran != 1 || head != 1 {
+	if head, _, _ := s.Reader().Head(t.Context()); ran != 1 || head != 1 {
 		t.Errorf("%d requests ran and left %d facts", ran, head)
 	}
 	if got := state(key).State; got != domain.ReplayRunning {

@@ -37,7 +37,7 @@ func happens(t testing.TB, s *paneltest.Shop, tenant int64, stream domain.Stream
 // mailed are the mails of notifications that a user was to get, in their order.
 func mailed(t testing.TB, s *paneltest.Shop, user int64) (all []notice.MailRequested) {
 	t.Helper()
-	events, err := s.After(t.Context(), 0, 10_000)
+	events, err := s.Reader().After(t.Context(), 0, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}

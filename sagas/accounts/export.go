@@ -64,7 +64,7 @@ func (s *Service) Export(ctx context.Context, user int64) (all PersonalData, err
 	if err != nil {
 		return all, err
 	}
-	found, err := s.store.About(ctx, actorsOf(user), streams, subjects...)
+	found, err := s.store.Reader().About(ctx, actorsOf(user), streams, subjects...)
 	if err != nil {
 		return all, err
 	}

@@ -48,7 +48,7 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 		w.Equal(name, types[name], true)
 	}
 	w.Equal("events with the address", named, map[string]bool{"order.placed": true, "billing.invoice_issued": true})
-	w.Must(w.Store.Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
+	w.Must(w.Store.Reader().Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
 		data, err := json.Marshal(e.Event)
 		if strings.Contains(string(data), "ana@example.com") && !exported[e.Position] {
 			t.Errorf("%s, event %d, names the person and is not exported", e.Name, e.Position)

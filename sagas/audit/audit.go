@@ -64,7 +64,7 @@ func (s *Service) StreamEvents(ctx context.Context, who projections.Caller, stre
 	if err != nil {
 		return audit.Events{}, err
 	}
-	history, err := s.store.Afresh().ReadVersions(ctx, stream, after, after+limit)
+	history, err := s.store.Reader().Afresh().ReadVersions(ctx, stream, after, after+limit)
 	if err != nil {
 		return audit.Events{}, err
 	}
@@ -84,7 +84,7 @@ func (s *Service) LatestEvents(ctx context.Context, who projections.Caller, stre
 
 // reach is the length of a stream that the caller may look at.
 func (s *Service) reach(ctx context.Context, who projections.Caller, stream domain.Stream) (int, error) {
-	length, tenant, err := s.store.Extent(ctx, stream)
+	length, tenant, err := s.store.Reader().Extent(ctx, stream)
 	if err == nil && (length == 0 || !who.SeesTenant(tenant)) {
 		err = errForeign
 	}

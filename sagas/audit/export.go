@@ -16,7 +16,7 @@ const exportedAtOnce = 1000
 // last position.
 func (s *Service) Export(ctx context.Context, who projections.Caller, of eventstore.Selection, after int64, each func(audit.Event) error) error {
 	for {
-		history, err := s.store.Afresh().Selected(ctx, of, after, exportedAtOnce)
+		history, err := s.store.Reader().Afresh().Selected(ctx, of, after, exportedAtOnce)
 		if err != nil || len(history) == 0 {
 			return err
 		}

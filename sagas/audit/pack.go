@@ -47,12 +47,12 @@ func (s *Service) pack(ctx context.Context, who projections.Caller, of audit.Pac
 		return p, nil, err
 	}
 	if subjects, err = s.subjectsOf(ctx, who, of); err == nil {
-		subjects, err = s.store.NotErased(ctx, subjects)
+		subjects, err = s.store.Reader().NotErased(ctx, subjects)
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	events, leaves, keys, err := s.store.Evidence(ctx, positions, subjects...)
+	events, leaves, keys, err := s.store.Reader().Evidence(ctx, positions, subjects...)
 	if err != nil {
 		return p, nil, err
 	}
@@ -153,7 +153,7 @@ var storyPage = offline.Page(storyText)
 
 // story retells the events of a pack. Actors are numbers in it.
 func (s *Service) story(ctx context.Context, p evidence.Pack, positions []int64, subjects []uuid.UUID) ([]byte, error) {
-	history, err := s.store.OnlyOf(subjects...).AtPositions(ctx, positions)
+	history, err := s.store.Reader().OnlyOf(subjects...).AtPositions(ctx, positions)
 	if err != nil {
 		return nil, err
 	}

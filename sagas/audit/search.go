@@ -50,7 +50,7 @@ func (s *Service) Search(ctx context.Context, who projections.Caller, f audit.Fi
 
 // at shows the events at positions, the newest first.
 func (s *Service) at(ctx context.Context, who projections.Caller, positions []int64) ([]audit.Event, error) {
-	history, err := s.store.Afresh().AtPositions(ctx, positions)
+	history, err := s.store.Reader().Afresh().AtPositions(ctx, positions)
 	if err != nil {
 		return nil, err
 	}

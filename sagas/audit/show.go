@@ -49,7 +49,7 @@ func (s *Service) before(ctx context.Context, who projections.Caller, history []
 	for i, e := range history {
 		positions[i] = e.Position
 	}
-	return s.store.HashesBefore(ctx, positions)
+	return s.store.Reader().HashesBefore(ctx, positions)
 }
 
 // owned leaves out what belongs to other tenants.
@@ -84,7 +84,7 @@ func (s *Service) causesSeen(ctx context.Context, who projections.Caller, histor
 			streams = append(streams, stream)
 		}
 	}
-	own, err := s.store.StreamsOf(ctx, who.Tenant, streams...)
+	own, err := s.store.Reader().StreamsOf(ctx, who.Tenant, streams...)
 	return func(c domain.Cause) bool {
 		stream, _, named := c.Event()
 		return !named || own[stream]

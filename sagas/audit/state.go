@@ -47,7 +47,7 @@ func (s *Service) State(ctx context.Context, who projections.Caller, stream doma
 // until is the history of a stream up to a moment, as far as the caller may look at
 // it. A version that does not exist is answered like a missing stream.
 func (s *Service) until(ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment) ([]eventstore.RecordedEvent, error) {
-	history, err := s.store.Afresh().ReadUntil(ctx, stream, at.Version, at.Time)
+	history, err := s.store.Reader().Afresh().ReadUntil(ctx, stream, at.Version, at.Time)
 	if err != nil {
 		return nil, err
 	}

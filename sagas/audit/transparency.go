@@ -60,7 +60,7 @@ func (s *Service) Tile(ctx context.Context, address string) ([]byte, error) {
 // Proof proves that an event is in the log. An event of a stream that is foreign to
 // the caller is answered like a missing one.
 func (s *Service) Proof(ctx context.Context, who projections.Caller, position int64) (string, error) {
-	stream, err := s.store.StreamAt(ctx, position)
+	stream, err := s.store.Reader().StreamAt(ctx, position)
 	if err != nil {
 		return "", err
 	}

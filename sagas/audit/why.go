@@ -33,7 +33,7 @@ const below = `
 // Why tells what led to the event at a position, back to the root, and what came of
 // it: the events that followed, and the calls to systems outside.
 func (s *Service) Why(ctx context.Context, who projections.Caller, position int64) (audit.Why, error) {
-	log := s.store.Afresh()
+	log := s.store.Reader().Afresh()
 	history, err := log.AtPositions(ctx, []int64{position})
 	if err == nil && len(owned(who, history)) == 0 {
 		err = errForeign
@@ -91,7 +91,7 @@ func (s *Service) whatCame(ctx context.Context, who projections.Caller, position
 	if why.IsCut = len(positions) > mostBelow; why.IsCut {
 		positions = positions[:mostBelow]
 	}
-	history, err := s.store.Afresh().AtPositions(ctx, positions)
+	history, err := s.store.Reader().Afresh().AtPositions(ctx, positions)
 	if err != nil {
 		return why, err
 	}

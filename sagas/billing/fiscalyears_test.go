@@ -71,10 +71,10 @@ func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 			w.Count(`select count(*) from invoices where customer_name = '' and customer_country = '' and total = 12.10 and number <> '' and status = 'paid' and id = $1 and erased`, earlier)
 	}
 	w.Equal("rows", named(), 11)
-	_, err = projections.Rebuild(ctx, w.Owner(), eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t)), []string{"billing"}, projections.Options{})
+	_, err = projections.Rebuild(ctx, w.Owner(), eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t)).Reader(), []string{"billing"}, projections.Options{})
 	w.Must(err)
 	w.Equal("rows that are built anew", named(), 11)
-	if verdict, err := w.Store.Verify(ctx, nil); err != nil || !verdict.Intact {
+	if verdict, err := w.Store.Reader().Verify(ctx, nil); err != nil || !verdict.Intact {
 		t.Error(verdict, err)
 	}
 

@@ -202,7 +202,7 @@ func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 // lastEvent is when the newest event was recorded.
 func lastEvent(w *sagastest.World) time.Time {
 	w.T.Helper()
-	_, at, err := w.Store.Head(w.T.Context())
+	_, at, err := w.Store.Reader().Head(w.T.Context())
 	w.Must(err)
 	return at
 }

@@ -92,7 +92,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 	owner, err := eventstore.ConnectOwner(t.Context(), w.Pool.Config().ConnString())
 	w.Must(err)
 	defer owner.Close()
-	_, err = projections.Rebuild(t.Context(), owner, w.Store, []string{"notifications"}, projections.Options{})
+	_, err = projections.Rebuild(t.Context(), owner, w.Store.Reader(), []string{"notifications"}, projections.Options{})
 	w.Must(err)
 	once("when the tables are built again")
 	w.Equal("shown as mailed", w.Count(`select count(*) from notifications where is_email_sent`), 1)

@@ -74,7 +74,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 	if id == uuid.Nil || !asked.Text().IsInWelcome() {
 		return nil
 	}
-	history, err := n.store.Closed().Read(ctx, order.Stream(id))
+	history, err := n.store.Reader().Closed().Read(ctx, order.Stream(id))
 	late := false
 	for _, r := range history {
 		switch r.Event.(type) {

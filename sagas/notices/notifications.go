@@ -123,7 +123,7 @@ func (n *Notifier) tellOfMachine(ctx context.Context, r eventstore.RecordedEvent
 	if !isMachine(r) {
 		return nil
 	}
-	history, err := n.store.ReadStreams(ctx, r.Version, r.Stream)
+	history, err := n.store.Reader().ReadStreams(ctx, r.Version, r.Stream)
 	if err != nil {
 		return err
 	}

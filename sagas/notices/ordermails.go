@@ -124,7 +124,7 @@ func (n mailHistory) newsOf(ctx context.Context, o projections.Order, user int64
 	if user == 0 {
 		return nil, nil
 	}
-	history, err := n.notifier.store.ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
+	history, err := n.notifier.store.Reader().ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
 		domain.Stream{Category: billing.SubscriptionCategory, ID: o.ID.String()})
 	if err != nil || len(history) == 0 {
 		return nil, err
@@ -133,7 +133,7 @@ func (n mailHistory) newsOf(ctx context.Context, o projections.Order, user int64
 	for i, r := range history {
 		streams[i] = notice.ConfirmMail{ID: noticeOf(r, user)}.Stream()
 	}
-	told, err := n.notifier.store.ReadStreams(ctx, mostOfOrder, streams...)
+	told, err := n.notifier.store.Reader().ReadStreams(ctx, mostOfOrder, streams...)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func (*publisher) aboutSubscription(_ context.Context, r eventstore.RecordedEven
 // hasBecomeActive tells whether a record was not active before this answer of the
 // engine. Engines repeat their answers.
 func (p *publisher) hasBecomeActive(ctx context.Context, r eventstore.RecordedEvent) (bool, error) {
-	history, err := p.store.ReadUntil(ctx, r.Stream, r.Version, time.Time{})
+	history, err := p.store.Reader().ReadUntil(ctx, r.Stream, r.Version, time.Time{})
 	var before, after hosting.Resource
 	for _, earlier := range history {
 		if e, is := earlier.Event.(hosting.Event); is {

@@ -101,7 +101,7 @@ func activated(w *sagastest.World) eventstore.RecordedEvent {
 	w.T.Helper()
 	position, err := w.Store.Append(w.T.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil, order.Activated{At: w.Now()})
 	w.Must(err)
-	found, err := w.Store.After(w.T.Context(), position-1, 1)
+	found, err := w.Store.Reader().After(w.T.Context(), position-1, 1)
 	w.Must(err)
 	return found[0]
 }
@@ -137,7 +137,7 @@ func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
 	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
 	position := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
-	found, err := w.Store.After(t.Context(), position-1, 1)
+	found, err := w.Store.Reader().After(t.Context(), position-1, 1)
 	w.Must(err)
 	w.Must(w.Poison(t.Context(), found[0], "it failed"))
 	w.Must(w.Requeue(t.Context(), sagastest.Operator, position, "try"))
@@ -267,7 +267,7 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	w.Must(err)
 	verified() // it was not
 	hears(w, 2, brokenES, brokenEN)
-	v, err := w.Store.Verification(t.Context())
+	v, err := w.Store.Reader().Verification(t.Context())
 	w.Must(err)
 	w.Equal("broken in this round", v.Broken, 1)
 }

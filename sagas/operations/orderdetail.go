@@ -49,7 +49,7 @@ func (s *Service) history(ctx context.Context, id uuid.UUID, runs []operations.R
 	for _, r := range runs {
 		streams = append(streams, r.Stream())
 	}
-	history, err := s.store.ReadStreams(ctx, detailMost, streams...)
+	history, err := s.store.Reader().ReadStreams(ctx, detailMost, streams...)
 	events := make([]operations.RecordedEvent, len(history))
 	for i, r := range history {
 		events[i] = operations.RecordedEvent{

@@ -31,7 +31,7 @@ type rebuilder struct {
 func (r *rebuilder) rebuild(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 	truly := func(ctx context.Context, o projections.Options) (projections.Result, error) {
 		owner := r.w.Owner()
-		return projections.Rebuild(ctx, owner, eventstore.Open(owner, sagastest.Catalogue, eventstoretest.Keys(r.w.T)), names, o)
+		return projections.Rebuild(ctx, owner, eventstore.Open(owner, sagastest.Catalogue, eventstoretest.Keys(r.w.T)).Reader(), names, o)
 	}
 	if call := r.calls.Add(1); r.instead != nil {
 		return r.instead(call, truly, ctx, o)

@@ -24,7 +24,7 @@ func (s *Service) Standstill(ctx context.Context) (found operations.Standstill, 
 	if err != nil {
 		return found, sagas.SQLError(err, "count what stands still")
 	}
-	lags, err := s.store.Lags(ctx)
+	lags, err := s.store.Reader().Lags(ctx)
 	found.ReaderLags = map[string]int64{}
 	for name, lag := range lags {
 		found.ReaderLags[name] = lag.Events

@@ -36,7 +36,7 @@ func (s *Service) verify(ctx context.Context) {
 // reported before the check goes on.
 func (s *Service) VerifyPart(ctx context.Context) (worked bool, err error) {
 	pace := eventstore.Pace{Events: partOfLog, Pause: s.times.VerifyPause, Rest: s.times.VerifyRest}
-	return s.store.VerifyNext(ctx, pace, func(b eventstore.Broken) error { return s.reportBroken(ctx, b) })
+	return s.store.Reader().VerifyNext(ctx, pace, func(b eventstore.Broken) error { return s.reportBroken(ctx, b) })
 }
 
 // reportBroken reports an event that is not as it was written. Of many such

@@ -108,7 +108,7 @@ func (w *World) Told(user int64) (all []string) {
 // Repeated lets all reactions happen once more.
 func (w *World) Repeated() {
 	w.T.Helper()
-	all, err := w.Store.After(w.T.Context(), 0, 10_000)
+	all, err := w.Store.Reader().After(w.T.Context(), 0, 10_000)
 	w.Must(err)
 	for _, r := range all {
 		w.Must(w.React(w.T.Context(), r))

@@ -188,7 +188,7 @@ func NewWorldWithClock(t *testing.T, change ...func(*assembly.Options)) *World {
 
 // ReadTables creates the read tables.
 func ReadTables(ctx context.Context, t testing.TB, owner *pgxpool.Pool) error {
-	return projections.Prepare(ctx, owner, eventstore.Open(owner, Catalogue, eventstoretest.Keys(t)))
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, Catalogue, eventstoretest.Keys(t)).Reader())
 }
 
 // NewWorld creates a world without running workers; goes starts them.
@@ -249,7 +249,7 @@ func (w *World) Start(s *Instance) (stop func()) {
 	done := make(chan error, 1)
 	go func() {
 		var told sync.WaitGroup
-		told.Go(func() { s.Store.Follow(ctx) })
+		told.Go(func() { s.Store.Hints().Follow(ctx) })
 		err := s.Run(ctx)
 		told.Wait()
 		done <- err

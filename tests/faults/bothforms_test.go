@@ -67,7 +67,7 @@ func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	}
 	w.Eventually("nothing is left to do", func() bool { return w.Count(`select count(*) from saga_run where status <> 'done'`) == 0 })
 	w.Equal("invoices", w.Count(`select count(*) from events where name = 'billing.invoice_issued'`), n)
-	if verdict, err := w.Store.Verify(t.Context(), nil); err != nil || !verdict.Intact {
+	if verdict, err := w.Store.Reader().Verify(t.Context(), nil); err != nil || !verdict.Intact {
 		t.Errorf("the log: %+v, %v", verdict, err)
 	}
 }

@@ -234,5 +234,5 @@ func (c *cutting) everythingIsThereOnce() {
 		}
 		c.Equal("rows of "+kind.table, rows, len(c.of(kind.name)))
 	}
-	eventstoretest.Roots(c.T, c.Store.Reader)
+	eventstoretest.Roots(c.T, c.Store.Reader())
 }

@@ -52,7 +52,7 @@ func TestWhateverHappensToPaymentsTheBooksAgreeInTheEnd(t *testing.T) { // V1 to
 		m.addsUp(l)
 	}
 	m.nothingIsLeftLying()
-	eventstoretest.Roots(t, m.Store.Reader)
+	eventstoretest.Roots(t, m.Store.Reader())
 	m.tells()
 }
 

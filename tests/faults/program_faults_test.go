@@ -186,7 +186,7 @@ func (c *campaign) looksAtEverything(ctx context.Context, p *program.Program) {
 // demo's stock, or an incident.
 func (c *campaign) everythingHasARoot(p *program.Program) {
 	runs := map[uuid.UUID]int{}
-	for _, root := range eventstoretest.Roots(c.t, p.Store.Reader) {
+	for _, root := range eventstoretest.Roots(c.t, p.Store.Reader()) {
 		m := root.Metadata
 		if m.Cause.Kind() == domain.CausedByOperator && m.Actor != "system:demo" && m.Actor != sagas.IncidentReporter {
 			c.t.Errorf("event %d, %s of %s, by %s, has the root %s", root.Position, root.Name, root.Stream, m.Actor, m.Cause)

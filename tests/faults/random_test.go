@@ -48,7 +48,7 @@ func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
 	c.engineHoldsWhatTheLogSays()
 	c.nothingWasMadeTwice()
 	c.nothingIsClaimedInVain()
-	eventstoretest.Roots(t, c.Store.Reader)
+	eventstoretest.Roots(t, c.Store.Reader())
 }
 
 // notTooFast lets the workers come after.

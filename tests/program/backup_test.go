@@ -61,10 +61,10 @@ func TestABackupIsOneMomentWhileWritersGoOn(t *testing.T) {
 			t.Errorf("backup %d: %+v", n, m)
 		}
 	}
-	head, _, err := p.Store.Head(t.Context())
+	head, _, err := p.Store.Reader().Head(t.Context())
 	must(t, err)
 	processtest.Eventually(t, "writers go on after the backups", func() bool {
-		now, _, err := p.Store.Head(t.Context())
+		now, _, err := p.Store.Reader().Head(t.Context())
 		return err == nil && now > head
 	})
 	close(over)

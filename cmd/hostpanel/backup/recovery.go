@@ -75,7 +75,7 @@ func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		head, _, err := p.Store.Head(ctx)
+		head, _, err := p.Store.Reader().Head(ctx)
 		if err != nil {
 			return err
 		}

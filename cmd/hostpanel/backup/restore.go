@@ -189,7 +189,7 @@ func (j *restore) verify(ctx context.Context) (whole bool, err error) {
 	step, end := j.console.Progress("verifying")
 	defer end()
 	check.Progress = step
-	found, err := log.VerifyBy(ctx, check)
+	found, err := log.Reader().VerifyBy(ctx, check)
 	switch {
 	case err != nil:
 		return false, err

@@ -54,7 +54,7 @@ func (e Export) Run(ctx context.Context, s config.Settings, c console.Console) e
 		if err != nil {
 			return err
 		}
-		head, _, err := p.Store.Head(ctx)
+		head, _, err := p.Store.Reader().Head(ctx)
 		if err != nil {
 			return err
 		}

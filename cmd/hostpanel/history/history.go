@@ -66,7 +66,7 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		case h.Diff:
 			return h.printDiff(ctx, p, c, stream)
 		}
-		events, err := p.Store.ReadUntil(ctx, stream, h.Version, at)
+		events, err := p.Store.Reader().ReadUntil(ctx, stream, h.Version, at)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 			return h.writeGraph(ctx, p, c, events[len(events)-1].Position)
 		}
 		if h.Why {
-			if events, err = p.Store.Chain(ctx, events[len(events)-1]); err != nil {
+			if events, err = p.Store.Reader().Chain(ctx, events[len(events)-1]); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		case h.JSON:
 			return c.JSON(asLines(events))
 		case h.Why:
-			return printChain(ctx, p.Store.Reader, c, events)
+			return printChain(ctx, p.Store.Reader(), c, events)
 		}
 		printTimeline(c, stream, events)
 		return nil

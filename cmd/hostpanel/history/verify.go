@@ -33,7 +33,7 @@ func (v Verify) Run(ctx context.Context, s config.Settings, c console.Console) e
 	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		step, end := c.Progress("verifying")
 		check.Progress = step
-		verdict, err := p.Store.VerifyBy(ctx, check)
+		verdict, err := p.Store.Reader().VerifyBy(ctx, check)
 		end()
 		if err != nil {
 			return err

@@ -116,12 +116,12 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 		(select count(*) from credentials where user_id = $2)`, erased, customer).Scan(&keys, &passwords); err != nil || keys+passwords != 0 {
 		t.Errorf("%d keys and %d passwords of the erased person are left, %v", keys, passwords, err)
 	}
-	head, _, err := q.Store.Head(t.Context())
+	head, _, err := q.Store.Reader().Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := opens(backup, t.TempDir(), second)
-	if after, _, err := again.Store.Head(t.Context()); err != nil || after != head {
+	if after, _, err := again.Store.Reader().Head(t.Context()); err != nil || after != head {
 		t.Errorf("a second start adds %d events, %v", after-head, err)
 	}
 	list, err := erasures.Read(second)

@@ -131,7 +131,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 }
 
 func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
-	head, at, err := f.program.Store.Head(ctx)
+	head, at, err := f.program.Store.Reader().Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
 }
 
 func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric) error {
-	v, err := f.program.Store.Verification(ctx)
+	v, err := f.program.Store.Reader().Verification(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) e
 }
 
 func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) error {
-	lags, err := f.program.Store.Lags(ctx)
+	lags, err := f.program.Store.Reader().Lags(ctx)
 	for name, lag := range lags {
 		age := 0.0
 		if lag.Since != nil {
@@ -192,7 +192,7 @@ func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) err
 }
 
 func (f figures) ofTransactions(ctx context.Context, to chan<- prometheus.Metric) error {
-	age, err := f.program.Store.OldestTransaction(ctx)
+	age, err := f.program.Store.Reader().OldestTransaction(ctx)
 	if err != nil {
 		return err
 	}

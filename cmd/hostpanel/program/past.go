@@ -54,7 +54,7 @@ func (p *Program) lookBack(ctx context.Context, as Part) (err error) {
 	if err := checkKeys(ctx, v.owner, p.Keys); err != nil {
 		return err
 	}
-	log := eventstore.Open(v.owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log))
+	log := eventstore.Open(v.owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)).Reader()
 	if v.Past, err = projections.OpenPast(ctx, v.owner, log, projections.View{At: p.Config.AsOf, Hidden: hidden, Progress: p.Config.Looks}); err != nil {
 		return err
 	}

@@ -235,7 +235,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Sealer = tree.NewSealer(p.present(), p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
 	p.book = erasures.NewBook(p.present(), p.Keys, p.Log, p.erasureFiles()...)
-	if _, _, err := p.Store.Head(ctx); err != nil {
+	if _, _, err := p.Store.Reader().Head(ctx); err != nil {
 		return orEmpty(err)
 	}
 	if err := p.Store.Clock().Load(ctx); err != nil {

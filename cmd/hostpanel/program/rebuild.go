@@ -26,6 +26,6 @@ func (p *Program) Rebuild(ctx context.Context, names []string, o projections.Opt
 }
 
 // logOver reads the log over the connections of the database's owner.
-func logOver(p *Program, owner *pgxpool.Pool) *eventstore.Store {
-	return eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log))
+func logOver(p *Program, owner *pgxpool.Pool) *eventstore.Reader {
+	return eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)).Reader()
 }

@@ -40,7 +40,7 @@ func TestTheDemoIsSetUpOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, _, err := p.Store.Head(t.Context())
+	head, _, err := p.Store.Reader().Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +64,13 @@ func TestTheDemoIsSetUpOnce(t *testing.T) {
 		t.Errorf("%+v became %+v", first, second)
 	}
 	// where the shop's customers come back to
-	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 {
+	if after, _, err := p.Store.Reader().Head(t.Context()); err != nil || after != head+1 {
 		t.Errorf("the second start has written %d events, %v", after-head, err)
 	}
 	if err := serve.SetUp(t.Context(), next, quiet); err != nil {
 		t.Fatal(err)
 	}
-	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 {
+	if after, _, err := p.Store.Reader().Head(t.Context()); err != nil || after != head+1 {
 		t.Errorf("the third start has written %d events, %v", after-head-1, err)
 	}
 	shop, err := p.Tables.For(projections.System).Widget(t.Context(), second.Shop.WidgetID)

@@ -88,7 +88,7 @@ func (r *Reconciler) yieldName(ctx context.Context, run *hosting.Generation, w d
 	if free, err := r.runner.ClaimOpen(ctx, w.strategy.claimOn(&w, w.object.Name)); err != nil || free {
 		return w, err
 	}
-	history, err := r.store.ReadUntil(ctx, w.ref.Stream(), run.Version, time.Time{})
+	history, err := r.store.Reader().ReadUntil(ctx, w.ref.Stream(), run.Version, time.Time{})
 	if err != nil {
 		return w, err
 	}

@@ -191,7 +191,7 @@ func (n *notebook) choose(ctx context.Context, s *eventstore.Store, random *rand
 	switch random.IntN(4) {
 	case 0: // at the version that was seen a moment ago
 		a := newAdding(command)
-		version, _, err := s.Extent(ctx, noteStream(a.streams[0]))
+		version, _, err := s.Reader().Extent(ctx, noteStream(a.streams[0]))
 		if err != nil {
 			return a
 		}
@@ -278,7 +278,7 @@ func (n *notebook) read(ctx context.Context, id int, s *eventstore.Store, r read
 func readLog(ctx context.Context, s *eventstore.Store, r reading) (found []entry, err error) {
 	var events []eventstore.RecordedEvent
 	if r.stream < 0 {
-		events, err = s.After(ctx, r.after, r.most)
+		events, err = s.Reader().After(ctx, r.after, r.most)
 	} else {
 		events, err = s.Read(ctx, noteStream(r.stream))
 	}
@@ -335,7 +335,7 @@ func TestALyingLogIsFound(t *testing.T) {
 		return 0, nil, false
 	}
 	lost := func(s *eventstore.Store, _ adding) (int64, error, bool) {
-		head, _, err := s.Head(t.Context())
+		head, _, err := s.Reader().Head(t.Context())
 		return head + 1, err, true
 	}
 	elsewhere := func(s *eventstore.Store, a adding) (int64, error, bool) {

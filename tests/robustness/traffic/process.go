@@ -165,5 +165,5 @@ func (e *Engine) SetQueue(ctx context.Context, queue string, most int, paused bo
 
 // Events are those of the log after a position.
 func (e *Engine) Events(ctx context.Context, after int64) ([]eventstore.RecordedEvent, error) {
-	return e.Procs[0].Store.After(ctx, after, 1000)
+	return e.Procs[0].Store.Reader().After(ctx, after, 1000)
 }

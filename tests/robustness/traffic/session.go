@@ -57,7 +57,7 @@ func (s *Session) Run(ctx context.Context, operations int) error {
 			return fmt.Errorf("seed %d, operation %d, %s:\n%s\nthe last operations:\n%s", s.Seed, n, o, difference, strings.Join(s.last(), "\n"))
 		}
 	}
-	verdict, err := s.engine.Procs[0].Store.Verify(ctx, nil)
+	verdict, err := s.engine.Procs[0].Store.Reader().Verify(ctx, nil)
 	if err == nil && (!verdict.Intact || verdict.Checked != int64(len(s.model.Events))) {
 		err = fmt.Errorf("seed %d: the log is not as it was written: %+v", s.Seed, verdict)
 	}
