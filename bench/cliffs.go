@@ -178,7 +178,7 @@ func (c *cliff) start(ctx context.Context) (time.Duration, error) {
 	}
 	defer p.close()
 	defer p.work(ctx)()
-	if err := p.sagas.Drill(ctx, fmt.Sprint("start ", began.UnixNano())); err != nil {
+	if err := p.sagas.Runner.Drill(ctx, fmt.Sprint("start ", began.UnixNano())); err != nil {
 		return 0, err
 	}
 	err = p.drilled(ctx, 5)

@@ -81,10 +81,10 @@ func (c *cliff) finish(ctx context.Context, runs int) error {
 
 func (c *cliff) ofRuns(ctx context.Context, size int) error {
 	stop := c.p.work(ctx)
-	n, before := 0, c.p.sagas.Completed()
+	n, before := 0, c.p.sagas.Runner.Completed()
 	alone, err := together(ctx, 1, c.duration, func(ctx context.Context, _, _ int) error {
 		n++
-		if err := c.p.sagas.Drill(ctx, fmt.Sprintf("beside %d: %d", size, n)); err != nil {
+		if err := c.p.sagas.Runner.Drill(ctx, fmt.Sprintf("beside %d: %d", size, n)); err != nil {
 			return err
 		}
 		return c.p.drilled(ctx, before+int64(5*n))
@@ -94,7 +94,7 @@ func (c *cliff) ofRuns(ctx context.Context, size int) error {
 		return err
 	}
 	gauges, err := together(ctx, 1, c.duration, func(ctx context.Context, _, _ int) error {
-		_, err := c.p.sagas.RunGauges(ctx)
+		_, err := c.p.sagas.Runner.Operators.RunGauges(ctx)
 		return err
 	})
 	if err != nil {

@@ -84,7 +84,7 @@ func (r *run) open(ctx context.Context, url string, owner *pgxpool.Pool, keys *s
 		other(&options)
 	}
 	p.sagas = assembly.New(options)
-	p.store.Attach(eventstore.WithStarter(p.sagas))
+	p.store.Attach(eventstore.WithStarter(p.sagas.Runner))
 	return p, nil
 }
 
@@ -116,7 +116,7 @@ func (p *panel) close() {
 func (p *panel) work(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = p.sagas.Run(ctx) })
+	wg.Go(func() { _ = p.sagas.Runner.Run(ctx) })
 	wg.Go(func() { p.store.Hints().Follow(ctx) })
 	return func() { cancel(); wg.Wait() }
 }

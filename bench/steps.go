@@ -27,8 +27,8 @@ type stepForm struct {
 
 func (p *panel) stepForms() []stepForm {
 	return []stepForm{
-		{"one commit per step", p.sagas.Drill, map[int]float64{16: 0.5, 64: 0.7}},
-		{"local steps together", p.sagas.JoinedDrill, map[int]float64{16: 0.6, 64: 1.2}},
+		{"one commit per step", p.sagas.Runner.Drill, map[int]float64{16: 0.5, 64: 0.7}},
+		{"local steps together", p.sagas.Runner.JoinedDrill, map[int]float64{16: 0.6, 64: 1.2}},
 	}
 }
 
@@ -109,7 +109,7 @@ func (s stepping) moreWorkers(ctx context.Context, workers, runs int) error {
 // renewed, and measures when the last of them is over.
 func (s stepping) takeover(ctx context.Context, p *panel, runs int) error {
 	for n := range runs {
-		if err := p.sagas.Drill(ctx, fmt.Sprint("dead ", n)); err != nil {
+		if err := p.sagas.Runner.Drill(ctx, fmt.Sprint("dead ", n)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (s stepping) takeover(ctx context.Context, p *panel, runs int) error {
 	if err != nil {
 		return err
 	}
-	start, before := clock.Now(), p.sagas.Completed()
+	start, before := clock.Now(), p.sagas.Runner.Completed()
 	defer p.work(ctx)()
 	if err := p.drilled(ctx, before+int64(5*runs)); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s stepping) manyRuns(ctx context.Context, p *panel, workers, runs int, pla
 // second.
 func (p *panel) speed(ctx context.Context, form stepForm, runs int) (float64, error) {
 	var next atomic.Int64
-	before := p.sagas.Completed()
+	before := p.sagas.Runner.Completed()
 	_, err := together(ctx, 32, time.Hour, func(ctx context.Context, _, _ int) error {
 		n := next.Add(1)
 		if n > int64(runs) {
@@ -174,7 +174,7 @@ func (p *panel) speed(ctx context.Context, form stepForm, runs int) (float64, er
 // oneRun goes through one run at a time.
 func (s stepping) oneRun(ctx context.Context, p *panel, form stepForm, runs int, b1 float64, peer riverFigures) error {
 	defer p.work(ctx)()
-	before := p.sagas.Completed()
+	before := p.sagas.Runner.Completed()
 	l, err := together(ctx, 1, time.Hour, func(ctx context.Context, _, n int) error {
 		if n == runs {
 			return errEnough
@@ -201,7 +201,7 @@ func (s stepping) oneRun(ctx context.Context, p *panel, form stepForm, runs int,
 
 // drilled waits until so many steps are done in all.
 func (p *panel) drilled(ctx context.Context, steps int64) error {
-	for p.sagas.Completed() < steps {
+	for p.sagas.Runner.Completed() < steps {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

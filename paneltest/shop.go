@@ -148,7 +148,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()).Reader(), names, o)
 		},
 	})
-	s.Attach(eventstore.WithStarter(s.Panel))
+	s.Attach(eventstore.WithStarter(s.Panel.Runner))
 	s.Server = program.Wire(program.Parts{
 		Settings: panel.Settings{
 			Version: "test", PublicURL: base, Currency: "EUR", Offers: Offers(),
@@ -215,7 +215,7 @@ func (s *Shop) Start(t testing.TB) *Shop {
 	ctx, stop := context.WithCancel(context.Background())
 	var all errgroup.Group
 	all.Go(func() error { return s.Server.Serve(ctx, listener) })
-	all.Go(func() error { return s.Run(ctx) })
+	all.Go(func() error { return s.Runner.Run(ctx) })
 	all.Go(func() error { return s.Provider.Run(ctx) })
 	s.Close = sync.OnceFunc(func() {
 		stop()

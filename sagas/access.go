@@ -26,7 +26,7 @@ func (s *executor) withoutAccess(ctx context.Context, c claimed, lack *domain.Fa
 	if err := s.putBackUnlessFenced(ctx, c, outcome); err != nil {
 		return err
 	}
-	return s.ReportIncident(ctx, operations.AccessTrouble(queue, lack.Code, lack.Lacks))
+	return s.incidents.ReportIncident(ctx, operations.AccessTrouble(queue, lack.Code, lack.Lacks))
 }
 
 // rest keeps a queue from being served. After that one run tries it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -30,17 +31,20 @@ func FreeClaims(owner domain.Stream, kept Claim) eventstore.TxStatement {
 	}
 }
 
+// claims are the objects outside that resources have claimed.
+type claims struct{ pool *pgxpool.Pool }
+
 // ClaimOwner is the stream of the resource that has claimed an object; "": none.
-func (s *core) ClaimOwner(ctx context.Context, c Claim) (owner string, err error) {
-	err = s.pool.QueryRow(ctx, `select coalesce(max(owner), '') from external_claim where server = $1 and kind = $2 and name = $3`,
-		c.Server, c.Kind, c.Name).Scan(&owner)
-	return owner, SQLError(err, "read the owner of %s %s", c.Kind, c.Name)
+func (c claims) ClaimOwner(ctx context.Context, of Claim) (owner string, err error) {
+	err = c.pool.QueryRow(ctx, `select coalesce(max(owner), '') from external_claim where server = $1 and kind = $2 and name = $3`,
+		of.Server, of.Kind, of.Name).Scan(&owner)
+	return owner, SQLError(err, "read the owner of %s %s", of.Kind, of.Name)
 }
 
 // ClaimOpen tells whether no other resource has the claim.
-func (s *core) ClaimOpen(ctx context.Context, c Claim) (bool, error) {
-	owner, err := s.ClaimOwner(ctx, c)
-	return owner == "" || owner == c.Owner.String(), err
+func (c claims) ClaimOpen(ctx context.Context, of Claim) (bool, error) {
+	owner, err := c.ClaimOwner(ctx, of)
+	return owner == "" || owner == of.Owner.String(), err
 }
 
 // A Contest is a claim that another resource has already.
@@ -63,7 +67,7 @@ func (s *executor) contend(ctx context.Context, c claimed, step step, call Call)
 		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8
 		from saga_run run left join external_claim on server = $1 and kind = $2 and name = $3
 		where run.id = $4 and lease_token = $5 and status = 'running' and step = $6 and lease_until >= real_now() + $7::interval`,
-		call.Claim.Server, call.Claim.Kind, call.Claim.Name, c.id, c.token, c.Step, s.call(step)).Scan(&holder, &taken, &idle)
+		call.Claim.Server, call.Claim.Kind, call.Claim.Name, c.id, c.token, c.Step, s.times.call(step)).Scan(&holder, &taken, &idle)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrFenced
@@ -80,8 +84,9 @@ func (s *executor) contend(ctx context.Context, c claimed, step step, call Call)
 
 // ExpireClaim deletes a claim whose holder never created the object. A claim
 // that was renewed in the meantime is kept.
-func (s *core) ExpireClaim(ctx context.Context, c Contest) error {
-	_, err := s.Exec(ctx, "expire a claim", `delete from external_claim where server = $1 and kind = $2 and name = $3 and owner = $4 and taken_at = $5`,
-		c.Claim.Server, c.Claim.Kind, c.Claim.Name, c.Holder, c.taken)
+func (c claims) ExpireClaim(ctx context.Context, of Contest) error {
+	_, err := exec(ctx, c.pool, "expire a claim", `
+		delete from external_claim where server = $1 and kind = $2 and name = $3 and owner = $4 and taken_at = $5`,
+		of.Claim.Server, of.Claim.Kind, of.Claim.Name, of.Holder, of.taken)
 	return err
 }

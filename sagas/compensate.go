@@ -23,7 +23,7 @@ func (s *executor) compensateStep(ctx context.Context, c claimed, step step) (at
 // may exist is looked for and removed, again and again until it is gone.
 func (s *executor) undoEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	key := step.effect.key(c.in)
-	known, err := s.Effect(ctx, key)
+	known, err := s.ledger.Effect(ctx, key)
 	if err != nil {
 		return attemptResult{}, err
 	}
@@ -96,14 +96,4 @@ func (s *executor) markUndoing(ctx context.Context, c claimed, key string) error
 		return domain.Fail(domain.Permanent, "effect_taken", errors.New("the effect belongs to another run"))
 	}
 	return s.faultAt(AfterIntent, c)
-}
-
-// stepInDirection returns a step with the policy for the direction of its run.
-func (s *core) stepInDirection(r Run, step step) step {
-	if r.Direction == DirectionUndo && step.effect != nil {
-		quarantine := step.policy.Quarantine
-		step.policy = s.times.UndoPolicy()
-		step.policy.Quarantine = quarantine
-	}
-	return step
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -31,7 +32,11 @@ func DatabaseAway(err error) bool {
 }
 
 // Exec carries out one statement and tells how many rows it touched.
-func (s *core) Exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
-	tag, err := s.pool.Exec(ctx, sql, args...)
+func (s *Runner) Exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
+	return exec(ctx, s.pool, what, sql, args...)
+}
+
+func exec(ctx context.Context, pool *pgxpool.Pool, what, sql string, args ...any) (int64, error) {
+	tag, err := pool.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), SQLError(err, "%s", what)
 }

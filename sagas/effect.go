@@ -19,7 +19,7 @@ const Unanswered = "unanswered"
 // doEffect makes one attempt at an effect.
 func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	key := step.effect.key(c.in)
-	known, err := s.Effect(ctx, key)
+	known, err := s.ledger.Effect(ctx, key)
 	if err != nil {
 		return attemptResult{}, err
 	}
@@ -55,7 +55,7 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 			return attemptResult{}, err
 		}
 	}
-	if call, err = s.withGeneration(ctx, c, key, call); err != nil {
+	if call, err = s.ledger.withGeneration(ctx, c, key, call); err != nil {
 		return attemptResult{}, err
 	}
 	return s.send(ctx, c, step, call, key)
@@ -118,9 +118,9 @@ func (s *executor) limited(ctx context.Context, c claimed, step step, do func(co
 			return err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	limited, cancel := context.WithTimeout(ctx, s.times.call(step))
 	defer cancel()
-	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
+	if err := s.ensureLease(ctx, c, s.times.call(step)); err != nil {
 		return err
 	}
 	if err := do(limited); err != nil {
@@ -133,13 +133,13 @@ func (s *executor) limited(ctx context.Context, c claimed, step step, do func(co
 // the call begins before the intent, which checks that it fits into the lease: a worker
 // that was held up in between makes no call.
 func (s *executor) send(ctx context.Context, c claimed, step step, call Call, key string) (attemptResult, error) {
-	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
+	if err := s.ensureLease(ctx, c, s.times.call(step)); err != nil {
 		return attemptResult{}, err
 	}
 	if err := s.faultAt(BeforeIntent, c); err != nil {
 		return attemptResult{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	limited, cancel := context.WithTimeout(ctx, s.times.call(step))
 	defer cancel()
 	if err := s.intend(ctx, c, step, key, call); err != nil {
 		return attemptResult{}, err
@@ -177,11 +177,11 @@ func (s *executor) do(ctx, limited context.Context, c claimed, call Call) (Resul
 // up once more.
 func (s *executor) failedCall(ctx context.Context, c claimed, step step, call Call, key string, failure error) (attemptResult, error) {
 	class, _ := Classify(failure)
-	if err := s.noteFailure(ctx, c, key, class); err != nil {
+	if err := s.ledger.noteFailure(ctx, c, key, class); err != nil {
 		return attemptResult{}, errors.Join(failure, err)
 	}
 	if CodeOf(failure) == StoredError {
-		if err := s.abandonKey(ctx, c, key); err != nil {
+		if err := s.ledger.abandonKey(ctx, c, key); err != nil {
 			return attemptResult{}, errors.Join(failure, err)
 		}
 	}

@@ -91,7 +91,7 @@ func (p Policy) usedUp(c claimed) bool {
 func (s *executor) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOutcome) error {
 	err := c.hold.write(func() error { return s.putBack(ctx, c, v) })
 	if errors.Is(err, ErrFenced) {
-		s.fenced.Add(1)
+		s.counts.fenced.Add(1)
 		return nil
 	}
 	return err
@@ -137,7 +137,7 @@ func (s *executor) park(ctx context.Context, c claimed, e attemptResult, code st
 		_, err = s.finish(ctx, c, e)
 	}
 	if err == nil {
-		s.Alarm(ctx, "a run is parked", "run", c.id, "key", c.Key, "step", c.At().Name, "code", code)
+		alarm(ctx, s.log, "a run is parked", "run", c.id, "key", c.Key, "step", c.At().Name, "code", code)
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (s *executor) park(ctx context.Context, c claimed, e attemptResult, code st
 // dropFenced counts the lost lease of a worker and drops the error.
 func (s *executor) dropFenced(err error) error {
 	if errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn) {
-		s.fenced.Add(1)
+		s.counts.fenced.Add(1)
 		return nil
 	}
 	if errors.Is(err, ErrKilled) {

@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,19 +43,25 @@ func (s *Operators) RunGauges(ctx context.Context) (g RunGauges, err error) {
 		from `+LiveRuns).
 		Scan(&ready, &g.Ready, &g.Running, &g.Waiting, &g.Parked, &g.LeasesExpired, &g.UnknownEffects, &g.Poisoned)
 	g.OldestReady = Seconds(ready)
-	g.Completed, g.Fenced = s.completed.Load(), s.fenced.Load()
+	g.Completed, g.Fenced = s.counts.completed.Load(), s.counts.fenced.Load()
 	return g, SQLError(err, "read the gauges of runs")
 }
 
+// counts are of this process since it started.
+type counts struct {
+	completed atomic.Int64 // steps
+	fenced    atomic.Int64 // writes that were dropped, because their lease was lost
+}
+
 // Completed is how many steps this process has completed.
-func (s *core) Completed() int64 { return s.completed.Load() }
+func (s *Runner) Completed() int64 { return s.counts.completed.Load() }
 
 // Fenced is how many writes of this process were dropped, because its lease was
 // lost.
-func (s *core) Fenced() int64 { return s.fenced.Load() }
+func (s *Runner) Fenced() int64 { return s.counts.fenced.Load() }
 
 // CountFenced counts a write that was dropped because its lease was lost.
-func (s *core) CountFenced() { s.fenced.Add(1) }
+func (s *Runner) CountFenced() { s.counts.fenced.Add(1) }
 
 // Seconds is a number of seconds as Postgres extracts it.
 func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }

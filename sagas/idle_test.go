@@ -116,9 +116,9 @@ func TestABusyProcessNotifiesAHundredTimesASecondAtMost(t *testing.T) {
 	w.Goes()
 	begun := time.Now()
 	for n := range 200 {
-		w.Must(w.Drill(t.Context(), fmt.Sprint(n)))
+		w.Must(w.Runner.Drill(t.Context(), fmt.Sprint(n)))
 		for _, queue := range []string{"local", "mail", "engine:one"} {
-			w.Wake(queue)
+			w.Runner.Wake(queue)
 		}
 	}
 	w.Eventually("the drills are over", func() bool { return w.Count(`select count(*) from saga_run where status = 'done'`) == 200 })

@@ -3,7 +3,9 @@ package sagas
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,17 +20,25 @@ import (
 // IncidentReporter is the actor of the program's reports and settlements.
 const IncidentReporter = "system:incidents"
 
+// incidents are reported and settled by the program itself.
+type incidents struct {
+	store *eventstore.Store
+	now   func() time.Time
+	write time.Duration // the most that a report may take
+	log   *slog.Logger
+}
+
 // ReportIncident records an incident together with its rows. An open incident is
 // not recorded again.
-func (s *core) ReportIncident(ctx context.Context, t operations.Trouble, rows ...eventstore.TxStatement) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
+func (s *incidents) ReportIncident(ctx context.Context, t operations.Trouble, rows ...eventstore.TxStatement) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.write)
 	defer cancel()
 	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: IncidentReporter}, rows, t.Report(s.now()))
 	return err
 }
 
 // SettleIncidents settles incidents.
-func (s *core) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
+func (s *incidents) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
 	for _, id := range ids {
 		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // the request's own apply to its own commands
 		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
@@ -41,7 +51,7 @@ func (s *core) SettleIncidents(ctx context.Context, cause domain.Metadata, ids [
 // SetAside writes the row that sets a message aside for an operator, together with
 // the incident. If the incident cannot be recorded, the row is written alone.
 // Otherwise the message would fail again for ever.
-func (s *core) SetAside(ctx context.Context, t operations.Trouble, aside eventstore.TxStatement) error {
+func (s *incidents) SetAside(ctx context.Context, t operations.Trouble, aside eventstore.TxStatement) error {
 	err := s.ReportIncident(ctx, t, aside)
 	if err == nil || errors.Is(err, ErrSetAside) {
 		return nil
@@ -49,8 +59,8 @@ func (s *core) SetAside(ctx context.Context, t operations.Trouble, aside eventst
 	if DatabaseAway(err) {
 		return err
 	}
-	s.Alarm(ctx, "an incident was not reported", "kind", t.Kind, "incident", t.ID(), "error", Scrub(err))
-	_, err = s.Exec(ctx, "set aside what failed", aside.SQL, aside.Args...)
+	alarm(ctx, s.log, "an incident was not reported", "kind", t.Kind, "incident", t.ID(), "error", Scrub(err))
+	_, err = exec(ctx, s.store.Pool(), "set aside what failed", aside.SQL, aside.Args...)
 	return err
 }
 

@@ -43,7 +43,7 @@ func (s *Runner) sweepAttempts(ctx context.Context) error {
 
 // Sweep carries out one bounded deletion, in one process at a time: the others
 // skip it.
-func (s *core) Sweep(ctx context.Context, what, sql string, args ...any) error {
+func (s *Runner) Sweep(ctx context.Context, what, sql string, args ...any) error {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return SQLError(err, "sweep %s", what)

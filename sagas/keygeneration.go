@@ -23,25 +23,25 @@ const keySends = 2
 const StoredError = "stored_error"
 
 // abandonKey writes down that the present key will bring no other answer.
-func (s *executor) abandonKey(ctx context.Context, c claimed, key string) error {
-	_, err := s.Exec(ctx, "give up a key", `update effect set keyed_from = sends - $3::int where key = $1 and token = $2`, key, c.token, keySends)
+func (l *ledger) abandonKey(ctx context.Context, c claimed, key string) error {
+	_, err := exec(ctx, l.pool, "give up a key", `update effect set keyed_from = sends - $3::int where key = $1 and token = $2`, key, c.token, keySends)
 	return err
 }
 
 // withGeneration makes an effect that is sent under a key ready for the generation
 // that is due. Nothing has been done under those before it.
-func (s *executor) withGeneration(ctx context.Context, c claimed, key string, call Call) (Call, error) {
+func (l *ledger) withGeneration(ctx context.Context, c claimed, key string, call Call) (Call, error) {
 	if call.Under == nil {
 		return call, nil
 	}
-	generation, err := s.nextGeneration(ctx, c, key)
+	generation, err := l.nextGeneration(ctx, c, key)
 	call.Do = func(ctx context.Context) (Result, error) { return call.Under(ctx, generation) }
 	return call, err
 }
 
-func (s *executor) nextGeneration(ctx context.Context, c claimed, key string) (generation int, err error) {
+func (l *ledger) nextGeneration(ctx context.Context, c claimed, key string) (generation int, err error) {
 	err = c.hold.write(func() error {
-		return s.pool.QueryRow(ctx, `
+		return l.pool.QueryRow(ctx, `
 			with fence as (
 				select id from saga_run where id = $2 and lease_token = $3 and status = 'running' and step = $4 for no key update
 			), next as (
@@ -50,7 +50,7 @@ func (s *executor) nextGeneration(ctx context.Context, c claimed, key string) (g
 				returning generation
 			)
 			select coalesce((select generation from next), (select generation from effect where key = $1), 1) from fence`,
-			key, c.id, c.token, c.Step, keySends, s.times.KeyLife).Scan(&generation)
+			key, c.id, c.token, c.Step, keySends, l.keyLife).Scan(&generation)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrFenced

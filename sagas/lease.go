@@ -110,7 +110,7 @@ func (l *leases) all() (ids []uuid.UUID, holds []*hold) {
 func (s *executor) renewLeases(ctx context.Context) {
 	for ctx.Err() == nil {
 		clock.Pausing(ctx, s.times.Lease/3, nil)
-		if s.FaultAt(RenewingLeases, Run{}) != nil { // tests stop a process this way
+		if s.fault.at(RenewingLeases, Run{}) != nil { // tests stop a process this way
 			continue
 		}
 		ids, holds := s.leases.all()

@@ -19,7 +19,7 @@ import (
 func TestAWorkerKeepsItsRunWhileItsQueueStays(t *testing.T) { // G-4
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	w.Must(w.Drill(t.Context(), "one"))
+	w.Must(w.Runner.Drill(t.Context(), "one"))
 	w.Eventually("the drill is over", func() bool { return w.RunOf("drill:one").Status == sagas.StatusDone })
 	w.Equal("claims of the five steps", w.Count(`select lease_token from saga_run where key = 'drill:one'`), 1)
 }
@@ -83,7 +83,7 @@ func TestAWorkerWithoutItsLeaseTellsNothing(t *testing.T) { // G-1
 	w.Goes()
 	id := sagastest.Sends(w, 1, 17)
 	w.Eventually("the first worker has told, or found out", func() bool {
-		return w.Fenced() > 0 || w.Often(webhook.DeliveryStream(id), "webhook.delivery_attempted") > 0
+		return w.Runner.Fenced() > 0 || w.Often(webhook.DeliveryStream(id), "webhook.delivery_attempted") > 0
 	})
 	close(over)
 	sagastest.Delivered(w, id, webhook.Succeeded)

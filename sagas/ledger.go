@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -49,12 +50,19 @@ func (e LedgerEntry) MayHaveHappened() bool {
 	return e.State == EffectIntended || e.State == EffectUnknown || e.State == EffectUndoing
 }
 
+// A ledger is the table of effects.
+type ledger struct {
+	pool    *pgxpool.Pool
+	keys    *sealing.Keyring
+	keyLife time.Duration // of an idempotency key at the other side
+}
+
 // Effect reads one row of the ledger. An effect without a row has the state "".
-func (s *core) Effect(ctx context.Context, key string) (LedgerEntry, error) {
+func (l *ledger) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	var e LedgerEntry
 	var age float64
 	var external *string
-	err := s.pool.QueryRow(ctx, `
+	err := l.pool.QueryRow(ctx, `
 		select state, coalesce(extract(epoch from real_now() - sent_at), 1e9)::float8, sends, external_id, result
 		from effect where key = $1`, key).Scan(&e.State, &age, &e.Sends, &external, &e.Result.Data)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -97,9 +105,9 @@ where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
 	and effect.state in ('intended', 'unknown', 'absent', 'deferred')`
 
 // intentRows claim the object of a call and record the intent. They have the key of the
-// work row, so that they come after its advance.
-func (s *executor) intentRows(c claimed, step step, key string, call Call) []eventstore.TxStatement {
-	prints, ids := s.requestPrints(call)
+// work row, so that they come after its advance. Limit is the longest duration of the call.
+func (l *ledger) intentRows(c claimed, step step, key string, call Call, limit time.Duration) []eventstore.TxStatement {
+	prints, ids := l.requestPrints(call)
 	run := "saga_run/" + c.id.String()
 	var rows []eventstore.TxStatement
 	if o := call.Claim; o != (Claim{}) {
@@ -112,7 +120,7 @@ func (s *executor) intentRows(c claimed, step step, key string, call Call) []eve
 		})
 	}
 	return append(rows, eventstore.TxStatement{
-		Key: run, SQL: intendEffect, Args: []any{key, step.name, prints, ids, c.id, c.token, c.Step, s.call(step)},
+		Key: run, SQL: intendEffect, Args: []any{key, step.name, prints, ids, c.id, c.token, c.Step, limit},
 		WantRows: 1, ErrIfNot: errNotIntended,
 	}, eventstore.TxStatement{
 		Key: run,
@@ -125,7 +133,7 @@ func (s *executor) intentRows(c claimed, step step, key string, call Call) []eve
 // intend records the effect before the call, together with what is unrecorded of the
 // run. If that is refused it goes first, so that the intent is refused for itself.
 func (s *executor) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	rows := s.intentRows(c, step, key, call)
+	rows := s.ledger.intentRows(c, step, key, call, s.times.call(step))
 	err := s.settleWith(ctx, c, "intend", rows...)
 	if err != nil && !c.todo.empty() && !DatabaseAway(err) {
 		if err := s.settle(ctx, c); err != nil {
@@ -137,7 +145,7 @@ func (s *executor) intend(ctx context.Context, c claimed, step step, key string,
 	case errors.Is(err, errContested):
 		return s.contend(ctx, c, step, call)
 	case errors.Is(err, errNotIntended):
-		return s.notIntended(ctx, c, key, call)
+		return s.ledger.notIntended(ctx, c, key, call)
 	}
 	return err
 }
@@ -149,10 +157,10 @@ select exists (select from effect where key = $1 and (saga_id <> $2 or token <= 
 	and not (` + SameRequest("$3", "$4") + ` and state in ('intended', 'unknown', 'absent', 'deferred')))`
 
 // notIntended tells why an intent was refused.
-func (s *executor) notIntended(ctx context.Context, c claimed, key string, call Call) error {
-	prints, ids := s.requestPrints(call)
+func (l *ledger) notIntended(ctx context.Context, c claimed, key string, call Call) error {
+	prints, ids := l.requestPrints(call)
 	var taken bool
-	err := s.pool.QueryRow(ctx, effectTaken, key, c.id, prints, ids, c.token).Scan(&taken)
+	err := l.pool.QueryRow(ctx, effectTaken, key, c.id, prints, ids, c.token).Scan(&taken)
 	switch {
 	case err != nil:
 		return SQLError(err, "read effect %s", key)
@@ -164,18 +172,18 @@ func (s *executor) notIntended(ctx context.Context, c claimed, key string, call 
 
 // requestPrints are those of the request under each secret key, the newest first: an
 // earlier intent may have used an older key.
-func (s *core) requestPrints(call Call) (prints, ids [][]byte) {
-	return s.store.Keys().Prints("effect request", Encode(call.Request))
+func (l *ledger) requestPrints(call Call) (prints, ids [][]byte) {
+	return l.keys.Prints("effect request", Encode(call.Request))
 }
 
 // noteFailure records a failed call. A call that was certainly not made does not
 // count as sent.
-func (s *executor) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
+func (l *ledger) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
 	state, back := EffectUnknown, 0
 	if class == domain.Transient || class == domain.Permanent || class == domain.Waiting {
 		state, back = EffectAbsent, 1
 	}
-	_, err := s.Exec(ctx, "note the end of a call", `
+	_, err := exec(ctx, l.pool, "note the end of a call", `
 		update effect set state = case when state = 'deferred' then state else $3 end, sends = sends - $4::int, updated_at = real_now()
 		where key = $1 and token = $2 and state in ('intended', 'unknown', 'deferred')`, key, c.token, string(state), back)
 	return err

@@ -28,7 +28,7 @@ func (s *executor) missed(ctx context.Context, c claimed, step step) (attemptRes
 		return attemptResult{}, notReady(c, step)
 	}
 	key := made.effect.key(c.in)
-	known, err := s.Effect(ctx, key)
+	known, err := s.ledger.Effect(ctx, key)
 	switch {
 	case err != nil:
 		return attemptResult{}, err
@@ -37,14 +37,14 @@ func (s *executor) missed(ctx context.Context, c claimed, step step) (attemptRes
 	case known.Age < made.policy.Quarantine:
 		return attemptResult{}, TooEarly("not_ready", min(step.policy.nextLook(c), made.policy.Quarantine-known.Age))
 	}
-	run, err := s.RunNamed(ctx, c.Key)
+	run, err := s.runs.RunNamed(ctx, c.Key)
 	if err != nil {
 		return attemptResult{}, err
 	}
 	if run.Lost >= mostLost {
 		return attemptResult{}, domain.Fail(domain.Permanent, "lost", errors.New("what was made is lost each time"))
 	}
-	s.Alarm(ctx, "what was made outside is gone", "run", c.id, "key", c.Key, "step", made.name)
+	alarm(ctx, s.log, "what was made outside is gone", "run", c.id, "key", c.Key, "step", made.name)
 	return attemptResult{
 		command: GoBack{Key: c.Key, Step: c.Step, To: to}, work: Work{Rows: []eventstore.TxStatement{lostRow(key)}}, outside: true,
 	}, nil

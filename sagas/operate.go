@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/recovery"
 )
 
 // Operators' commands on runs. Each is recorded as an event with actor and reason.
@@ -17,7 +20,18 @@ import (
 
 // Operators are the views of runs, and the commands with which a person
 // overrules them (docs/runs.md, "Operators").
-type Operators struct{ *core }
+type Operators struct {
+	store       *eventstore.Store
+	pool        *pgxpool.Pool
+	times       Times
+	now         func() time.Time
+	definitions *definitions
+	queues      *queues
+	runs        runs
+	ledger      *ledger
+	wakes       *wakes
+	counts      *counts
+}
 
 // ResumeRun continues a parked run at its present step, with the same effect keys
 // (rule T15). Corrections change the input of the step; nil: no change. More are
@@ -47,7 +61,7 @@ func (s *Operators) correct(ctx context.Context, run Run, corrections map[string
 		}
 	}
 	key := step.effect.key(c.in)
-	e, err := s.Effect(ctx, key)
+	e, err := s.ledger.Effect(ctx, key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +90,7 @@ func (s *Operators) correct(ctx context.Context, run Run, corrections map[string
 
 // standing returns a run with its decoded input, and its present step.
 func (s *Operators) standing(run Run) (c claimed, step step, err error) {
-	d, step, known := s.stepOf(run)
+	d, step, known := s.definitions.stepOf(run)
 	if !known {
 		return c, step, NotNow("The run belongs to another version of the program.")
 	}
@@ -133,7 +147,7 @@ func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run
 	if err := s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...); err != nil {
 		return err
 	}
-	s.wakeAfter(e.work)
+	s.wakes.after(e.work)
 	return nil
 }
 
@@ -142,7 +156,7 @@ func (s *Operators) passed(ctx context.Context, c claimed, step step, work Work)
 	if step.wait == nil {
 		return work, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	limited, cancel := context.WithTimeout(ctx, s.times.call(step))
 	defer cancel()
 	_, seen, err := step.wait(limited, c.in)
 	if err != nil {
@@ -155,7 +169,7 @@ func (s *Operators) passed(ctx context.Context, c claimed, step step, work Work)
 func (s *Operators) proof(ctx context.Context, c claimed, step step, external string) (Call, Result, error) {
 	call, err := step.effect.prepare(ctx, c.in)
 	if err == nil {
-		err = s.KeepRecovery(ctx)
+		err = recovery.Keep(ctx, s.pool)
 	}
 	if err != nil || call.Lookup == nil {
 		return call, Result{External: external}, err
@@ -163,7 +177,7 @@ func (s *Operators) proof(ctx context.Context, c claimed, step step, external st
 	if external == "" {
 		return call, Result{}, domain.RefuseField("external_id", "This field is required.")
 	}
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	limited, cancel := context.WithTimeout(ctx, s.times.call(step))
 	defer cancel()
 	found, is, err := call.Lookup(limited)
 	if err != nil || is != Yes || found.External != external {
@@ -190,11 +204,11 @@ func (s *Operators) Continue(ctx context.Context, cause domain.Metadata, id uuid
 // TakeBack compensates a run: it undoes its steps, last step first. A saga may add
 // further commands.
 func (s *Operators) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	run, err := s.runWithID(ctx, id)
+	run, err := s.runs.withID(ctx, id)
 	if err != nil {
 		return err
 	}
-	if d := s.definitions[run.Definition]; d != nil && d.takeBack != nil && !run.Over() {
+	if d := s.definitions.sagas[run.Definition]; d != nil && d.takeBack != nil && !run.Over() {
 		return d.takeBack(ctx, cause, run, reason)
 	}
 	return s.direct(ctx, cause, id, func(r Run) Command { return s.Compensation(r, reason) })
@@ -203,7 +217,7 @@ func (s *Operators) TakeBack(ctx context.Context, cause domain.Metadata, id uuid
 // Compensation is the command that compensates a run from its present step.
 func (s *Operators) Compensation(r Run, reason string) Compensate {
 	from := r.Step
-	if _, step, _ := s.stepOf(r); step.effect == nil {
+	if _, step, _ := s.definitions.stepOf(r); step.effect == nil {
 		from-- // the present step has not happened yet, or changes nothing
 	}
 	return Compensate{Key: r.Key, From: from, Reason: reason}
@@ -211,7 +225,7 @@ func (s *Operators) Compensation(r Run, reason string) Compensate {
 
 // Release ends the lease of a running run, or makes a waiting run due now.
 func (s *Operators) Release(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	run, err := s.runWithID(ctx, id)
+	run, err := s.runs.withID(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -225,20 +239,23 @@ func (s *Operators) Release(ctx context.Context, cause domain.Metadata, id uuid.
 	cause = ByOperator(cause, run.Order)
 	cause.Saga = run.Key
 	if _, err = s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{row}, ReleaseLease{Key: run.Key, Reason: reason}); err == nil {
-		s.Wake(run.At().Queue)
+		s.wakes.Wake(run.At().Queue)
 	}
 	return err
 }
 
 func (s *Operators) direct(ctx context.Context, cause domain.Metadata, id uuid.UUID, what func(Run) Command) error {
-	run, err := s.runWithID(ctx, id)
+	run, err := s.runs.withID(ctx, id)
 	if err != nil {
 		return err
 	}
 	return s.Overrule(ctx, ByOperator(cause, run.Order), run, what(run), nil)
 }
 
-func (s *core) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
+// runs are read from the log.
+type runs struct{ store *eventstore.Store }
+
+func (s runs) withID(ctx context.Context, id uuid.UUID) (Run, error) {
 	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
 	if err == nil && run.Key == "" {
 		err = ErrNoRun
@@ -250,7 +267,7 @@ func (s *core) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
 var ErrNoRun = domain.Refuse(domain.NotFound, "No Saga matches the given query.")
 
 // RunNamed returns the run with a key, or [ErrNoRun].
-func (s *core) RunNamed(ctx context.Context, key string) (Run, error) {
+func (s runs) RunNamed(ctx context.Context, key string) (Run, error) {
 	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf(key))
 	if err == nil && run.Key == "" {
 		err = ErrNoRun
@@ -271,7 +288,7 @@ func (s *Operators) Overrule(ctx context.Context, cause domain.Metadata, run Run
 	cause.Saga = run.Key
 	_, err = s.store.ExecuteWith(ctx, cause, append(rows, s.overruleRow(next)), append([]domain.Command{c}, more...)...)
 	if err == nil && next.Status == StatusReady {
-		s.Wake(next.At().Queue)
+		s.wakes.Wake(next.At().Queue)
 	}
 	return err
 }

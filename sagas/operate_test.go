@@ -42,13 +42,13 @@ func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
 	w.Equal("invoices", w.Count(`select count(*) from events where name = 'billing.invoice_issued'`), 0)
 	w.Eventually("the alarm is in the log", func() bool { return w.Warned("a run is parked") })
 	w.Engine.Tell(nil, nil)
-	w.Equal("a retry needs a reason", domain.CodeOf(w.Retry(t.Context(), sagastest.Operator, id, nil, "")), domain.Invalid)
-	w.Must(w.Retry(t.Context(), sagastest.Operator, id, nil, "the quota was raised"))
+	w.Equal("a retry needs a reason", domain.CodeOf(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "")), domain.Invalid)
+	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "the quota was raised"))
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.OnlyOnce(id)
 	w.Equal("accounts opened", w.Count(`select count(*) from events where name = 'account.opened'`), 1)
-	w.Equal("a second retry", domain.CodeOf(w.Retry(t.Context(), sagastest.Operator, id, nil, "again")), domain.Conflict)
+	w.Equal("a second retry", domain.CodeOf(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "again")), domain.Conflict)
 }
 
 func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
@@ -60,9 +60,9 @@ func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 	w.Becomes(id, order.StatusFailed)
 	w.Equal("step", w.Order(id).Step, "site")
 	w.Equal("owner", w.Engine.All()["site/taken.example.com"].Owner, int64(4711))
-	w.Equal("another input for another step", domain.CodeOf(w.Retry(t.Context(), sagastest.Operator, id, map[string]string{"os_choice": "x"}, "r")), domain.Invalid)
+	w.Equal("another input for another step", domain.CodeOf(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"os_choice": "x"}, "r")), domain.Invalid)
 
-	w.Must(w.Retry(t.Context(), sagastest.Operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"))
+	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"))
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.Equal("sites made", w.Engine.Creations("site/free.example.com"), 1)
@@ -78,7 +78,7 @@ func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
 	w.Becomes(id, order.StatusFailed)
 	number := hosting.CustomerNumber(w.Provision(id).Job.Tenant)
 	skip := func(step, external string) error {
-		return w.Skip(t.Context(), sagastest.Operator, id, step, external, "done by hand")
+		return w.Orders.Skip(t.Context(), sagastest.Operator, id, step, external, "done by hand")
 	}
 	w.Equal("without proof", domain.CodeOf(skip("tenant.engine", "1")), domain.Invalid)
 	w.Equal("another step", domain.CodeOf(skip("billing", "1")), domain.Invalid)
@@ -98,18 +98,18 @@ func TestAPausedRunWaits(t *testing.T) {
 	var paused sync.Once
 	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
 		if c.At().Name == "tenant" && p == sagas.BeforeComplete { // what it did until then would be recorded together
-			paused.Do(func() { w.Must(w.Pause(context.Background(), sagastest.Operator, c.ID(), "wait")) }) // the worker is fenced by it
+			paused.Do(func() { w.Must(w.Runner.Operators.Pause(context.Background(), sagastest.Operator, c.ID(), "wait")) }) // the worker is fenced by it
 		}
 		return nil
 	})
 	w.Goes()
 	w.Must(w.Webhook("evt_1", id))
-	w.Eventually("it is paused", func() bool { return w.Provision(id).Status == sagas.StatusPaused && w.Fenced() > 0 })
+	w.Eventually("it is paused", func() bool { return w.Provision(id).Status == sagas.StatusPaused && w.Runner.Fenced() > 0 })
 	w.Equal("step", w.Provision(id).At().Name, "account")
 	w.Equal("accounts opened", w.Count(`select count(*) from events where name = 'account.opened'`), 0)
-	w.Must(w.Continue(t.Context(), sagastest.Operator, sagas.RunID("provision:"+id.String()), "go on"))
+	w.Must(w.Runner.Operators.Continue(t.Context(), sagastest.Operator, sagas.RunID("provision:"+id.String()), "go on"))
 	w.Becomes(id, order.StatusActive)
-	w.Equal("an unknown run", domain.CodeOf(w.Pause(t.Context(), sagastest.Operator, uuid.New(), "x")), domain.NotFound)
+	w.Equal("an unknown run", domain.CodeOf(w.Runner.Operators.Pause(t.Context(), sagastest.Operator, uuid.New(), "x")), domain.NotFound)
 }
 
 func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
@@ -124,7 +124,7 @@ func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if w.Retry(t.Context(), sagastest.Operator, id, nil, "now") == nil {
+			if w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "now") == nil {
 				won.Add(1)
 			}
 		})
@@ -151,7 +151,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	w.Becomes(w.Buy(sagastest.OrderForm{Kind: "vps"}), order.StatusActive)
 	waiting := w.Buy(sagastest.OrderForm{})
 	w.Becomes(waiting, order.StatusActive)
-	w.Must(w.Pause(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "wait"))
+	w.Must(w.Runner.Operators.Pause(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "wait"))
 	w.Heard()
 	w.End()
 	const derived = `
@@ -167,7 +167,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	w.Must(err)
 	runs := w.Count(`select count(distinct stream) from events where stream like 'saga-%'`)
 	rebuilt := func() int64 {
-		n, err := w.RebuildRuns(t.Context(), sagastest.Operator, "the rows were lost")
+		n, err := w.Runner.Operators.RebuildRuns(t.Context(), sagastest.Operator, "the rows were lost")
 		w.Must(err)
 		return n
 	}
@@ -176,14 +176,14 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	_, err = w.Pool.Exec(t.Context(), `update saga_run set stream_version = stream_version - 1 where key = $1`, "mail:"+sagas.EffectKey(waiting, "welcome"))
 	w.Must(err)
 	w.Equal("rebuilt of a row that is wrong", rebuilt(), 1)
-	_, err = w.RebuildRuns(t.Context(), sagastest.Operator, "")
+	_, err = w.Runner.Operators.RebuildRuns(t.Context(), sagastest.Operator, "")
 	w.Equal("without a reason", domain.CodeOf(err), domain.Invalid)
 	if after := rows(); after != before || len(before) < 500 {
 		t.Errorf("rebuilt rows differ\nbefore %s\nafter  %s", before, after)
 	}
 	w.Mail.Tell(nil, nil)
 	w.Goes()
-	w.Must(w.Continue(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "go on"))
+	w.Must(w.Runner.Operators.Continue(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "go on"))
 	w.Eventually("the rebuilt runs go on", func() bool { return w.Order(waiting).Mail == order.MailSent })
 }
 
@@ -216,7 +216,7 @@ func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
-	runs, err := w.RunsOf(t.Context(), id)
+	runs, err := w.Runner.Operators.RunsOf(t.Context(), id)
 	w.Must(err)
 	if len(runs) != 1 || len(runs[0].Effects) != 2 {
 		t.Fatalf("got %+v", runs)
@@ -236,7 +236,7 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	broken := uuid.New()
-	_, err := w.Store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Now()})
+	_, err := w.Store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Runner.Now()})
 	w.Must(err)
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{})
@@ -246,9 +246,9 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 	})
 	w.Equal("poisoned", w.Count(`select count(*) from poisoned`), 1)
 	handled := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
-	w.Must(w.Requeue(t.Context(), sagastest.Operator, handled, "once more"))
+	w.Must(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, handled, "once more"))
 	w.Equal("notifications after a repeat", w.Count(`select count(*) from notifications where notification_type = 'success'`), 1)
-	w.Equal("an event that never was", domain.CodeOf(w.Requeue(t.Context(), sagastest.Operator, 1<<40, "try")), domain.NotFound)
+	w.Equal("an event that never was", domain.CodeOf(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, 1<<40, "try")), domain.NotFound)
 }
 
 // incident is the one of a kind.
@@ -264,7 +264,7 @@ func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, 
 	var broken atomic.Bool
 	broken.Store(true)
 	var handled atomic.Int32
-	w.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
+	w.Runner.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
 		switch {
 		case r.Name != "order.activated":
 			return nil

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 )
 
@@ -67,7 +69,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 	defer cancel()
 	until := clock.Now().Add(s.times.Lease)
 	claimable := 0
-	rows, _ := s.pool.Query(ctx, claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks)
+	rows, _ := s.pool.Query(ctx, claimRuns, queue, limit, s.worker, s.times.Lease, s.definitions.names(), breaks)
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimed, error) { return scanClaimed(row, &claimable) })
 	if err != nil {
 		return nil, true, fmt.Errorf("claim runs of %s: %w", queue, err)
@@ -150,9 +152,9 @@ func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) err
 	case err != nil:
 		return fmt.Errorf("put back %s: %w", c.Key, err)
 	case due: // the delay was shortened by an advance of the clock, or by what the run waits for
-		s.WakeHere(c.queue)
+		s.wakes.WakeHere(c.queue)
 	}
-	s.WakeLater(c.queue, v.delay)
+	s.wakes.WakeLater(c.queue, v.delay)
 	return nil
 }
 
@@ -170,17 +172,54 @@ func (s *executor) failed(ctx context.Context, c claimed) error {
 	return nil
 }
 
-// ensureQueues creates the rows of the queues that this program serves. Existing
+// queues are those that this process serves.
+type queues struct {
+	limits map[string]int // how many runs all processes work on at once
+	set    map[string]int // limits that win
+	stand  atomic.Bool    // all have their rows
+}
+
+// add adds a queue. The first call counts; what was set wins.
+func (q *queues) add(queue string, limit int) {
+	if _, added := q.limits[queue]; added {
+		return
+	}
+	if set, ok := q.set[queue]; ok {
+		limit = set
+	}
+	q.limits[queue] = limit
+}
+
+// ensure creates the rows of the queues that this program serves. Existing
 // rows keep an operator's settings.
-func (s *Runner) ensureQueues(ctx context.Context) error {
-	for queue, limit := range s.queues {
-		_, err := s.pool.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, queue, limit)
+func (q *queues) ensure(ctx context.Context, pool *pgxpool.Pool) error {
+	for queue, limit := range q.limits {
+		_, err := pool.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, queue, limit)
 		if err != nil {
 			return fmt.Errorf("make queue %s: %w", queue, err)
 		}
 	}
-	s.queuesStand.Store(true)
+	q.stand.Store(true)
 	return nil
+}
+
+// oneRow leaves out the rows of queues that stand, and of others but the first of
+// each: one append may start hundreds of runs.
+func (q *queues) oneRow(starts []eventstore.Start) []eventstore.Start {
+	seen := map[string]bool{}
+	if q.stand.Load() {
+		for queue := range q.limits {
+			seen[queueRow(queue)] = true
+		}
+	}
+	for i, start := range starts {
+		if queue := start.Rows[0].Key; seen[queue] {
+			starts[i].Rows = start.Rows[1:]
+		} else {
+			seen[queue] = true
+		}
+	}
+	return starts
 }
 
 // queueRow is the key of statements about a queue.

@@ -3,6 +3,7 @@ package sagas
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -36,9 +37,20 @@ func NamesOf(events ...domain.Event) (names []string) {
 	return names
 }
 
-// reactionNames are the events that any reaction is called for; nil: all.
-func (s *Runner) reactionNames() (names []string) {
-	for _, r := range s.reactions {
+// Reactions are what follows from events, once or more for each.
+type Reactions struct {
+	store     *eventstore.Store
+	poll      time.Duration
+	now       func() time.Time
+	log       *slog.Logger
+	incidents *incidents
+
+	list []reaction
+}
+
+// names are the events that any reaction is called for; nil: all.
+func (s *Reactions) names() (names []string) {
+	for _, r := range s.list {
 		if r.names == nil {
 			return nil
 		}
@@ -47,10 +59,10 @@ func (s *Runner) reactionNames() (names []string) {
 	return names
 }
 
-// reactToEvents reacts to events until ctx ends.
-func (s *Runner) reactToEvents(ctx context.Context) {
+// run reacts to events until ctx ends.
+func (s *Reactions) run(ctx context.Context) {
 	s.store.RunLanes(ctx, eventstore.Lanes{
-		Reader: ReactionsReader, Names: s.reactionNames(), Poll: s.times.Poll, Handle: s.handle, SetAside: s.poison,
+		Reader: ReactionsReader, Names: s.names(), Poll: s.poll, Handle: s.handle, SetAside: s.poison,
 	})
 }
 
@@ -69,7 +81,7 @@ const (
 
 // handle reacts to an event. One that fails each time is set aside, so that later events
 // are handled; a temporary failure leaves it to the next delivery.
-func (s *Runner) handle(ctx context.Context, r eventstore.RecordedEvent) error {
+func (s *Reactions) handle(ctx context.Context, r eventstore.RecordedEvent) error {
 	react := func() error { return s.React(ctx, r) }
 	err := Guarded(react)
 	for n := 0; err != nil && n < reactionRetries && ctx.Err() == nil; n++ {
@@ -83,20 +95,20 @@ func (s *Runner) handle(ctx context.Context, r eventstore.RecordedEvent) error {
 }
 
 // poison sets an event aside that a reaction cannot handle.
-func (s *Runner) poison(ctx context.Context, r eventstore.RecordedEvent, cause error) error {
+func (s *Reactions) poison(ctx context.Context, r eventstore.RecordedEvent, cause error) error {
 	ctx = r.Follow(ctx)
 	if err := s.Poison(ctx, r, cause.Error()); err != nil {
 		return err
 	}
-	s.Alarm(ctx, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(cause))
+	alarm(ctx, s.log, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(cause))
 	return nil
 }
 
 // React calls every reaction to the event, even if others fail. The event is their
 // cause.
-func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err error) {
+func (s *Reactions) React(ctx context.Context, r eventstore.RecordedEvent) (err error) {
 	ctx = r.Follow(ctx)
-	for _, to := range s.reactions {
+	for _, to := range s.list {
 		if to.names == nil || slices.Contains(to.names, r.Name) {
 			err = errors.Join(err, to.react(ctx, r))
 		}
@@ -106,7 +118,7 @@ func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err err
 
 // Poison sets an event aside and reports an incident. The event of an incident
 // itself is set aside without a report, because that would fail as well.
-func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason string) error {
+func (s *Reactions) Poison(ctx context.Context, r eventstore.RecordedEvent, reason string) error {
 	aside := eventstore.TxStatement{
 		Key: "poisoned/" + strconv.FormatInt(r.Position, 10),
 		SQL: `insert into poisoned (reader, position, reason) values ($1, $2, $3)
@@ -114,10 +126,10 @@ func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason 
 		Args: []any{ReactionsReader, r.Position, reason[:min(len(reason), scrubbed)]}, WantRows: 1,
 	}
 	if r.Stream.Category == operations.IncidentCategory {
-		_, err := s.Exec(ctx, "move an event out of the way", aside.SQL, aside.Args...)
+		_, err := exec(ctx, s.store.Pool(), "move an event out of the way", aside.SQL, aside.Args...)
 		return err
 	}
-	return s.SetAside(ctx, ReactionTrouble(r), aside)
+	return s.incidents.SetAside(ctx, ReactionTrouble(r), aside)
 }
 
 // errFailedAgain refuses what still cannot be handled.
@@ -125,7 +137,7 @@ var errFailedAgain = &domain.Error{Code: domain.Conflict, Reason: "failed_again"
 
 // Requeue handles an event that was set aside once more, with the same id, and
 // settles its incident. Completed work is not repeated.
-func (s *Runner) Requeue(ctx context.Context, cause domain.Metadata, position int64, reason string) error {
+func (s *Reactions) Requeue(ctx context.Context, cause domain.Metadata, position int64, reason string) error {
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}

@@ -46,11 +46,11 @@ func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
 	w.Opens(2, "bob@example.com", "en")
 	_, err := w.Pool.Exec(t.Context(), `update subject_keys set key_id = 'ffffffff' where subject = (select subject from users where id = 1)`)
 	w.Must(err)
-	_, err = w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Now()})
+	_, err = w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Runner.Now()})
 	w.Must(err)
 	position := int64(w.Count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`))
-	w.Instance = w.Node(w.Pool.Config().ConnString())                               // which has not opened anything yet
-	w.OnEvent(func(context.Context, eventstore.RecordedEvent) error { return nil }) // to every event
+	w.Instance = w.Node(w.Pool.Config().ConnString())                                      // which has not opened anything yet
+	w.Runner.OnEvent(func(context.Context, eventstore.RecordedEvent) error { return nil }) // to every event
 	w.Goes()
 	w.Eventually("the second user is warned", func() bool {
 		return w.Count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`) == 1
@@ -66,7 +66,7 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	w.Opens(1, "ana@example.com", "es-MX")
 	w.Opens(2, "bob@example.com", "fr")
 	for _, user := range []int64{1, 2, 0} { // 0: no user is known
-		_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.NoteReuse{User: user, Family: uuid.New(), At: w.Now()})
+		_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.NoteReuse{User: user, Family: uuid.New(), At: w.Runner.Now()})
 		w.Must(err)
 	}
 	told := func(user int64, title string) int {
@@ -79,7 +79,7 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	all, err := w.Store.Reader().After(t.Context(), 0, 1000)
 	w.Must(err)
 	for _, r := range all {
-		w.Must(w.React(t.Context(), r))
+		w.Must(w.Runner.Reactions.React(t.Context(), r))
 	}
 	w.Equal("warnings", w.Count(`select count(*) from events where name = 'notification.raised'`), 2)
 }
@@ -92,7 +92,7 @@ func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
 	var calls, handled, passed atomic.Int64 // passed: position of the first event that came too early
 	var waiting atomic.Int64
 	var stream sagastest.Control[domain.Stream]
-	w.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
+	w.Runner.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
 		switch before := waiting.Load(); {
 		case r.Name == "order.activated" && calls.Add(1) <= 5:
 			stream.To(r.Stream)
@@ -108,7 +108,7 @@ func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{})
 	w.Becomes(id, order.StatusActive)
-	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.ResendMail{ID: id, Reason: "it comes behind", At: w.Now()})
+	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.ResendMail{ID: id, Reason: "it comes behind", At: w.Runner.Now()})
 	w.Must(err)
 	w.Eventually("the event is handled, or passed", func() bool { return handled.Load() > 0 || passed.Load() > 0 })
 	w.Equal("came before the event was handled", passed.Load(), 0)

@@ -51,7 +51,7 @@ func (s *Operators) rebuildRows(ctx context.Context) (written int64, err error) 
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	for _, id := range ids {
-		if right, err := s.isRight(ctx, s.pool, s.row(runs[id])); err != nil || right {
+		if right, err := s.isRight(ctx, s.pool, s.definitions.row(runs[id])); err != nil || right {
 			if err != nil {
 				return written, err
 			}
@@ -102,11 +102,11 @@ func (s *Operators) rebuildRow(ctx context.Context, id uuid.UUID) (wrote bool, e
 		if _, err := tx.Exec(ctx, `select from saga_run where id = $1 for update`, id); err != nil {
 			return err
 		}
-		run, err := s.runWithID(ctx, id)
+		run, err := s.runs.withID(ctx, id)
 		if err != nil {
 			return err
 		}
-		w := s.row(run)
+		w := s.definitions.row(run)
 		right, err := s.isRight(ctx, tx, w)
 		if err != nil || right {
 			return err
@@ -118,7 +118,7 @@ func (s *Operators) rebuildRow(ctx context.Context, id uuid.UUID) (wrote bool, e
 }
 
 func (s *Operators) replaceRow(ctx context.Context, tx pgx.Tx, w workRow, run Run) error {
-	if _, err := tx.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, w.queue, max(s.queues[w.queue], 1)); err != nil {
+	if _, err := tx.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, w.queue, max(s.queues.limits[w.queue], 1)); err != nil {
 		return err
 	}
 	var token int64 // beyond all that a worker may still hold
@@ -137,6 +137,6 @@ func (s *Operators) replaceRow(ctx context.Context, tx pgx.Tx, w workRow, run Ru
 		select $1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, $12, $13, $14, business_now() + $15::interval, $16,
 			recorded_at, causation, correlation
 		from events where stream = $17 and version = 1 on conflict do nothing`,
-		append(w.args(), s.budget(run), token, StreamOf(w.key).String())...)
+		append(w.args(), s.definitions.budget(run), token, StreamOf(w.key).String())...)
 	return err
 }

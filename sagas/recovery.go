@@ -71,14 +71,14 @@ func (s *Runner) EndRecovery(ctx context.Context, r eventstore.RecordedEvent) er
 }
 
 // InRecovery tells whether the panel keeps from reaching outside.
-func (s *core) InRecovery(ctx context.Context) (bool, error) {
+func (s *Runner) InRecovery(ctx context.Context) (bool, error) {
 	mode, err := recovery.Read(ctx, s.pool)
 	return mode.On(), err
 }
 
 // KeepRecovery refuses what would reach outside in the recovery mode, with
 // [recovery.ErrOn].
-func (s *core) KeepRecovery(ctx context.Context) error { return recovery.Keep(ctx, s.pool) }
+func (s *Runner) KeepRecovery(ctx context.Context) error { return recovery.Keep(ctx, s.pool) }
 
 // restoredCode is that of an effect without a look-up that a restored run may have done.
 const restoredCode = "restored"

@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,35 +36,32 @@ type Options struct {
 // all are equal. It starts runs and reads the log; its executor works on runs,
 // and its Operators let people look at them and overrule them.
 type Runner struct {
-	*core
-	Operators
-	executor *executor
+	*wakes
+	*incidents
+	claims
+	runs
 
-	drill, joinedDrill Definition[struct{}]
+	Operators *Operators
+	Reactions *Reactions
 
-	starters  []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
-	reactions []reaction
-	loops     []func(ctx, work context.Context)
-	chores    []chore
-	limits    map[string]int
-}
-
-// core is what the parts of a runner share: the log and the tables, clock, times
-// and log lines, the definitions, and the queues with their wake-ups.
-type core struct {
 	store *eventstore.Store
 	pool  *pgxpool.Pool
 	times Times
 	now   func() time.Time
 	log   *slog.Logger
-	fault func(Point, Run) error // nil outside tests
+	fault faults
 
-	definitions map[string]*definition
-	queues      map[string]int
-	wakes       *wakes
+	definitions *definitions
+	queues      *queues
+	ledger      *ledger
+	counts      *counts
+	executor    *executor
 
-	queuesStand       atomic.Bool // those that this process serves have their rows
-	completed, fenced atomic.Int64
+	drill, joinedDrill Definition[struct{}]
+
+	starters []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
+	loops    []func(ctx, work context.Context)
+	chores   []chore
 }
 
 // LocalQueue is where steps wait that change only our own database.
@@ -84,24 +77,35 @@ const (
 // attach the runner to the store as its Starter before the first command is
 // executed.
 func New(o Options) *Runner {
-	c := &core{
-		store: o.Store, pool: o.Store.Pool(), times: o.Times, now: o.Now, log: o.Log, fault: o.Fault,
-		definitions: map[string]*definition{}, queues: map[string]int{}, wakes: newWakes(),
+	if o.Times == (Times{}) {
+		o.Times = Defaults
 	}
-	if c.times == (Times{}) {
-		c.times = Defaults
+	if o.Now == nil {
+		o.Now = o.Store.Clock().Now
 	}
-	if c.now == nil {
-		c.now = o.Store.Clock().Now
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	pool := o.Store.Pool()
 	s := &Runner{
-		core: c, Operators: Operators{c}, limits: o.Limits,
-		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}}},
+		store: o.Store, pool: pool, times: o.Times, now: o.Now, log: o.Log, fault: o.Fault, claims: claims{pool}, runs: runs{o.Store},
+		wakes:       &wakes{store: o.Store, poll: o.Times.Poll, fault: o.Fault, queues: map[string]chan struct{}{}},
+		incidents:   &incidents{store: o.Store, now: o.Now, write: o.Times.Write, log: o.Log},
+		definitions: &definitions{sagas: map[string]*definition{}, undo: o.Times.UndoPolicy()},
+		queues:      &queues{limits: map[string]int{}, set: o.Limits},
+		ledger:      &ledger{pool: pool, keys: o.Store.Keys(), keyLife: o.Times.KeyLife}, counts: &counts{},
 	}
-	c.store.Hints().Hear(channel, s.heard)
+	s.Operators = &Operators{
+		store: o.Store, pool: pool, times: o.Times, now: o.Now, definitions: s.definitions, queues: s.queues, runs: s.runs, ledger: s.ledger,
+		wakes: s.wakes, counts: s.counts,
+	}
+	s.Reactions = &Reactions{store: o.Store, poll: o.Times.Poll, now: o.Now, log: o.Log, incidents: s.incidents}
+	s.executor = &executor{
+		store: o.Store, pool: pool, times: o.Times, now: o.Now, log: o.Log, fault: o.Fault, definitions: s.definitions, runs: s.runs, ledger: s.ledger,
+		wakes: s.wakes, incidents: s.incidents, counts: s.counts,
+		worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}},
+	}
+	s.store.Hints().Hear(channel, s.wakes.heard)
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
 	s.registerDrills()
@@ -119,15 +123,7 @@ func workerName() string {
 
 // AddQueue lets this process serve a queue, and says how many of its runs all
 // processes work on at once. The first call counts; [Options.Limits] wins.
-func (s *Runner) AddQueue(queue string, limit int) {
-	if _, added := s.queues[queue]; added {
-		return
-	}
-	if set, ok := s.limits[queue]; ok {
-		limit = set
-	}
-	s.queues[queue] = limit
-}
+func (s *Runner) AddQueue(queue string, limit int) { s.queues.add(queue, limit) }
 
 // OnAppend lets events start runs, in the append that records them (rule G-9).
 // The starts that begin answers with come from [Runner.Starting].
@@ -138,7 +134,7 @@ func (s *Runner) OnAppend(begin func(context.Context, []eventstore.RecordedEvent
 // OnEvent adds a reaction to events of these names; without any, to all. It may be called
 // more than once for an event, and does database work only (docs/sagas.md, "Reactions").
 func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) error, names ...string) {
-	s.reactions = append(s.reactions, reaction{names, react})
+	s.Reactions.list = append(s.Reactions.list, reaction{names, react})
 }
 
 // Background adds a loop that lasts until ctx ends. What it has begun by then goes on
@@ -155,13 +151,16 @@ func (s *Runner) Starts(ctx context.Context, events []eventstore.RecordedEvent) 
 		}
 		starts = append(starts, more...)
 	}
-	return s.oneQueueRow(starts), nil
+	return s.queues.oneRow(starts), nil
 }
 
 // Starting is the start of a run with the event of this index.
 func (s *Runner) Starting(event int, run Start) eventstore.Start {
 	first := Decider.Evolve(Run{}, Started(run))
-	return eventstore.Start{Fact: event, Command: run, Rows: s.startRows(first), Begun: func() { s.Wake(first.At().Queue) }}
+	queue := first.At().Queue
+	return eventstore.Start{
+		Fact: event, Command: run, Rows: s.definitions.startRows(first, s.queues.limits[queue]), Begun: func() { s.Wake(queue) },
+	}
 }
 
 // StartEach asks of each event whether a run begins with it. It helps functions
@@ -179,30 +178,11 @@ func StartEach(s *Runner, events []eventstore.RecordedEvent, begin func(eventsto
 	return starts, nil
 }
 
-// oneQueueRow leaves out the rows of queues that stand, and of others but the first of
-// each: one append may start hundreds of runs.
-func (s *Runner) oneQueueRow(starts []eventstore.Start) []eventstore.Start {
-	seen := map[string]bool{}
-	if s.queuesStand.Load() {
-		for queue := range s.queues {
-			seen[queueRow(queue)] = true
-		}
-	}
-	for i, start := range starts {
-		if queue := start.Rows[0].Key; seen[queue] {
-			starts[i].Rows = start.Rows[1:]
-		} else {
-			seen[queue] = true
-		}
-	}
-	return starts
-}
-
 // Run carries out sagas until ctx ends, then lets calls that are running
 // finish for a while and gives everything else back. It refuses to start if
 // the database holds runs that this program cannot finish.
 func (s *Runner) Run(ctx context.Context) error {
-	err := errors.Join(s.refuseUnknownSteps(ctx), s.ensureQueues(ctx))
+	err := errors.Join(s.definitions.refuseUnknownSteps(ctx, s.pool, s.log), s.queues.ensure(ctx, s.pool))
 	if ctx.Err() != nil { // ended before it began
 		return nil
 	}
@@ -212,13 +192,13 @@ func (s *Runner) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var claimers, loops, others sync.WaitGroup
-	for queue, limit := range s.queues {
+	for queue, limit := range s.queues.limits {
 		claimers.Go(func() { s.executor.serve(ctx, work, queue, limit) })
 	}
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
 	}
-	for _, do := range []func(context.Context){s.wakeOnAdvance, s.janitor, s.reactToEvents} {
+	for _, do := range []func(context.Context){s.wakes.onAdvance, s.janitor, s.Reactions.run} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)
@@ -249,72 +229,34 @@ func (s *executor) drain(stop context.CancelCauseFunc, loops *sync.WaitGroup) {
 	}
 }
 
-// refuseUnknownSteps checks that every live run of our definitions can be
-// finished (rule G-12). Other definitions belong to newer or older programs
-// (G-11).
-func (s *Runner) refuseUnknownSteps(ctx context.Context) error {
-	rows, err := s.pool.Query(ctx, `
-		select definition, p ->> 'name', count(*) from `+LiveRuns+`, jsonb_array_elements(steps) p
-		group by 1, 2 order by 1, 2`)
-	if err != nil {
-		return SQLError(err, "look for live runs")
-	}
-	defer rows.Close()
-	var missing []string
-	others := map[string]bool{}
-	for rows.Next() {
-		var definition, name string
-		var runs int64
-		if err := rows.Scan(&definition, &name, &runs); err != nil {
-			return fmt.Errorf("look for live runs: %w", err)
-		}
-		d, ours := s.definitions[definition]
-		if !ours && !others[definition] {
-			others[definition] = true
-			s.Alarm(ctx, "live runs wait for another version of the program", "definition", definition, "runs", runs)
-		}
-		if _, known := d.step(name); ours && !known {
-			missing = append(missing, fmt.Sprintf("unknown step %q of %s in %d live runs", name, definition, runs))
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return SQLError(err, "look for live runs")
-	}
-	if len(missing) > 0 {
-		return errors.New("sagas: " + strings.Join(missing, "; "))
-	}
-	return nil
-}
-
-// definitionNames are those of all registered sagas.
-func (s *core) definitionNames() []string {
-	return slices.Sorted(maps.Keys(s.definitions))
-}
-
-// Queues are the names of the queues that this process serves.
-func (s *Runner) Queues() []string {
-	names := make([]string, 0, len(s.queues))
-	for name := range s.queues {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Alarm writes a log line that an operator has to act on. It names things by
 // their ids only.
-func (s *core) Alarm(ctx context.Context, what string, about ...any) {
-	s.log.ErrorContext(ctx, what, append([]any{slog.Bool("alarm", true)}, about...)...)
+func (s *Runner) Alarm(ctx context.Context, what string, about ...any) {
+	alarm(ctx, s.log, what, about...)
+}
+
+func alarm(ctx context.Context, log *slog.Logger, what string, about ...any) {
+	log.ErrorContext(ctx, what, append([]any{slog.Bool("alarm", true)}, about...)...)
 }
 
 // Log is where the runner logs.
-func (s *core) Log() *slog.Logger { return s.log }
+func (s *Runner) Log() *slog.Logger { return s.log }
 
 // Times are the runner's own times.
-func (s *core) Times() Times { return s.times }
+func (s *Runner) Times() Times { return s.times }
 
 // Now is the business time.
-func (s *core) Now() time.Time { return s.now() }
+func (s *Runner) Now() time.Time { return s.now() }
+
+// Says tells steps of a definition in the customer's words, one a line.
+func (s *Runner) Says(definition string, names ...string) string {
+	return s.definitions.says(definition, names...)
+}
+
+// Effect reads one row of the ledger. An effect without a row has the state "".
+func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
+	return s.ledger.Effect(ctx, key)
+}
 
 // System is the cause of what the program does of its own accord, for an order
 // unless that is zero.

@@ -27,7 +27,7 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 	stop()
 	_, err := w.Pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`, "provision/1")
 	w.Must(err)
-	err = w.Run(t.Context())
+	err = w.Runner.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" of provision/1 in 1 live runs`) {
 		t.Errorf("got %v", err)
 	}
@@ -173,7 +173,7 @@ func TestWhatIsLeasedDuringAStopIsDone(t *testing.T) { // G-8
 		left                string
 	}{
 		{"a run", "saga_run", "old.status <> 'running' and new.status = 'running'", func(w *sagastest.World) {
-			w.Must(w.Drill(t.Context(), "one"))
+			w.Must(w.Runner.Drill(t.Context(), "one"))
 		}, `select count(*) from saga_run where status <> 'done'`},
 		{"a check", "payment_watch", "old.lease_token <> new.lease_token", func(w *sagastest.World) {
 			w.Place(sagastest.OrderForm{})
@@ -210,7 +210,7 @@ func stopsWhileLeasing(w *sagastest.World, table, leased string) {
 	w.Must(err)
 	ctx, stop := context.WithCancel(w.T.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
+	go func() { ended <- w.Runner.Run(ctx) }()
 	w.Eventually("a lease is being taken", func() bool {
 		return w.Count(`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`) > 0
 	})

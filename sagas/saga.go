@@ -165,22 +165,10 @@ type Policy struct {
 }
 
 // A Definition starts the runs of one registered saga.
-type Definition[I any] struct{ *definition }
+type Definition[I any] struct{ of *definition }
 
 // Says tells a step in the customer's words.
-func (d Definition[I]) Says(step string) string { return d.steps[step].says }
-
-// definition is a registered saga. Inputs are pointers to its input type here.
-type definition struct {
-	name, definition string
-	list             []string
-	steps            map[string]step
-	decode           func(json.RawMessage) (any, error)
-	serial           func(any) (domain.Stream, int)
-	begun, undone    func(any) []domain.Command
-	parked, stuck    func(in any, step, code string) []domain.Command
-	takeBack         func(ctx context.Context, cause domain.Metadata, r Run, reason string) error
-}
+func (d Definition[I]) Says(step string) string { return d.of.steps[step].says }
 
 type step struct {
 	name, says  string
@@ -227,10 +215,10 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 			s.AddQueue(step.Queue, remoteLimit)
 		}
 	}
-	if _, twice := s.definitions[d.definition]; twice {
+	if _, twice := s.definitions.sagas[d.definition]; twice {
 		panic("sagas: two sagas are defined as " + d.definition)
 	}
-	s.definitions[d.definition] = d
+	s.definitions.sagas[d.definition] = d
 	return Definition[I]{d}
 }
 
@@ -289,12 +277,12 @@ func withInput3[I, A, B, R any](f func(I, A, B) R) func(any, A, B) R {
 // Start begins a run, for an order unless that is zero. Its steps are those
 // named, or all of the saga in their order.
 func (d Definition[I]) Start(key string, in I, order uuid.UUID, steps ...string) Start {
-	start := Start{Key: d.name + ":" + key, Definition: d.definition.definition, Input: Encode(in), Order: order}
+	start := Start{Key: d.of.name + ":" + key, Definition: d.of.definition, Input: Encode(in), Order: order}
 	if len(steps) == 0 {
-		steps = d.list
+		steps = d.of.list
 	}
 	for _, name := range steps {
-		step, known := d.steps[name]
+		step, known := d.of.steps[name]
 		if !known {
 			panic(fmt.Sprintf("sagas: %s has no step %s", start.Definition, name))
 		}
@@ -312,28 +300,4 @@ func InputOf[I any](r Run) (in I, err error) {
 		err = fmt.Errorf("read the input of run %s: %w", r.Key, err)
 	}
 	return in, err
-}
-
-// Says tells steps of a definition in the customer's words, one a line.
-func (s *core) Says(definition string, names ...string) (lines string) {
-	for _, name := range names {
-		lines += s.definitions[definition].steps[name].says + "\n"
-	}
-	return lines
-}
-
-// stepOf is the step that a run stands at.
-func (s *core) stepOf(r Run) (d *definition, at step, known bool) {
-	d = s.definitions[r.Definition]
-	at, known = d.step(r.At().Name)
-	return d, at, known
-}
-
-// step is the step with a name. A definition that is nil has none.
-func (d *definition) step(name string) (step, bool) {
-	if d == nil {
-		return step{}, false
-	}
-	found, known := d.steps[name]
-	return found, known
 }

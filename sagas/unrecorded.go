@@ -73,9 +73,9 @@ func (s *executor) record(ctx context.Context, c claimed, u *unrecorded, what st
 	if err != nil {
 		return err
 	}
-	s.completed.Add(int64(len(u.done)))
+	s.counts.completed.Add(int64(len(u.done)))
 	for _, step := range u.done {
-		s.wakeAfter(step.work)
+		s.wakes.after(step.work)
 	}
 	for _, step := range u.done {
 		if err := s.faultAt(AfterComplete, step.claimed); err != nil {
@@ -143,7 +143,7 @@ func (s *executor) settleBefore(ctx context.Context, c claimed, failure error) (
 	if errors.Is(err, errNoRoom) {
 		c.todo.enters = ""
 		if err = s.record(ctx, c, c.todo, "queued", s.advanceRow(c.todo.first, c.Run, false)); err == nil {
-			s.Wake(c.At().Queue)
+			s.wakes.Wake(c.At().Queue)
 			return claimed{}, nil
 		}
 	}

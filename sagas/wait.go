@@ -99,18 +99,18 @@ func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number 
 // supersede ends a parked run, now that a later one takes its place. A call
 // without an answer may still be on its way: its quarantine comes first.
 func (s *Runner) supersede(ctx context.Context, id uuid.UUID) (over bool, err error) {
-	run, err := s.runWithID(ctx, id)
+	run, err := s.runs.withID(ctx, id)
 	if err != nil {
 		return false, err
 	}
-	c, step, err := s.standing(run)
+	c, step, err := s.Operators.standing(run)
 	if err != nil {
 		return false, err
 	}
 	var rows []eventstore.TxStatement
 	if step.effect != nil {
 		key := step.effect.key(c.in)
-		known, err := s.Effect(ctx, key)
+		known, err := s.ledger.Effect(ctx, key)
 		if err != nil {
 			return false, err
 		}
@@ -120,7 +120,7 @@ func (s *Runner) supersede(ctx context.Context, id uuid.UUID) (over bool, err er
 		rows = append(rows, supersededRow(key))
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(id, []byte("superseded")), Actor: "system:engine"}
-	err = s.Overrule(ctx, cause, run, Supersede{Key: run.Key}, rows)
+	err = s.Operators.Overrule(ctx, cause, run, Supersede{Key: run.Key}, rows)
 	if domain.CodeOf(err) == domain.Conflict {
 		return false, nil // an operator has decided in the meantime
 	}
@@ -148,7 +148,7 @@ func (s *Runner) hasten(ctx context.Context, r earlierRun) error {
 }
 
 // IsLive tells whether there is a run with a key that is not over.
-func (s *core) IsLive(ctx context.Context, key string) (live bool, err error) {
-	err = s.pool.QueryRow(ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key).Scan(&live)
+func (s runs) IsLive(ctx context.Context, key string) (live bool, err error) {
+	err = s.store.Pool().QueryRow(ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key).Scan(&live)
 	return live, SQLError(err, "look for run %s", key)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"hostpanel/eventstore"
 )
 
 // Workers poll their queues once a second. Wake-ups shorten that delay: directly in
@@ -15,11 +17,13 @@ const channel = "saga_due"
 
 // wakes holds the wake-up channels of the queues.
 type wakes struct {
+	store *eventstore.Store
+	poll  time.Duration
+	fault faults
+
 	mu     sync.Mutex
 	queues map[string]chan struct{}
 }
-
-func newWakes() *wakes { return &wakes{queues: map[string]chan struct{}{}} }
 
 // of is the wake-up channel of one queue.
 func (w *wakes) of(queue string) chan struct{} {
@@ -50,58 +54,58 @@ func nudge(c chan struct{}) {
 }
 
 // Wake wakes the workers of a queue in all processes.
-func (s *core) Wake(queue string) {
-	nudge(s.wakes.of(queue))
-	if s.FaultAt(Notifying, Run{}) == nil {
-		s.store.Hints().Tell(channel, queue)
+func (w *wakes) Wake(queue string) {
+	nudge(w.of(queue))
+	if w.fault.at(Notifying, Run{}) == nil {
+		w.store.Hints().Tell(channel, queue)
 	}
 }
 
 // WakeHere wakes the workers of a queue in this process only.
-func (s *core) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
+func (w *wakes) WakeHere(queue string) { nudge(w.of(queue)) }
 
-// wakeAfter wakes the queue that has work after a step. Runs that it has released are told by
+// after wakes the queue that has work after a step. Runs that it has released are told by
 // release_runs, in each process.
-func (s *core) wakeAfter(done Work) {
+func (w *wakes) after(done Work) {
 	if done.Wakes != "" {
-		s.Wake(done.Wakes)
+		w.Wake(done.Wakes)
 	}
 }
 
 // Woken is the channel of a queue's wake-ups, which come with each advance of the business
 // clock too. One that comes while its receiver works is kept. Each goes to one receiver.
-func (s *core) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
+func (w *wakes) Woken(queue string) <-chan struct{} { return w.of(queue) }
 
-// wakeOnAdvance wakes all queues of this process when the business clock is
+// onAdvance wakes all queues of this process when the business clock is
 // advanced: more may be due.
-func (s *Runner) wakeOnAdvance(ctx context.Context) {
-	for advanced := s.store.Clock().Moved(); ; {
+func (w *wakes) onAdvance(ctx context.Context) {
+	for advanced := w.store.Clock().Moved(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-advanced:
 		}
-		advanced = s.store.Clock().Moved()
-		s.wakes.all()
+		advanced = w.store.Clock().Moved()
+		w.all()
 	}
 }
 
 // WakeLater wakes the workers of a queue after a delay. Delays beyond the poll
 // interval need no wake-up.
-func (s *core) WakeLater(queue string, d time.Duration) {
-	if d <= s.times.Poll {
-		time.AfterFunc(d, func() { nudge(s.wakes.of(queue)) })
+func (w *wakes) WakeLater(queue string, d time.Duration) {
+	if d <= w.poll {
+		time.AfterFunc(d, func() { nudge(w.of(queue)) })
 	}
 }
 
 // heard wakes the queue that another process names; without a name, every queue.
-func (s *core) heard(_ context.Context, queue string) error {
+func (w *wakes) heard(_ context.Context, queue string) error {
 	switch {
-	case s.FaultAt(Notifying, Run{}) != nil:
+	case w.fault.at(Notifying, Run{}) != nil:
 	case queue == "":
-		s.wakes.all()
+		w.all()
 	default:
-		nudge(s.wakes.of(queue))
+		nudge(w.of(queue))
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
 func TestADrillGoesThroughItsSteps(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	w.Must(w.Drill(t.Context(), "one"))
-	w.Must(w.Drill(t.Context(), "one"))
+	w.Must(w.Runner.Drill(t.Context(), "one"))
+	w.Must(w.Runner.Drill(t.Context(), "one"))
 	w.Eventually("the drill is over", func() bool { return w.RunOf("drill:one").Status == sagas.StatusDone })
 	w.Equal("runs", w.Count(`select count(*) from saga_run`), 1)
-	w.Must(w.JoinedDrill(t.Context(), "two"))
+	w.Must(w.Runner.JoinedDrill(t.Context(), "two"))
 	w.Eventually("the other drill is over", func() bool { return w.RunOf("drill:two").Status == sagas.StatusDone })
 	for name, appends := range map[string]int{"one": 6, "two": 2} {
 		w.Equal("appends of drill "+name, w.Count(`select count(distinct xmin::text) from events where stream = $1`, sagas.StreamOf("drill:"+name).String()), appends)

@@ -6,55 +6,43 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 )
 
-// ErrKilled ends a worker in tests like a killed process: it releases and writes
-// nothing.
-var ErrKilled = errors.New("killed")
-
-// Point is a place where tests can kill, stop or delay a worker.
-type Point string
-
-const (
-	BeforeIntent   Point = "before_intent"   // before the effect stands in the ledger
-	AfterIntent    Point = "after_intent"    // after that, before the call
-	Sent           Point = "sent"            // the call may have been made
-	Answered       Point = "answered"        // the call was answered
-	BeforeComplete Point = "before_complete" // before the step is recorded as done
-	AfterComplete  Point = "after_complete"  // after that
-	Waiting        Point = "waiting"         // before a wait for a stream is recorded
-	RenewingLeases Point = "renewing_leases" // an error keeps the process from it
-	Notifying      Point = "notifying"       // an error keeps processes from waking each other
-)
-
 // An executor claims runs and works on their steps: it calls systems outside,
 // keeps the ledger and the leases, settles failures, and compensates.
 type executor struct {
-	*core
+	store *eventstore.Store
+	pool  *pgxpool.Pool
+	times Times
+	now   func() time.Time
+	log   *slog.Logger
+	fault faults
+
+	definitions *definitions
+	runs        runs
+	ledger      *ledger
+	wakes       *wakes
+	incidents   *incidents
+	counts      *counts
+
 	worker  string
 	leases  leases
 	slots   slots
 	workers sync.WaitGroup
 }
 
-func (s *executor) faultAt(p Point, c claimed) error { return s.FaultAt(p, c.Run) }
-
-// FaultAt asks the tests, if any, for a fault at this point of a run.
-func (s *core) FaultAt(p Point, r Run) error {
-	if s.fault == nil {
-		return nil
-	}
-	return s.fault(p, r)
-}
+func (s *executor) faultAt(p Point, c claimed) error { return s.fault.at(p, c.Run) }
 
 // workOn executes the steps of a run until it ends, waits or fails.
 func (s *executor) workOn(ctx context.Context, c claimed) {
@@ -71,21 +59,21 @@ func (s *executor) workOn(ctx context.Context, c claimed) {
 // attemptStep makes one attempt at the run's present step. It returns the run after
 // it, and whether this worker continues with the run.
 func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
-	d, step, known := s.stepOf(c.Run)
+	d, step, known := s.definitions.stepOf(c.Run)
 	if !known {
-		s.Alarm(ctx, "a run names a step that this program lacks", "run", c.id, "step", c.At().Name)
+		alarm(ctx, s.log, "a run names a step that this program lacks", "run", c.id, "step", c.At().Name)
 		return c, false
 	}
 	var err error
 	if c.definition, c.in, c.before, err = decoded(d, c.Input); err != nil {
-		s.Alarm(ctx, "the input of a run cannot be read", "run", c.id, "error", err)
+		alarm(ctx, s.log, "the input of a run cannot be read", "run", c.id, "error", err)
 		return c, false
 	}
 	if c.todo == nil {
 		c.todo = begun(c)
 	}
 	var next claimed
-	step = s.stepInDirection(c.Run, step)
+	step = s.definitions.stepInDirection(c.Run, step)
 	err = Guarded(func() error {
 		e, err := s.attempt(ctx, c, step)
 		if err == nil {
@@ -99,8 +87,8 @@ func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 	if c, err = s.settleBefore(ctx, c, err); err == nil {
 		return c, c.hold != nil
 	}
-	_, step, _ = s.stepOf(c.Run)
-	step = s.stepInDirection(c.Run, step)
+	_, step, _ = s.definitions.stepOf(c.Run)
+	step = s.definitions.stepInDirection(c.Run, step)
 	next, err = s.handleFailure(ctx, c, step, err)
 	if err != nil {
 		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", Scrub(err))
@@ -202,12 +190,12 @@ func (p Policy) nextLook(c claimed) time.Duration {
 }
 
 // call is the timeout of one call of a step, which is shorter than a lease.
-func (s *core) call(step step) time.Duration {
+func (t Times) call(step step) time.Duration {
 	limit := step.policy.Timeout
 	if limit == 0 {
-		limit = s.times.Call
+		limit = t.Call
 	}
-	return min(limit, s.times.Lease*5/6)
+	return min(limit, t.Lease*5/6)
 }
 
 // timedOut returns the reason for the stop of the worker, if it was stopped. It is
@@ -261,7 +249,7 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 	if keep && !stays {
 		todo.enters = next.At().Queue
 	}
-	if _, step, _ := s.stepOf(next); keep && step.joins && !c.alone && c.Direction == DirectionDo {
+	if _, step, _ := s.definitions.stepOf(next); keep && step.joins && !c.alone && c.Direction == DirectionDo {
 		joined := s.advanced(c, next, true, c.hold.ends())
 		joined.todo = todo
 		return joined, nil
@@ -333,7 +321,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 // advanced returns the claimed run after a completed step.
 func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
 	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst, alone: c.alone && keep}
-	if budget := s.budget(next); budget != nil {
+	if budget := s.definitions.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}
 	switch {
@@ -343,7 +331,7 @@ func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) cla
 			done.queue = queue
 		}
 	case next.Status == StatusReady:
-		s.Wake(next.At().Queue)
+		s.wakes.Wake(next.At().Queue)
 	}
 	return done
 }

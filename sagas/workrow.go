@@ -26,24 +26,6 @@ type workRow struct {
 	version   int64
 }
 
-// row derives the work row of a run (rule V8).
-func (s *core) row(r Run) workRow {
-	w := workRow{
-		id: r.ID(), key: r.Key, def: r.Definition, steps: Encode(r.Steps), input: r.Input, direction: r.Direction,
-		status: r.Status, step: min(r.Step, len(r.Steps)-1), queue: r.At().Queue, cancel: r.Cancel, version: r.Version,
-	}
-	if r.Order != uuid.Nil {
-		w.order = &r.Order
-	}
-	if d := s.definitions[r.Definition]; d != nil && d.serial != nil {
-		if in, err := d.decode(r.Input); err == nil {
-			stream, number := d.serial(in)
-			w.about, w.number = stream.String(), number
-		}
-	}
-	return w
-}
-
 // Encode encodes a value as JSON. The types of this package cannot fail.
 func Encode(v any) []byte {
 	data, err := json.Marshal(v)
@@ -53,32 +35,10 @@ func Encode(v any) []byte {
 	return data
 }
 
-// startRows are the work row of a new run, and the row of its queue, which may be
-// new as well.
-func (s *core) startRows(r Run) []eventstore.TxStatement {
-	w := s.row(r)
-	return []eventstore.TxStatement{{
-		Key: queueRow(w.queue), SQL: `insert into saga_queue (queue, max_in_flight) select queue, max from arg on conflict do nothing`,
-		Columns: "queue text, max int", Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
-	}, {
-		Key: "saga_run/" + w.id.String(),
-		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number, cause, correlation)
-			select id, key, definition, steps, input, order_id, queue, business_now() + budget, version, about, number, cause, correlation from arg
-			on conflict do nothing`,
-		Columns: "id uuid, key text, definition text, steps jsonb, input jsonb, order_id uuid, queue text, budget interval, version bigint, " +
-			"about text, number int, cause text, correlation uuid",
-		Args: []any{
-			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number,
-			eventstore.TheCause, eventstore.TheCorrelation,
-		},
-		WantRows: 1,
-	}}
-}
-
 // advanceRow updates the work row to the run's next state, if the worker still has
 // the lease. With keep the worker keeps the lease.
 func (s *executor) advanceRow(c claimed, next Run, keep bool) eventstore.TxStatement {
-	w := s.row(next)
+	w := s.definitions.row(next)
 	status, lease := w.status, (*time.Duration)(nil)
 	if keep {
 		status, lease = statusRunning, &s.times.Lease
@@ -95,7 +55,7 @@ func (s *executor) advanceRow(c claimed, next Run, keep bool) eventstore.TxState
 			"version bigint, attempt int, budget interval, lease interval",
 		Args: []any{
 			w.id, c.token, c.Step, w.step, string(status), w.queue, string(w.direction), w.cancel, string(w.input),
-			w.version, attempts(keep), s.budget(next), lease,
+			w.version, attempts(keep), s.definitions.budget(next), lease,
 		},
 		WantRows: 1, ErrIfNot: ErrFenced,
 	}
@@ -112,7 +72,7 @@ func attempts(keep bool) int {
 // overruleRow updates the work row for an operator's command. It ends the lease of a
 // worker.
 func (s *Operators) overruleRow(next Run) eventstore.TxStatement {
-	w := s.row(next)
+	w := s.definitions.row(next)
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
 		SQL: `update saga_run set step = $3, status = $4, queue = $5, direction = $6, cancel_requested = $7, input = $8::jsonb,
@@ -120,21 +80,8 @@ func (s *Operators) overruleRow(next Run) eventstore.TxStatement {
 				lease_until = null, worker = null, lease_token = lease_token + 1
 			where id = $1 and stream_version = $2 - 1`,
 		Args: []any{
-			w.id, w.version, w.step, string(w.status), w.queue, string(w.direction), w.cancel, string(w.input), s.budget(next),
+			w.id, w.version, w.step, string(w.status), w.queue, string(w.direction), w.cancel, string(w.input), s.definitions.budget(next),
 		},
 		WantRows: 1,
 	}
-}
-
-// budget is the longest duration of the run's present step; nil: unlimited.
-func (s *core) budget(r Run) *time.Duration {
-	if r.Over() {
-		return nil
-	}
-	_, step, ok := s.stepOf(r)
-	step = s.stepInDirection(r, step)
-	if !ok || step.policy.Budget == 0 {
-		return nil
-	}
-	return &step.policy.Budget
 }

@@ -29,7 +29,7 @@ func happens(t testing.TB, s *paneltest.Shop, tenant int64, stream domain.Stream
 		Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(),
 		Name: e.EventName(), Event: e,
 	}
-	if err := s.React(t.Context(), r); err != nil {
+	if err := s.Runner.Reactions.React(t.Context(), r); err != nil {
 		t.Fatalf("%s: %v", e.EventName(), err)
 	}
 }

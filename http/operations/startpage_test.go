@@ -51,7 +51,7 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	trouble := seen.RecoveryTrouble(1)
-	if err := s.ReportIncident(t.Context(), trouble); err != nil {
+	if err := s.Runner.ReportIncident(t.Context(), trouble); err != nil {
 		t.Fatal(err)
 	}
 	page := "/storefront/incidents/" + trouble.ID().String() + "/"
@@ -63,7 +63,7 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.Until(t, "the mode has ended", func() bool {
-		on, err := s.InRecovery(t.Context())
+		on, err := s.Runner.InRecovery(t.Context())
 		return err == nil && !on
 	})
 	if text := b.Get("/storefront/").Body.String(); strings.Contains(text, "restored from a backup") {

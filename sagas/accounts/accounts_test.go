@@ -22,7 +22,7 @@ func TestWhoIsInvitedChoosesAPasswordOnce(t *testing.T) {
 	for i, language := range []string{"es", "en"} {
 		user, email := int64(i+1), language+"@example.com"
 		w.Must(a.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, w.Someone(user, email, language), "",
-			account.GrantMembership{User: user, Tenant: 17, Role: account.Member, At: w.Now()}))
+			account.GrantMembership{User: user, Tenant: 17, Role: account.Member, At: w.Runner.Now()}))
 		m := w.Mailed(email, 1)
 		w.Equal("subject", m.Subject, map[string]string{"es": "Su cuenta está lista", "en": "Your account is ready"}[language])
 		w.Equal("to", m.To, `"Ana Ruiz" <`+email+`>`)
@@ -56,7 +56,7 @@ func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
 	w.Opens(1, "ana@example.com", "es")
 	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, false)
 	w.Must(err)
-	foreign := account.ActivateTenant{User: 1, Tenant: 99, At: w.Now()}
+	foreign := account.ActivateTenant{User: 1, Tenant: 99, At: w.Runner.Now()}
 	if err := w.Accounts.Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine", foreign); domain.CodeOf(err) != domain.Invalid {
 		t.Fatalf("all or nothing: %v", err)
 	}
@@ -150,7 +150,7 @@ func TestAnAddressThatHasPassedOnStays(t *testing.T) {
 	w.Opens(1, "first@example.com", "en")
 	for _, email := range []string{"second@example.com", "third@example.com"} {
 		_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.ChangeProfile{
-			User: 1, SubjectID: sagastest.MustSubject(w, email), Email: email, Name: "Ana", Language: "en", At: w.Now(),
+			User: 1, SubjectID: sagastest.MustSubject(w, email), Email: email, Name: "Ana", Language: "en", At: w.Runner.Now(),
 		})
 		w.Must(err)
 	}

@@ -25,9 +25,9 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	w.Becomes(bens, order.StatusActive)
 	w.AllTold()
 	ana, tenant := w.Provision(anas).Job.User, w.Provision(anas).Job.Tenant
-	w.Asks(account.GrantMembership{User: w.Provision(bens).Job.User, Tenant: tenant, Role: account.Member, At: w.Now()})
+	w.Asks(account.GrantMembership{User: w.Provision(bens).Job.User, Tenant: tenant, Role: account.Member, At: w.Runner.Now()})
 
-	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "operator:" + strconv.FormatInt(ana, 10)}, account.Deactivate{User: w.Provision(bens).Job.User, At: w.Now()})
+	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "operator:" + strconv.FormatInt(ana, 10)}, account.Deactivate{User: w.Provision(bens).Job.User, At: w.Runner.Now()})
 	w.Must(err)
 
 	known, err := w.Accounts.Export(t.Context(), ana)

@@ -21,7 +21,7 @@ func watched(w *sagastest.World) (*assembly.Panel, *eventstoretest.Witness) {
 	pool := eventstoretest.Traced(w.T, w.Pool, 1, &eventstoretest.Tracer{Statement: seen.Note})
 	store := sagastest.LogOn(pool, eventstoretest.Keys(w.T))
 	return assembly.New(assembly.Options{
-		Store: store, Log: w.Log(), Tables: projections.Open(pool), Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
+		Store: store, Log: w.Runner.Log(), Tables: projections.Open(pool), Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
 		MailFrom: sagastest.PanelAddress, PublicURL: sagastest.PanelURL, Times: sagastest.Quick,
 	}), seen
 }
@@ -31,7 +31,7 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 	w.Opens(1, "ana@example.com", "es")
 	w.Opens(2, "bob@example.com", "en-GB")
 	w.Opens(3, "gone@example.com", "en")
-	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "operator:1"}, account.Deactivate{User: 3, At: w.Now()})
+	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "operator:1"}, account.Deactivate{User: 3, At: w.Runner.Now()})
 	w.Must(err)
 	s, seen := watched(w)
 	w.Must(s.Accounts.AskReset(t.Context(), "first@example.com")) // the connection learns the statements

@@ -25,6 +25,7 @@ import (
 
 // Areas are the parts of the panel's sagas.
 type Areas struct {
+	Orders      *orders.Provisioner // makes the services of orders, and ends them
 	Payments    *payments.Service
 	Notify      *notices.Notifier
 	Accounts    *accounts.Service
@@ -86,30 +87,30 @@ func (s *Panel) addHosting(o Options) {
 	}
 	s.Maintenance, s.Jobs = hosting.NewMaintenance(deps), hosting.NewOperations(deps)
 	s.Differences = hosting.NewDifferences(deps, hosting.New(hosting.Options{
-		Tables: s.tables, Resources: s.Reconciler, Numbers: s.store, Subjects: s.store, PublicURL: o.PublicURL, Now: s.Now,
+		Tables: s.tables, Resources: s.Reconciler, Numbers: s.store, Subjects: s.store, PublicURL: o.PublicURL, Now: s.Runner.Now,
 	}))
 }
 
 // addProvisioning adds what makes services of paid orders, and ends them.
 func (s *Panel) addProvisioning(p Policy) {
 	policies := s.Reconciler.Policies()
-	s.Provisioner = orders.NewProvisioner(orders.Deps{
+	s.Orders = orders.NewProvisioner(orders.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
 		Policies:     orders.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
 		Times: orders.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
 	})
-	s.Maintenance.OwnServices = s.KeepSubTenant
+	s.Maintenance.OwnServices = s.Orders.KeepSubTenant
 }
 
 // addBilling adds what renews subscriptions.
 func (s *Panel) addBilling(o Options) {
 	p := o.Policy
 	places := orders.New(orders.Options{
-		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Now,
+		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Runner.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Changes,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Orders.Changes,
 		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused,
 		YearsKept: cmp.Or(p.YearsKept, invoices.UsualYearsKept), Writers: o.Documents, Offers: o.Offers,
 	})
@@ -117,7 +118,7 @@ func (s *Panel) addBilling(o Options) {
 
 // customerOf is whom an order was set up for.
 func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notices.Customer, error) {
-	c, err := s.Customer(ctx, id)
+	c, err := s.Orders.Customer(ctx, id)
 	return notices.Customer(c), err
 }
 
@@ -127,21 +128,21 @@ func (s *Panel) mayJoin(ctx context.Context, id uuid.UUID) (int64, error) {
 }
 
 // welcome sends the welcome mails of provisioning.
-type welcome struct{ *notices.Notifier }
+type welcome struct{ notifier *notices.Notifier }
 
 func (welcome) Queue() string          { return notices.MailQueue }
-func (w welcome) Policy() sagas.Policy { return w.WelcomePolicy() }
+func (w welcome) Policy() sagas.Policy { return w.notifier.WelcomePolicy() }
 
 func (w welcome) Call(ctx context.Context, order uuid.UUID, to orders.Customer) (sagas.Call, error) {
-	return w.WelcomeCall(ctx, notices.WelcomeOf(order, notices.Customer(to)))
+	return w.notifier.WelcomeCall(ctx, notices.WelcomeOf(order, notices.Customer(to)))
 }
 
 func (w welcome) Delay(order uuid.UUID, to orders.Customer, failed sagas.FailedAttempt) sagas.Work {
-	return w.DelayWelcome(notices.WelcomeOf(order, notices.Customer(to)), failed)
+	return w.notifier.DelayWelcome(notices.WelcomeOf(order, notices.Customer(to)), failed)
 }
 
 func (w welcome) LinkRows(order uuid.UUID, user int64) []eventstore.TxStatement {
-	return w.WelcomeLinkRows(order, user)
+	return w.notifier.WelcomeLinkRows(order, user)
 }
 
 func (welcome) Shred(order uuid.UUID) eventstore.TxStatement { return notices.ShredWelcomeLink(order) }

@@ -26,7 +26,6 @@ import (
 	invoicing "hostpanel/sagas/billing"
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/operations"
-	"hostpanel/sagas/orders"
 )
 
 // Options are what all areas need of the program around them.
@@ -92,8 +91,7 @@ func (r Retention) apply(t *Times) {
 
 // A Panel is the runner with all sagas of the panel.
 type Panel struct {
-	*sagas.Runner
-	*orders.Provisioner
+	Runner *sagas.Runner
 	Areas
 
 	store  *eventstore.Store
@@ -132,7 +130,7 @@ func New(o Options) *Panel {
 	s.addProvisioning(o.Policy)
 	s.addBilling(o)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
-		s.EachRound("the log's tables were not swept", sweep)
+		s.Runner.EachRound("the log's tables were not swept", sweep)
 	}
 	return s
 }

@@ -15,7 +15,7 @@ type Gauges struct {
 
 // Gauges reads the figures of the moment.
 func (s *Panel) Gauges(ctx context.Context) (g Gauges, err error) {
-	if g.RunGauges, err = s.RunGauges(ctx); err == nil {
+	if g.RunGauges, err = s.Runner.Operators.RunGauges(ctx); err == nil {
 		g.Gauges, err = s.Payments.Gauges(ctx)
 	}
 	return g, err

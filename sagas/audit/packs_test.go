@@ -106,7 +106,7 @@ func TestErasureDeletesPacks(t *testing.T) {
 	subject, err := w.Tables.For(projections.System).Order(t.Context(), of.Order)
 	w.Must(err)
 	erase := func() {
-		_, err := w.Store.ExecuteWith(t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject.Subject), account.EraseSubject{Subject: subject.Subject, At: w.Now()})
+		_, err := w.Store.ExecuteWith(t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject.Subject), account.EraseSubject{Subject: subject.Subject, At: w.Runner.Now()})
 		w.Must(err)
 	}
 	erase()
@@ -130,7 +130,7 @@ func TestAPackThatIsTooLargeIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		of   audit.PackOf
 		want string
-	}{{audit.PackOf{From: w.Now().Add(-time.Hour)}, "failedpack_too_big"}, {audit.PackOf{Order: of.Order, Tenant: w.Provision(of.Order).Job.Tenant}, "succeeded"}} {
+	}{{audit.PackOf{From: w.Runner.Now().Add(-time.Hour)}, "failedpack_too_big"}, {audit.PackOf{Order: of.Order, Tenant: w.Provision(of.Order).Job.Tenant}, "succeeded"}} {
 		o := pack(w, sagastest.Superuser, c.of)
 		w.Equal("status", o.Status+o.Error, c.want)
 		size := w.Count(`select coalesce(length(file), 0) from evidence_packs where operation = $1`, o.ID)
@@ -150,7 +150,7 @@ func TestAPackOfTooManyEventsIsRefused(t *testing.T) {
 		return w.Audit.QueuePack(t.Context(), domain.Metadata{Actor: "operator:1"}, sagastest.Superuser, uuid.New(), of)
 	}
 	w.Equal("refused", domain.CodeOf(queue(audit.PackOf{Tenant: 7})), domain.Invalid)
-	w.Must(queue(audit.PackOf{Tenant: 7, From: w.Now().Add(-time.Minute * 30)}))
+	w.Must(queue(audit.PackOf{Tenant: 7, From: w.Runner.Now().Add(-time.Minute * 30)}))
 	w.Equal("packs", w.Count(`select count(*) from evidence_packs`), 1)
 }
 

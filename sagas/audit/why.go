@@ -106,7 +106,7 @@ func (s *Service) whatCame(ctx context.Context, who projections.Caller, position
 // callsIn are the calls of the runs to which events belong.
 func (s *Service) callsIn(ctx context.Context, history []eventstore.RecordedEvent) (calls []audit.Call, err error) {
 	for _, run := range runsIn(history) {
-		found, err := s.runner.RunNumbered(ctx, run)
+		found, err := s.runner.Operators.RunNumbered(ctx, run)
 		if domain.CodeOf(err) == domain.NotFound { // swept
 			continue
 		}

@@ -127,7 +127,7 @@ func TestASavedCardEnds(t *testing.T) {
 			w.Must(w.Billing.RemoveMethod(t.Context(), sagastest.Cause(), m.ID))
 		},
 		"left": func(m projections.PaymentMethod, user int64) {
-			_, err := w.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: user, Tenant: m.Tenant, At: w.Now()})
+			_, err := w.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: user, Tenant: m.Tenant, At: w.Runner.Now()})
 			w.Must(err)
 		},
 		"erased": func(_ projections.PaymentMethod, user int64) {
@@ -216,7 +216,7 @@ func repeats(w *sagastest.Renewals, stream domain.Stream, name string) {
 	w.Must(err)
 	for _, r := range slices.Backward(history) {
 		if r.Name == name {
-			w.Must(w.React(w.T.Context(), r))
+			w.Must(w.Runner.Reactions.React(w.T.Context(), r))
 			return
 		}
 	}
@@ -237,7 +237,7 @@ func TestAChargeThatSettlesSlowlyIsNoFailure(t *testing.T) {
 	w.Until(id, "billing.charge_started", 1)
 	w.Eventually("the charge is under way", func() bool { return len(w.Charges(id)) == 1 && w.Charges(id)[0].SessionID != "" })
 	charge := w.Charges(id)[0].ID
-	pays := order.Payment{ID: sagastest.SessionOf(charge), State: order.StatePending, Minor: 1210, Currency: "EUR", At: w.Now()}
+	pays := order.Payment{ID: sagastest.SessionOf(charge), State: order.StatePending, Minor: 1210, Currency: "EUR", At: w.Runner.Now()}
 	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
 	w.Must(w.Payments.Hint(t.Context(), charge, "webhook"))
 	w.Eventually("the bank takes its time", func() bool { return w.Order(charge).Settling })

@@ -44,14 +44,14 @@ func issuedFor(w *sagastest.World, subject uuid.UUID, details buyer.Details) uui
 	sum := decimal.RequireFromString
 	tenant := int64(sagastest.Drawn.Add(1)) //nolint:unconvert // a number of its own
 	_, err := w.Store.Execute(w.T.Context(), sagastest.Cause(),
-		billing.Subscribe{Order: id, Tenant: tenant, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "monthly", Price: sum("12.10"), Currency: "EUR", At: w.Now(), Terms: billing.UsualTerms},
+		billing.Subscribe{Order: id, Tenant: tenant, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "monthly", Price: sum("12.10"), Currency: "EUR", At: w.Runner.Now(), Terms: billing.UsualTerms},
 		billing.Issue{
 			Order: id, Tenant: tenant, SubjectID: subject, Name: "Ana Canary", Buyer: details, Lines: []billing.Line{{Text: "Basic", Total: sum("12.10")}},
 			Seller: billing.Seller{Name: "Hoster SL", Country: "ES", TaxID: "ESB12345678"},
-			Total:  sum("12.10"), Subtotal: sum("10"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: w.Now(),
+			Total:  sum("12.10"), Subtotal: sum("10"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: w.Runner.Now(),
 		})
 	w.Must(err)
-	_, err = w.Store.Execute(w.T.Context(), sagastest.Cause(), billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("2.10"), At: w.Now()})
+	_, err = w.Store.Execute(w.T.Context(), sagastest.Cause(), billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("2.10"), At: w.Runner.Now()})
 	w.Must(err)
 	return id
 }

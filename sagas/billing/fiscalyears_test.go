@@ -25,16 +25,16 @@ import (
 func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorldWithClock(t, plainly)
-	ctx, ana, first := t.Context(), uuid.New(), w.Now().UTC().Year()
+	ctx, ana, first := t.Context(), uuid.New(), w.Runner.Now().UTC().Year()
 	until := func(year int) {
-		w.Must(w.Store.Clock().Advance(ctx, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Sub(w.Now())+time.Second))
+		w.Must(w.Store.Clock().Advance(ctx, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Sub(w.Runner.Now())+time.Second))
 	}
 	earlier := issuedFor(w, ana, buyer.Details{Country: "ES"})
 	until(first + 1)
 	later := issuedFor(w, ana, buyer.Details{Country: "ES"})
 	_, err := w.Billing.MakeDocuments(ctx)
 	w.Must(err)
-	_, err = w.Store.ExecuteWith(ctx, sagastest.Cause(), eventstore.EraseRows(ana), account.EraseSubject{Subject: ana, At: w.Now()})
+	_, err = w.Store.ExecuteWith(ctx, sagastest.Cause(), eventstore.EraseRows(ana), account.EraseSubject{Subject: ana, At: w.Runner.Now()})
 	w.Must(err)
 	until(first + 10)
 	years, err := w.Billing.DestroyFiscalKeys(ctx)
@@ -116,9 +116,9 @@ func documentsOf(history []eventstore.RecordedEvent) (numbers []string) {
 func TestAYearEndsByItself(t *testing.T) {
 	t.Parallel()
 	w := sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, plainly))
-	id, year := issuedTo(w.World, buyer.Details{Country: "ES"}), w.Now().UTC().Year()
+	id, year := issuedTo(w.World, buyer.Details{Country: "ES"}), w.Runner.Now().UTC().Year()
 	w.Eventually("its documents are stored", func() bool { return w.Count(`select count(*) from invoice_documents where invoice = $1`, id) == 6 })
-	w.Must(w.Store.Clock().Advance(t.Context(), time.Date(year+11, 1, 1, 0, 0, 1, 0, time.UTC).Sub(w.Now())))
+	w.Must(w.Store.Clock().Advance(t.Context(), time.Date(year+11, 1, 1, 0, 0, 1, 0, time.UTC).Sub(w.Runner.Now())))
 	w.Eventually("no key of the year is left", func() bool {
 		return w.Count(`select count(*) from subject_keys where year = $1 and wrapped <> ''`, year) == 0
 	})

@@ -127,7 +127,7 @@ func TestTheOldestInvoiceOfATenantIsPaidFirst(t *testing.T) {
 	newer := uuid.New()
 	w.Must(func() error {
 		_, err := w.Store.Execute(t.Context(), sagastest.Cause(),
-			billing.Issue{ID: newer, Order: id, Tenant: older.Tenant, Lines: []billing.Line{{Text: "Domain"}}, Total: decimal.New(10, 0), Subtotal: decimal.New(10, 0), Currency: "EUR", Test: true, DueAt: w.Now().Add(sagastest.Day), At: w.Now()})
+			billing.Issue{ID: newer, Order: id, Tenant: older.Tenant, Lines: []billing.Line{{Text: "Domain"}}, Total: decimal.New(10, 0), Subtotal: decimal.New(10, 0), Currency: "EUR", Test: true, DueAt: w.Runner.Now().Add(sagastest.Day), At: w.Runner.Now()})
 		return err
 	}())
 	w.Books(id, "15.00", "ST-1")
@@ -225,7 +225,7 @@ func TestABookingIsAppliedAfterACrash(t *testing.T) {
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	w.Until(id, "billing.period_invoiced", 1)
 	payment := w.Transfer(id, "12.60", "ST-1")
-	payment.ID, payment.At = uuid.New(), w.Now()
+	payment.ID, payment.At = uuid.New(), w.Runner.Now()
 	_, err := w.Store.Execute(t.Context(), sagastest.Cause(), payment) // and nothing more
 	w.Must(err)
 	left(w, id, "0.50")

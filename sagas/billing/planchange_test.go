@@ -147,7 +147,7 @@ func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
 	w.Must(w.Changes(id, sagastest.SmallPlan, "monthly"))
 	end := w.Subscription(id).PeriodEnd
 	w.Until(id, "billing.plan_changed", 1)
-	w.Equal("not before the end", w.Now().Before(end), false)
+	w.Equal("not before the end", w.Runner.Now().Before(end), false)
 	w.Planned(id, "Small", "1")
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 6.05")
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
@@ -207,7 +207,7 @@ func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 	w := sagastest.WithPlans(t)
 	id := w.Serves(sagastest.OrderForm{})
 	w.Must(w.Store.Clock().Advance(t.Context(), 3*sagastest.Day))
-	asked := w.Now()
+	asked := w.Runner.Now()
 	w.Must(w.Changes(id, sagastest.BasicPlan, "yearly"))
 	i := w.Invoices(id)[1]
 	year, unused := i.Lines[0], i.Lines[1]

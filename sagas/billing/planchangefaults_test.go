@@ -39,6 +39,6 @@ func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	refuses.Delete("now")
 	w.Does(hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}})
 	w.Eventually("the engine has the limits", func() bool { return w.SitesAtEngine(id) == "10" })
-	w.Must(w.RetryRun(t.Context(), sagastest.Operator, uuid.MustParse(parked), "it takes them now"))
+	w.Must(w.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, uuid.MustParse(parked), "it takes them now"))
 	w.Planned(id, "Large", "10")
 }

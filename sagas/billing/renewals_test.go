@@ -75,7 +75,7 @@ func TestAServiceThatIsNotPaidRestsUntilItIs(t *testing.T) {
 	w.Until(id, "billing.subscription_suspended", 1)
 	w.Eventually("the tenant rests", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
 	w.Eventually("the site rests", func() bool { return sagastest.Value(w.Has("site", "unpaid.example"), "is_active") == "false" })
-	w.Must(w.Billing.Extend(t.Context(), sagastest.Cause(), id, w.Now().Add(10*sagastest.Day), "a new card is on its way"))
+	w.Must(w.Billing.Extend(t.Context(), sagastest.Cause(), id, w.Runner.Now().Add(10*sagastest.Day), "a new card is on its way"))
 	w.Eventually("the tenant is in service for a while", func() bool { return len(w.Reasons(tenant)) == 0 })
 	w.Until(id, "billing.subscription_suspended", 2)
 	w.Eventually("the tenant rests again", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
@@ -150,7 +150,7 @@ func TestTheRefundOfARenewalIsCredited(t *testing.T) {
 		return i.Credited.Total.Equal(i.Total)
 	})
 	w.Equal("service", w.Order(id).Status, order.StatusActive)
-	err := w.Cancel(t.Context(), sagastest.Cause(), paidBy, "no")
+	err := w.Panel.Orders.Cancel(t.Context(), sagastest.Cause(), paidBy, "no")
 	w.Equal("a cancellation", domain.CodeOf(err), domain.Conflict)
 	w.Equal("runs that end it", w.Count(`select count(*) from saga_run where key like 'deprovision:%'`), 0)
 }

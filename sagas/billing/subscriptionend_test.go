@@ -28,7 +28,7 @@ func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
 	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id))
 	w.Until(id, "billing.subscription_ended", 1)
 	w.Becomes(id, order.StatusCancelled)
-	w.Equal("it ended", !w.Now().Before(w.Subscription(id).PeriodEnd), true)
+	w.Equal("it ended", !w.Runner.Now().Before(w.Subscription(id).PeriodEnd), true)
 }
 
 // The panel looks each hour here. The next invoice comes with the revocation all the same.
@@ -61,7 +61,7 @@ func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
 	t.Parallel()
 	w := lookingHourly(t)
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	due := w.Subscription(id).NextAt.Sub(w.Now())
+	due := w.Subscription(id).NextAt.Sub(w.Runner.Now())
 	whileLocked(w.World, "subscriptions", func() {
 		w.Must(w.Store.Clock().Advance(t.Context(), due/2))
 	}, func() { w.Must(w.Store.Clock().Advance(t.Context(), due/2+time.Minute)) })
@@ -77,7 +77,7 @@ func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	renewal := w.Pays(id)
 	w.Becomes(renewal, order.StatusActive)
 	s := w.Subscription(id)
-	w.Must(w.Store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/4).Sub(w.Now())))
+	w.Must(w.Store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/4).Sub(w.Runner.Now())))
 	w.Must(w.Billing.CancelNow(t.Context(), sagastest.Cause(), id))
 	w.Becomes(id, order.StatusCancelled)
 	history, err := w.Store.Read(t.Context(), billing.Advance{Order: id}.Stream())
@@ -103,7 +103,7 @@ func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
 	w := sagastest.NewRenewals(t)
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	whileLocked(w.World, "invoices", func() {
-		w.Must(w.Store.Clock().Advance(t.Context(), w.Subscription(id).NextAt.Sub(w.Now())))
+		w.Must(w.Store.Clock().Advance(t.Context(), w.Subscription(id).NextAt.Sub(w.Runner.Now())))
 	}, func() { w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id)) })
 	w.Until(id, "billing.subscription_ended", 1)
 	w.Equal("invoices", told(w, id), []string{"paid 12.10"})

@@ -266,8 +266,8 @@ func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // 
 		}
 		return err
 	})
-	before := h.Fenced()
+	before := h.Runner.Fenced()
 	h.Carry(other)
-	h.Eventually("the worker gives up the run", func() bool { return h.Fenced() > before })
+	h.Eventually("the worker gives up the run", func() bool { return h.Runner.Fenced() > before })
 	h.Equal("waits for the name", h.Count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id where about = $1 and a.token = 1`, other.Stream().String()), 0)
 }

@@ -115,7 +115,7 @@ func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 	h.Stands(s.Ref, hosting.Refused)
 	h.Engine.Tell(nil, nil)
 	id := sagas.RunID(fmt.Sprintf("engine:site-%d/1", s.ID))
-	h.Must(h.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, id, "the disk is empty again"))
+	h.Must(h.Runner.Operators.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, id, "the disk is empty again"))
 	h.Stands(s.Ref, hosting.Running)
 	h.Equal("made", h.Engine.Creations("site/full.example.com"), 1)
 }

@@ -215,7 +215,7 @@ func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
 	})
 	w.Engine.Tell(nil, nil)
 	run := w.RunOf("install:" + o.Operation.String())
-	w.Must(w.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, run.ID(), "it answers again"))
+	w.Must(w.Runner.Operators.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, run.ID(), "it answers again"))
 	w.Eventually("the run is over", func() bool { return w.RunOf(run.Key).Status == sagas.StatusDone })
 	w.Equal("installations", w.Engine.Creations("cms/bread.example/"), 0) // the operation has ended
 }

@@ -65,6 +65,6 @@ func TestAnotherLimitOfAPackageReachesTheEngineForAllItsTenants(t *testing.T) {
 	// The event may come twice.
 	history, err := w.Store.Read(t.Context(), domain.Stream{Category: "package", ID: "1"})
 	w.Must(err)
-	w.Must(w.React(t.Context(), history[len(history)-1]))
+	w.Must(w.Runner.Reactions.React(t.Context(), history[len(history)-1]))
 	w.Equal("pushes after a repeat", w.Count(pushes), asked)
 }

@@ -49,7 +49,7 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	before := w.Count(followed)
 	history, err := w.Store.Read(t.Context(), after.Stream())
 	w.Must(err)
-	w.Must(w.React(t.Context(), history[0]))
+	w.Must(w.Runner.Reactions.React(t.Context(), history[0]))
 	w.Equal("events after a repeat", w.Count(followed), before)
 }
 

@@ -236,7 +236,7 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 
 	id := uuid.New() // which goes away right after
 	w.Does(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
-	w.Wake(w.Reconciler.EngineQueue())
+	w.Runner.Wake(w.Reconciler.EngineQueue())
 	o := w.Over(id)
 	w.Equal("end", o.Status+" "+o.Error, "failed engine_unavailable")
 }

@@ -26,7 +26,7 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 
 	w.Opens(1, "ana@example.com", "en")
 	does(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 7}, Tenant: 7, Spec: (&hosting.Tenant{Name: "Bread"}).Fields().Values(), For: "order:none"},
-		account.GrantMembership{User: 1, Tenant: 7, Role: account.Member, At: w.Now()})
+		account.GrantMembership{User: 1, Tenant: 7, Role: account.Member, At: w.Runner.Now()})
 	for i, c := range []struct {
 		name           string
 		happens        func()

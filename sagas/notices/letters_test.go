@@ -22,7 +22,7 @@ import (
 // warns lets something happen that the user is told of.
 func warns(w *sagastest.World, user int64) {
 	w.T.Helper()
-	w.Asks(account.NoteReuse{User: user, Family: uuid.New(), At: w.Now()})
+	w.Asks(account.NoteReuse{User: user, Family: uuid.New(), At: w.Runner.Now()})
 }
 
 // wants sets what a user wants to hear of.
@@ -110,7 +110,7 @@ func TestAMailThatIsNoLongerWantedIsNotSent(t *testing.T) {
 	}
 	w.Eventually("all mails are asked for", func() bool { return w.Count(`select count(*) from saga_run where definition = $1`, "mail/4") == 3 })
 	wants(w, 1, "email_on_system", false)
-	w.Asks(account.Deactivate{User: 2, At: w.Now()})
+	w.Asks(account.Deactivate{User: 2, At: w.Runner.Now()})
 	_, err := w.Pool.Exec(t.Context(), `update saga_queue set paused = false`)
 	w.Must(err)
 	w.AllTold()
@@ -160,7 +160,7 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 	w.Equal("it is reached again", refused(1), false)
 	subject, err := w.Store.Subject(t.Context(), "here@example.com")
 	w.Must(err)
-	w.Asks(account.ChangeProfile{User: 2, SubjectID: subject, Email: "here@example.com", Language: "en", At: w.Now()})
+	w.Asks(account.ChangeProfile{User: 2, SubjectID: subject, Email: "here@example.com", Language: "en", At: w.Runner.Now()})
 	w.Equal("another address", refused(2), false)
 	for user, email := range map[int64]string{1: "gone@example.com", 2: "here@example.com"} {
 		warns(w, user)

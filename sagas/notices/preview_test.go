@@ -39,8 +39,8 @@ func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
 	w.Opens(2, "bob@example.com", "en")
 	w.Opens(3, "root@example.com", "en")
 	w.Asks(
-		account.GrantMembership{User: 1, Tenant: 7, Role: account.Admin, At: w.Now()},
-		account.GrantSuperuser{User: 3, At: w.Now()}, account.ActivateTenant{User: 3, Tenant: 7, At: w.Now()},
+		account.GrantMembership{User: 1, Tenant: 7, Role: account.Admin, At: w.Runner.Now()},
+		account.GrantSuperuser{User: 3, At: w.Runner.Now()}, account.ActivateTenant{User: 3, Tenant: 7, At: w.Runner.Now()},
 	)
 	w.Asks(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 7}, Spec: field.Values{"status": []byte(`"suspended"`)}})
 	w.Heard()

@@ -99,7 +99,7 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 // activated adds an event that no reaction can handle: its order does not exist.
 func activated(w *sagastest.World) eventstore.RecordedEvent {
 	w.T.Helper()
-	position, err := w.Store.Append(w.T.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil, order.Activated{At: w.Now()})
+	position, err := w.Store.Append(w.T.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil, order.Activated{At: w.Runner.Now()})
 	w.Must(err)
 	found, err := w.Store.Reader().After(w.T.Context(), position-1, 1)
 	w.Must(err)
@@ -118,8 +118,8 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 		})
 	}
 	heard(1)
-	w.Must(w.Poison(t.Context(), broken, "again")) // another process has failed too
-	if err := w.Requeue(t.Context(), sagastest.Operator, broken.Position, "try"); err == nil {
+	w.Must(w.Runner.Reactions.Poison(t.Context(), broken, "again")) // another process has failed too
+	if err := w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, broken.Position, "try"); err == nil {
 		t.Error("there is still no such order")
 	}
 	reported, settled := sagastest.Reports(w, trouble)
@@ -127,7 +127,7 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 	_, err := w.Pool.Exec(t.Context(), `delete from poisoned`) // as if it was handled elsewhere
 	w.Must(err)
 	sagastest.Ends(w, trouble, 1)
-	w.Must(w.Poison(t.Context(), broken, "again"))
+	w.Must(w.Runner.Reactions.Poison(t.Context(), broken, "again"))
 	heard(2)
 }
 
@@ -139,8 +139,8 @@ func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
 	position := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
 	found, err := w.Store.Reader().After(t.Context(), position-1, 1)
 	w.Must(err)
-	w.Must(w.Poison(t.Context(), found[0], "it failed"))
-	w.Must(w.Requeue(t.Context(), sagastest.Operator, position, "try"))
+	w.Must(w.Runner.Reactions.Poison(t.Context(), found[0], "it failed"))
+	w.Must(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, position, "try"))
 	reported, settled := sagastest.Reports(w, sagas.ReactionTrouble(found[0]))
 	w.Equal("reported, settled", []int{reported, settled}, []int{1, 1})
 	w.Equal("poisoned", w.Count(`select count(*) from poisoned`), 0)
@@ -263,7 +263,7 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	w.Must(w.Operations.ReviewIncidents(t.Context()))
 	hears(w, 1, brokenES, brokenEN)
 	trouble := operations.LogTrouble(position, "", "")
-	_, err := w.Store.Execute(t.Context(), sagastest.Operator, trouble.Settle("restored from the backup", w.Now()))
+	_, err := w.Store.Execute(t.Context(), sagastest.Operator, trouble.Settle("restored from the backup", w.Runner.Now()))
 	w.Must(err)
 	verified() // it was not
 	hears(w, 2, brokenES, brokenEN)
@@ -276,9 +276,9 @@ func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	t.Parallel()
 	w := sagastest.Watched(t).Goes()
 	for i := range operations.MostIncidentsTold + 5 {
-		w.Must(w.ReportIncident(t.Context(), operations.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
+		w.Must(w.Runner.ReportIncident(t.Context(), operations.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
 	}
-	w.Must(w.ReportIncident(t.Context(), operations.TableTrouble("orders")))
+	w.Must(w.Runner.ReportIncident(t.Context(), operations.TableTrouble("orders")))
 	hears(w, 1, tableES, tableEN) // which comes behind all of them
 	hears(w, operations.MostIncidentsTold, lonelyES, lonelyEN)
 	open, err := w.Tables.For(projections.System).OpenIncidents(t.Context())

@@ -20,7 +20,7 @@ const detailMost = 2000
 // OrderDetail reads all that is known of an order besides the order itself, in
 // a fixed number of round trips.
 func (s *Service) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.OrderDetail, err error) {
-	if d.Runs, err = s.runner.Runs(ctx, sagas.RunFilter{Order: id, Limit: 100}); err != nil {
+	if d.Runs, err = s.runner.Operators.Runs(ctx, sagas.RunFilter{Order: id, Limit: 100}); err != nil {
 		return d, err
 	}
 	slices.SortFunc(d.Runs, func(a, b sagas.RunView) int {

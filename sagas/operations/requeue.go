@@ -25,7 +25,7 @@ func (s *Service) HandleAgain(ctx context.Context, cause domain.Metadata, id uui
 	}
 	switch i.Kind {
 	case operations.ReactionFailed:
-		err = numbered(i.About["position"], func(position int64) error { return s.runner.Requeue(ctx, cause, position, reason) })
+		err = numbered(i.About["position"], func(position int64) error { return s.runner.Reactions.Requeue(ctx, cause, position, reason) })
 	case operations.WebhookParked, operations.WebhookUnmatched:
 		err = numbered(i.About["webhook"], func(webhook int64) error { return s.replay(ctx, cause, webhook, reason) })
 	default:

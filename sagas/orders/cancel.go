@@ -92,12 +92,12 @@ func (p *Provisioner) cancelPaid(ctx context.Context, cause domain.Metadata, can
 // compensate makes the run of an order undo its steps. A worker on the run loses its
 // lease: either the worker's step or the compensation is recorded.
 func (p *Provisioner) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
-	turn := p.deps.Runner.Compensation(run, reason)
+	turn := p.deps.Runner.Operators.Compensation(run, reason)
 	commands := append(before, order.StartCompensation{ID: run.Order, At: p.deps.Runner.Now()})
 	if turn.From < 0 { // there is nothing to take back
 		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: p.deps.Runner.Now()})
 	}
-	return p.deps.Runner.Overrule(ctx, cause, run, turn, nil, commands...)
+	return p.deps.Runner.Operators.Overrule(ctx, cause, run, turn, nil, commands...)
 }
 
 // compensateOrder compensates the run of an order that was refunded before it was

@@ -15,10 +15,10 @@ import (
 func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	w.Equal("without a reason", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.OrderForm{}), "")), domain.Invalid)
+	w.Equal("without a reason", domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.OrderForm{}), "")), domain.Invalid)
 
 	pending := w.Placed(sagastest.OrderForm{})
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, pending, "asked for by mail"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, pending, "asked for by mail"))
 	w.Equal("pending", w.Order(pending).Cause, order.NoSession)
 
 	open := w.Place(sagastest.OrderForm{})
@@ -28,12 +28,12 @@ func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 		}
 		return nil
 	}, nil)
-	w.Equal("provider away", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail")), domain.Unavailable)
+	w.Equal("provider away", domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail")), domain.Unavailable)
 	w.Equal("status", w.Order(open).Status, order.StatusPaymentProcessing)
 	w.Pay.Reset()
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, open, "asked for by mail"))
 	w.Equal("unpaid", w.Order(open).Cause, order.ByAdmin)
-	w.Equal("again", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, open, "again")), domain.Conflict)
+	w.Equal("again", domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, open, "again")), domain.Conflict)
 }
 
 func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
@@ -41,7 +41,7 @@ func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
 	w := sagastest.NewWorld(t)
 	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil) // no webhook arrives
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail"))
 	w.Equal("events", strings.Join(w.Happened(order.Stream(id))[2:6], " "),
 		"order.payment_confirmed order.cancel_requested order.compensation_started order.compensation_completed")
 	w.Equal("run", w.Provision(id).Status, sagas.StatusUndone)
@@ -69,11 +69,11 @@ func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
 		}
 		id := w.Buy(o)
 		w.Becomes(id, order.StatusFailed)
-		w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+		w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
 		w.Refunded(id)
 		w.Equal("subscriptions", w.Count(`select count(*) from events where name = 'billing.subscription_started'`), 0)
 		sagastest.Untouched(w)
-		w.Equal("again", domain.CodeOf(w.Cancel(t.Context(), sagastest.Operator, id, "again")), domain.Conflict)
+		w.Equal("again", domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "again")), domain.Conflict)
 		w.End()
 	}
 }
@@ -87,7 +87,7 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	sagastest.StandsAt(w, id, "welcome")
 	const news = `select count(*) from saga_run where starts_with(key, 'mail:n/') and `
 	w.Eventually("news of its invoice waits for that mail", func() bool { return w.Count(news+`status = 'waiting'`) == 1 })
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
 	w.Eventually("none will come", func() bool { return w.Count(news+`status = 'done'`) == 1 })
 	w.Equal("news that waited its minute", w.Count(news+`run_at > created_at + interval '30 seconds'`), 0)
 	sagastest.GoesOn(w)
@@ -129,12 +129,12 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{Domain: "stuck.example.com"})
 	w.Becomes(id, order.StatusFailed)
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
 	w.Eventually("it is held", func() bool { return fmt.Sprint(w.Order(id).Holds) == "[needs_operator]" })
 	w.Equal("run", w.Provision(id).Status, sagas.StatusParked)
 	w.Equal("money asked for", len(w.Order(id).Asked), 0)
 	w.Engine.Tell(nil, nil)
-	w.Must(w.Retry(t.Context(), sagastest.Operator, id, nil, "the engine is well again"))
+	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "the engine is well again"))
 	w.Refunded(id)
 	w.Equal("holds", len(w.Order(id).Holds), 0)
 	sagastest.Untouched(w)

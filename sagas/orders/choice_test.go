@@ -38,7 +38,7 @@ func newRegular(t *testing.T) regular {
 }
 
 func (r regular) orders() *orders.Service {
-	return orders.New(orders.Options{Tables: r.Tables, Commands: r.Store, Now: r.Now})
+	return orders.New(orders.Options{Tables: r.Tables, Commands: r.Store, Now: r.Runner.Now})
 }
 
 // link is the link in the mail about an order.
@@ -161,7 +161,7 @@ func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
 	asked := func(address string) int { return len(r.Mail.Offers(address)) }
 	r.Opens(90, "member@example.com", "en")
 	r.Opens(91, "stranger@example.com", "en")
-	r.Asks(account.GrantMembership{User: 90, Tenant: r.Tenant, Role: account.Member, At: r.Now()})
+	r.Asks(account.GrantMembership{User: 90, Tenant: r.Tenant, Role: account.Member, At: r.Runner.Now()})
 	id := r.Place(sagastest.OrderForm{Email: again})
 	for _, other := range []string{"member@example.com", "stranger@example.com", "new@example.com"} {
 		r.Place(sagastest.OrderForm{Email: other})
@@ -203,9 +203,9 @@ func TestAMailWithALinkToJoinIsTheSameWhenItIsSentAgain(t *testing.T) {
 func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]func(r regular){
-		"the membership has ended": func(r regular) { r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Now()}) },
+		"the membership has ended": func(r regular) { r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Runner.Now()}) },
 		"the role is another": func(r regular) {
-			r.Asks(account.GrantMembership{User: r.user, Tenant: r.Tenant, Role: account.Member, At: r.Now()})
+			r.Asks(account.GrantMembership{User: r.user, Tenant: r.Tenant, Role: account.Member, At: r.Runner.Now()})
 		},
 		"the tenant is suspended": func(r regular) {
 			r.Asks(hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: r.Tenant}, By: hosting.ByInvoice})
@@ -237,7 +237,7 @@ func TestATenantMadeInsteadOfTheChosenOneIsTakenBack(t *testing.T) {
 	r := newRegular(t)
 	id := r.Place(sagastest.OrderForm{Email: again, Domain: "back.example.com"})
 	r.Must(r.chooses(id, r.Tenant))
-	r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Now()})
+	r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Runner.Now()})
 	r.Engine.Tell(func(call, name string) error {
 		if call == "create" && strings.Contains(name, "back.example.com") {
 			return domain.Fail(domain.Permanent, "name_taken", errors.New("taken"))
@@ -247,7 +247,7 @@ func TestATenantMadeInsteadOfTheChosenOneIsTakenBack(t *testing.T) {
 	r.Paid(id)
 	r.Becomes(id, order.StatusFailed)
 	made := r.Provision(id).Job.Tenant
-	r.Must(r.Cancel(t.Context(), domain.Metadata{Actor: "operator:1"}, id, "given up"))
+	r.Must(r.Orders.Cancel(t.Context(), domain.Metadata{Actor: "operator:1"}, id, "given up"))
 	r.Becomes(id, order.StatusRefunded)
 	r.Eventually("nothing is left of it", func() bool {
 		return r.Count(`select count(*) from resources where kind = 'tenant' and id = $1 and present`, made) == 0

@@ -145,7 +145,7 @@ func (p *Provisioner) EndGrace(ctx context.Context, cause domain.Metadata, id uu
 	if run.Status != sagas.StatusReady || run.At().Name != "grace" {
 		return sagas.NotNow(nothing)
 	}
-	return p.deps.Runner.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
+	return p.deps.Runner.Operators.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
 }
 
 // removeService asks for the removal of all that is in the order's tenant, and

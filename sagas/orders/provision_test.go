@@ -40,7 +40,7 @@ func TestAPaidOrderBecomesAService(t *testing.T) {
 		w.Equal("role of the customer", user.Memberships[run.Job.Tenant], account.Admin)
 		w.Equal("secrets that are still on their way", w.Count(`select count(*) from secret_handoff`), 0)
 		w.Equal("steps", len(w.Happened(sagas.StreamOf(run.Key))), len(run.Steps)+1)
-		step, err := w.Progress().Step(t.Context(), id)
+		step, err := w.Orders.Progress().Step(t.Context(), id)
 		w.Must(err)
 		w.Equal("where it stands for who saw it a moment too early", step, "activate")
 	}
@@ -53,7 +53,7 @@ func TestAPaidOrderBecomesAService(t *testing.T) {
 func TestTheStepsReadAsTheInterfaceSaysThem(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	got := w.Says("provision/1", "account", "tenant", "billing", "welcome", "activate")
+	got := w.Runner.Says("provision/1", "account", "tenant", "billing", "welcome", "activate")
 	want := "create the user account if absent\ncreate the hosting tenant, VM or SaaS sub-tenant\n" +
 		"create a subscription and an invoice\nsend a welcome email with credentials\nset the order status to active\n"
 	w.Equal("the steps", got, want)
@@ -113,8 +113,8 @@ func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
 	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "test"},
-		account.Open{User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Now()},
-		account.GrantMembership{User: 7, Tenant: 99, Role: account.Admin, At: w.Now()})
+		account.Open{User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Runner.Now()},
+		account.GrantMembership{User: 7, Tenant: 99, Role: account.Admin, At: w.Runner.Now()})
 	w.Must(err)
 	id := w.Buy(sagastest.OrderForm{Kind: "saas"})
 	w.Becomes(id, order.StatusActive)

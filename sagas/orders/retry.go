@@ -20,13 +20,13 @@ func (p *Provisioner) Retry(ctx context.Context, cause domain.Metadata, id uuid.
 		return err
 	}
 	if run.Direction == sagas.DirectionUndo { // it could not be undone
-		return p.deps.Runner.ResumeRun(ctx, cause, run, nil, reason)
+		return p.deps.Runner.Operators.ResumeRun(ctx, cause, run, nil, reason)
 	}
 	resume := order.Resume{ID: id, Step: run.At().Name, How: order.Retry, Reason: reason, At: p.deps.Runner.Now()}
 	if len(input) > 0 {
 		resume.How = order.RetryWithInput
 	}
-	return p.deps.Runner.ResumeRun(ctx, cause, run, input, reason, resume)
+	return p.deps.Runner.Operators.ResumeRun(ctx, cause, run, input, reason, resume)
 }
 
 // Skip completes the step where an order is parked, because an operator has done
@@ -37,7 +37,7 @@ func (p *Provisioner) Skip(ctx context.Context, cause domain.Metadata, id uuid.U
 		return err
 	}
 	resume := order.Resume{ID: id, Step: name, How: order.Skip, Reason: reason, Proof: external, At: p.deps.Runner.Now()}
-	return p.deps.Runner.SkipStep(ctx, cause, run, name, external, reason, resume)
+	return p.deps.Runner.Operators.SkipStep(ctx, cause, run, name, external, reason, resume)
 }
 
 // provisioningOf is the provisioning of an order. One that has none cannot be

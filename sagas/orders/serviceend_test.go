@@ -35,15 +35,15 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 	t.Parallel()
 	b := sagastest.NewPurchase(t, "hosting")
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
+	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Equal("why", fmt.Sprint(b.Order(b.ID).Status, b.Order(b.ID).Cause), "cancelledended")
 	b.Off()
 	b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'ended'`), 1)
 	b.Equal("money asked for", len(b.Order(b.ID).Asked), 0)
-	b.Equal("without a reason", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "")), domain.Invalid)
-	b.Must(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "the customer wants it gone"))
+	b.Equal("without a reason", domain.CodeOf(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "")), domain.Invalid)
+	b.Must(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "the customer wants it gone"))
 	b.Removed()
-	b.Equal("again", domain.CodeOf(b.EndGrace(t.Context(), sagastest.Operator, b.ID, "again")), domain.Conflict)
+	b.Equal("again", domain.CodeOf(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "again")), domain.Conflict)
 }
 
 func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
@@ -123,15 +123,15 @@ func TestWhatCannotBeRemovedIsNotForgotten(t *testing.T) { // V3
 		}
 		return nil
 	}, nil)
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
+	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
 	b.Clock.Pass(8 * sagastest.Day)
 	b.Eventually("it is refused", func() bool { return b.Resource(b.Own).SyncError == "broken" })
 	b.Equal("step", b.RunOf("deprovision:"+b.ID.String()).At().Name, "verify")
 	b.Equal("the client", len(b.Has("tenant", hosting.CustomerNumber(b.Tenant)).Name) > 0, true)
 	b.Engine.Tell(nil, nil)
-	runs, err := b.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})
+	runs, err := b.Runner.Operators.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})
 	b.Must(err)
-	b.Must(b.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "the engine is well again"))
+	b.Must(b.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "the engine is well again"))
 	b.Removed()
 }

@@ -29,7 +29,7 @@ func clocked(o *assembly.Options) *sagastest.HandClock {
 func approved(w *sagastest.World) uuid.UUID {
 	w.T.Helper()
 	id := w.Place(sagastest.OrderForm{})
-	w.Pay.Approve(id, w.Now())
+	w.Pay.Approve(id, w.Runner.Now())
 	return id
 }
 
@@ -78,7 +78,7 @@ func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21,
 	id := w.Place(sagastest.OrderForm{})
 	first := "order/" + id.String() + "/capture"
 	w.Pay.Stores(first)
-	w.Pay.Approve(id, w.Now())
+	w.Pay.Approve(id, w.Runner.Now())
 	w.Must(w.Webhook("evt_1", id))
 	w.Becomes(id, order.StatusActive)
 	w.Equal("captures", w.Pay.Captures(id), 1)
@@ -124,7 +124,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	}, nil)
 	w.Goes()
 	id := w.Place(sagastest.OrderForm{Email: "lost@example.com"})
-	w.Pay.Approve(id, w.Now())
+	w.Pay.Approve(id, w.Runner.Now())
 	w.Must(w.Webhook("evt_1", id))
 	w.Eventually("it has been tried", func() bool { return attemptsAt(w, "capture") > 1 })
 	c.Move(164 * time.Minute)

@@ -40,7 +40,7 @@ func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 		from generate_series(1, 1000) n`, id, sagastest.SessionOf(id))
 	w.Must(err)
 	before := len(w.Happened(order.Stream(id)))
-	old := operations.WebhookPick{To: w.Now().Add(-sagastest.Day)}
+	old := operations.WebhookPick{To: w.Runner.Now().Add(-sagastest.Day)}
 	n, err := w.Payments.CountWebhooks(t.Context(), old)
 	w.Must(err)
 	w.Equal("would be replayed", n, 1000)
@@ -110,7 +110,7 @@ func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
 	w.Must(err)
 	w.Eventually("it is due again", func() bool { return fetches.Load() == 2 })
 	close(late) // the first check goes on without its lease: nothing of it counts
-	w.Eventually("the late check is dropped", func() bool { return w.Fenced() == 1 })
+	w.Eventually("the late check is dropped", func() bool { return w.Runner.Fenced() == 1 })
 	w.Equal("status", w.Order(id).Status, order.StatusPaymentProcessing)
 	w.Equal("booked", w.Count(`select count(*) from payment_object`), 0)
 	close(second)

@@ -29,7 +29,7 @@ func cancels(w *sagastest.World, id uuid.UUID, by order.CancelReason) error {
 		return err
 	}
 	_, err = w.Store.Execute(w.T.Context(), sagastest.Operator, order.Cancel{
-		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.Now()}, At: w.Now(),
+		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.Runner.Now()}, At: w.Runner.Now(),
 	})
 	return err
 }
@@ -67,7 +67,7 @@ func shows(w *sagastest.World, id uuid.UUID, state order.SessionState, payments 
 // agrees lets the customer of an order agree to pay.
 func agrees(w *sagastest.World, id uuid.UUID) {
 	w.T.Helper()
-	w.Pay.Approve(id, w.Now())
+	w.Pay.Approve(id, w.Runner.Now())
 	hint(w, id)
 	w.Eventually("the agreement is known", func() bool { return w.Order(id).Approved })
 }
@@ -99,7 +99,7 @@ func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // 
 	}
 	pay := func(orders map[order.CancelReason]uuid.UUID) {
 		for _, id := range orders {
-			w.Pay.Pay(id, func(p *order.Payment) { p.At = w.Now() })
+			w.Pay.Pay(id, func(p *order.Payment) { p.At = w.Runner.Now() })
 			hint(w, id)
 		}
 	}

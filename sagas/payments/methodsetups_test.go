@@ -182,7 +182,7 @@ func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	a := newAdding(t)
 	for reason, goes := range map[string]func(*adding){
 		billing.MembershipEnded: func(a *adding) {
-			_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Now()})
+			_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()})
 			a.Must(err)
 		},
 		billing.OwnerErased: func(a *adding) { a.Must(a.Accounts.Erase(t.Context(), sagastest.Cause(), a.asked.User)) },
@@ -200,7 +200,7 @@ func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	}
 	id := a.begins() // finished before, told of after
 	token := a.Pay.Adds(id)
-	_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Now()})
+	_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()})
 	a.Must(err)
 	a.news("evt_"+id.String(), id)
 	a.Eventually("it is forgotten", func() bool { return a.Pay.Forgets(token) == 1 })

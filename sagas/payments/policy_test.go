@@ -55,7 +55,7 @@ func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
 		comesTo[order.Expired](w, c, id)
 		hint(w, id)
 		w.Becomes(id, order.StatusCancelled)
-		w.Pay.Pay(id, func(p *order.Payment) { p.At = w.Now() })
+		w.Pay.Pay(id, func(p *order.Payment) { p.At = w.Runner.Now() })
 		hint(w, id)
 		w.Becomes(id, want)
 		w.Equal("set up", w.Provision(id).Key != "", !policy)
@@ -67,7 +67,7 @@ func TestTheGraceIsThePolicys(t *testing.T) { // T27
 	t.Parallel()
 	grace := 2 * sagastest.Day
 	b := sagastest.NewPurchase(t, "vps", func(o *assembly.Options) { o.Policy.RefundGrace = &grace })
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
+	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
 	b.Clock.Pass(grace - time.Hour)
 	b.Equal("removed before that", b.RunOf("deprovision:"+b.ID.String()).At().Name, "grace")

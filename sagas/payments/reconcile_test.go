@@ -32,7 +32,7 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 		return nil
 	}
 	b.Engine.Tell(refuses, nil)
-	b.Must(b.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
+	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Off()
 	b.Eventually("its grace begins", func() bool { return b.RunOf("deprovision:"+b.ID.String()).At().Name == "grace" })
 	b.Clock.Pass(6 * sagastest.Day)
@@ -43,12 +43,12 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 	var runs []sagas.RunView
 	b.Eventually("the removal of the site waits for a person", func() (stopped bool) {
 		var err error
-		runs, err = b.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})
+		runs, err = b.Runner.Operators.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})
 		b.Must(err)
 		return len(runs) > 0
 	})
 	b.Engine.Tell(nil, nil)
-	b.Must(b.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "the engine is well again"))
+	b.Must(b.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "the engine is well again"))
 	b.Removed()
 	b.Equal("when it is gone", stillLive(b), []string{})
 }
@@ -58,7 +58,7 @@ func TestWhatDoesNotFitIsReportedOnceADay(t *testing.T) { // J-4
 	w := sagastest.NewWorld(t)
 	id := w.Place(sagastest.OrderForm{})
 	w.Pay.Pay(id, nil)
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail")) // and its money is on its way back
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "asked for by mail")) // and its money is on its way back
 	reported := func() int { return strings.Count(w.Logged.String(), "money and service do not fit together") }
 	w.Must(w.Payments.ReconcileDaily(t.Context()))
 	w.Equal("told", reported(), 1)

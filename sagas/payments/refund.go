@@ -107,7 +107,7 @@ func (s *Service) endNeedlessRefunds(ctx context.Context, r eventstore.RecordedE
 			return err
 		}
 		cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "needless/%d", ask.N)), Actor: "system:reactions", Correlation: o.ID}
-		err = s.runner.Overrule(ctx, cause, run, sagas.Retry{Key: run.Key, Reason: "nothing is left to give back"}, nil)
+		err = s.runner.Operators.Overrule(ctx, cause, run, sagas.Retry{Key: run.Key, Reason: "nothing is left to give back"}, nil)
 		if err != nil && domain.CodeOf(err) != domain.Conflict { // otherwise an operator was faster
 			return err
 		}

@@ -18,7 +18,7 @@ const GoodPassword = "Tr0ub4dor & 3 caballos"
 
 // Someone is an account to be opened.
 func (w *World) Someone(user int64, email, language string) account.Open {
-	return account.Open{User: user, SubjectID: MustSubject(w, email), Email: email, Name: "Ana Ruiz", Language: language, At: w.Now()}
+	return account.Open{User: user, SubjectID: MustSubject(w, email), Email: email, Name: "Ana Ruiz", Language: language, At: w.Runner.Now()}
 }
 
 // Opens opens an account with a password, so that no mail goes out.
@@ -111,7 +111,7 @@ func (w *World) Repeated() {
 	all, err := w.Store.Reader().After(w.T.Context(), 0, 10_000)
 	w.Must(err)
 	for _, r := range all {
-		w.Must(w.React(w.T.Context(), r))
+		w.Must(w.Runner.Reactions.React(w.T.Context(), r))
 	}
 }
 

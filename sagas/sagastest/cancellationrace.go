@@ -32,7 +32,7 @@ func CancellationRace(t *testing.T, orders int) {
 				return nil
 			}
 			delete(at, c.Order.String())
-			go func() { said <- w.Cancel(t.Context(), Operator, c.Order, "at this very moment") }() // while the step is completed
+			go func() { said <- w.Orders.Cancel(t.Context(), Operator, c.Order, "at this very moment") }() // while the step is completed
 		}
 		return nil
 	})

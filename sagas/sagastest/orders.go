@@ -81,12 +81,12 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 	case "saas":
 		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
 	}
-	taxed := o.Taxes.Decide(decimal.RequireFromString("21"), o.Details, w.Now(), "system:storefront")
+	taxed := o.Taxes.Decide(decimal.RequireFromString("21"), o.Details, w.Runner.Now(), "system:storefront")
 	c := order.Place{
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.Company, Details: o.Details},
 		Plan:     plan, Period: cmp.Or(o.Period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.Price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.Setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
-		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Now(),
+		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Runner.Now(),
 	}
 	if o.keeps {
 		c.KeepFor = subject

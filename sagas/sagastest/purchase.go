@@ -129,7 +129,7 @@ func OffersItsPlan(w *World) {
 	var p storefront.Plan
 	_, err := p.Fields().DecodeJSON([]byte(`{"name":"Basic","slug":"basic","price":"12.10","currency":"EUR","resource_type":"hosting"}`), field.Create)
 	w.Must(err)
-	_, err = w.Store.Execute(w.T.Context(), Operator, storefront.OfferPlan{Plan: 1, Spec: p.Fields().Values(), At: w.Now()})
+	_, err = w.Store.Execute(w.T.Context(), Operator, storefront.OfferPlan{Plan: 1, Spec: p.Fields().Values(), At: w.Runner.Now()})
 	w.Must(err)
 }
 

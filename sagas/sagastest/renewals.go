@@ -77,7 +77,7 @@ func (w *Renewals) Until(id uuid.UUID, name string, times int) {
 				left--
 			}
 		}
-		if wait := s.NextAt.Sub(w.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() && !s.Pending { // a charge comes to its end first
+		if wait := s.NextAt.Sub(w.Runner.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() && !s.Pending { // a charge comes to its end first
 			w.Must(w.Store.Clock().Advance(w.T.Context(), wait))
 		}
 		return left <= 0
@@ -151,7 +151,7 @@ func (w *Renewals) Books(id uuid.UUID, amount, reference string) uuid.UUID {
 
 // Transfer is a payment into the account of a tenant.
 func (w *Renewals) Transfer(id uuid.UUID, amount, reference string) billing.BookPayment {
-	return billing.BookPayment{CreditAccount: w.Account(id), Amount: decimal.RequireFromString(amount), Method: "bank_transfer", Reference: reference, Received: w.Now()}
+	return billing.BookPayment{CreditAccount: w.Account(id), Amount: decimal.RequireFromString(amount), Method: "bank_transfer", Reference: reference, Received: w.Runner.Now()}
 }
 
 // The plans of these stories: the one that orders have, a larger one, and a smaller one.
@@ -180,7 +180,7 @@ func WithPlans(t *testing.T, change ...func(*assembly.Options)) *Renewals {
 		var p storefront.Plan
 		_, err := p.Fields().DecodeJSON([]byte(body), field.Create)
 		w.Must(err)
-		w.Does(storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: w.Now()})
+		w.Does(storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: w.Runner.Now()})
 	}
 	return RenewalsOn(w)
 }

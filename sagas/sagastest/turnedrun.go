@@ -32,7 +32,7 @@ func TurnedRun(t *testing.T, at sagas.Point) {
 	w.Goes()
 	id := w.Buy(OrderForm{Domain: "back.example.com"})
 	w.Becomes(id, order.StatusFailed)
-	w.Must(w.TakeBack(t.Context(), Operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
+	w.Must(w.Runner.Operators.TakeBack(t.Context(), Operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
 	w.Eventually("it is undone", func() bool { return w.Provision(id).Status == sagas.StatusUndone })
 	w.Equal("objects left outside", len(w.Engine.All()), 0)
 	w.Equal("effects of the run that are left", w.Count(`select count(*) from effect where state not in ('undone', 'absent') and saga_id = $1`, sagas.RunID("provision:"+id.String())), 0)

@@ -221,7 +221,7 @@ func (w *World) Node(url string, change ...func(*assembly.Options)) *Instance {
 		c(&o)
 	}
 	i.Panel, i.Store, i.Pool, i.Tables, i.Pace = assembly.New(o), o.Store, pool, o.Tables, o.Times
-	o.Store.Attach(eventstore.WithStarter(i))
+	o.Store.Attach(eventstore.WithStarter(i.Runner))
 	return i
 }
 
@@ -250,7 +250,7 @@ func (w *World) Start(s *Instance) (stop func()) {
 	go func() {
 		var told sync.WaitGroup
 		told.Go(func() { s.Store.Hints().Follow(ctx) })
-		err := s.Run(ctx)
+		err := s.Runner.Run(ctx)
 		told.Wait()
 		done <- err
 	}()

@@ -138,7 +138,7 @@ func (m *market) statusFitsMoney(l *life, o order.Order) {
 		m.same(l, "it waits for a person", o.OnHold(), true)
 	}
 	if o.Status == order.StatusRefunded || o.Status == order.StatusCancelled {
-		live, err := m.LiveEffects(m.T.Context(), l.id)
+		live, err := m.Orders.LiveEffects(m.T.Context(), l.id)
 		m.Must(err)
 		m.same(l, "left outside", len(live), 0)
 	}

@@ -71,7 +71,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 	}
 	for _, id := range append(hosted, machines...) {
 		sagastest.StandsAt(w, sagastest.MustParse(id), "welcome")
-		w.Must(w.Cancel(t.Context(), sagastest.Operator, sagastest.MustParse(id), "the customer changed their mind"))
+		w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, sagastest.MustParse(id), "the customer changed their mind"))
 	}
 	sagastest.GoesOn(w)
 	for _, id := range append(hosted, machines...) {

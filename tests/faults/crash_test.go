@@ -182,7 +182,7 @@ func zombiesChangeNothing(t *testing.T) {
 		w.Becomes(id, order.StatusActive)
 		before[id] = len(w.Happened(sagas.StreamOf("provision:" + id.String())))
 	}
-	fenced, calls := zombie.Fenced(), atomic.Int64{}
+	fenced, calls := zombie.Runner.Fenced(), atomic.Int64{}
 	w.Engine.Tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "tenant/") {
 			calls.Add(1)
@@ -190,7 +190,7 @@ func zombiesChangeNothing(t *testing.T) {
 		return nil
 	}, nil)
 	close(released)
-	w.Eventually("every zombie has found out", func() bool { return zombie.Fenced() >= fenced+orders })
+	w.Eventually("every zombie has found out", func() bool { return zombie.Runner.Fenced() >= fenced+orders })
 	stop()
 	w.Equal("calls of zombies", calls.Load(), 0)
 	for _, id := range ids {

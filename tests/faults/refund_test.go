@@ -42,7 +42,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 		} {
 			c.Step = step
 			id := w.Place(sagastest.OrderForm{Kind: "saas"})
-			w.Pay.Approve(id, w.Now())
+			w.Pay.Approve(id, w.Runner.Now())
 			deaths.Plan(id, c)
 			ids = append(ids, id)
 		}

@@ -53,7 +53,7 @@ func TestTheStateOfEveryVersionOfARunIsWhatTheFoldSaidThen(t *testing.T) {
 		},
 		func(int) { sagastest.Sends(w, 1+int64(chance(3)), 7) },
 		func(n int) {
-			w.Does(account.NoteSignIn{User: 1 + int64(chance(2)), SubjectID: uuid.NewSHA1(uuid.Nil, []byte("ana")), IP: fmt.Sprintf("192.0.2.%d", n), Through: account.ThroughPage, At: w.Now()})
+			w.Does(account.NoteSignIn{User: 1 + int64(chance(2)), SubjectID: uuid.NewSHA1(uuid.Nil, []byte("ana")), IP: fmt.Sprintf("192.0.2.%d", n), Through: account.ThroughPage, At: w.Runner.Now()})
 		},
 	}
 	for n := range 24 {

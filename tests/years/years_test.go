@@ -56,7 +56,7 @@ func TestServicesLiveForYears(t *testing.T) {
 	y.mayDie(y.Instance)
 	others := &others{World: y.World}
 	kill := others.joins()
-	for end, n := y.Now().Add(time.Duration(days)*24*time.Hour), 0; y.Now().Before(end); n++ {
+	for end, n := y.Runner.Now().Add(time.Duration(days)*24*time.Hour), 0; y.Runner.Now().Before(end); n++ {
 		y.Must(y.Store.Clock().Advance(t.Context(), time.Duration(1+y.chance.IntN(72))*time.Hour))
 		y.keepsUp()
 		y.outage()
@@ -64,7 +64,7 @@ func TestServicesLiveForYears(t *testing.T) {
 			y.lives(id)
 		}
 		if n%20 == 19 {
-			y.T.Logf("%.0f days are left", end.Sub(y.Now()).Hours()/24)
+			y.T.Logf("%.0f days are left", end.Sub(y.Runner.Now()).Hours()/24)
 			y.did("a process was killed")
 			kill()
 			kill = others.joins()
@@ -126,7 +126,7 @@ func (y *years) operatorsMend() {
 	const why = "the outage is over"
 	for _, id := range y.ids(`select id from saga_run where status = 'parked'`) {
 		y.did("an operator let a run go on")
-		y.may(y.RetryRun(y.T.Context(), sagastest.Operator, id, why))
+		y.may(y.Runner.Operators.RetryRun(y.T.Context(), sagastest.Operator, id, why))
 	}
 	for _, id := range y.ids(`select id from orders where 'refund_failed' = any(holds)`) {
 		y.did("an operator asked for a refund again")

@@ -92,7 +92,7 @@ func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Cons
 			return err
 		}
 		fmt.Fprintln(c.Out, `The panel is in recovery mode: it reaches nothing outside until "hostpanel recovery end".`)
-		return p.Sagas.ReportIncident(ctx, operations.RecoveryTrouble(mode.Number))
+		return p.Sagas.Runner.ReportIncident(ctx, operations.RecoveryTrouble(mode.Number))
 	})
 }
 
@@ -117,7 +117,7 @@ func (e endCommand) Run(ctx context.Context, s config.Settings, c console.Consol
 			}
 		}
 		trouble := operations.RecoveryTrouble(mode.Number)
-		if err := p.Sagas.ReportIncident(ctx, trouble); err != nil { // it is there already, unless the log was edited
+		if err := p.Sagas.Runner.ReportIncident(ctx, trouble); err != nil { // it is there already, unless the log was edited
 			return err
 		}
 		cause := sagas.ByOperator(program.AtConsole, uuid.Nil)

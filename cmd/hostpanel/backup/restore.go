@@ -163,7 +163,7 @@ func (j *restore) complete(ctx context.Context) error {
 		return err
 	}
 	trouble := operations.RecoveryTrouble(mode.Number)
-	if err := j.p.Sagas.ReportIncident(ctx, trouble); err != nil {
+	if err := j.p.Sagas.Runner.ReportIncident(ctx, trouble); err != nil {
 		return err
 	}
 	j.report.Incident = trouble.ID().String()

@@ -37,7 +37,7 @@ func (b invoicesBook) Run(ctx context.Context, s config.Settings, c console.Cons
 	}
 	return withInvoice(ctx, s, c, b.Invoice, "tells whose payment it is: "+b.Amount+" is booked", func(p *program.Program, i projections.Invoice) error {
 		if received.IsZero() {
-			received = p.Sagas.Now()
+			received = p.Sagas.Runner.Now()
 		}
 		_, err := p.Sagas.Billing.Book(ctx, sagas.ByOperator(program.AtConsole, i.OrderID), billing.BookPayment{
 			CreditAccount: i.Account(),

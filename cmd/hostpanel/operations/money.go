@@ -106,7 +106,7 @@ func (e ordersEndGrace) Run(ctx context.Context, s config.Settings, c console.Co
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.EndGrace(ctx, program.AtConsole, o.ID, e.Reason); err != nil {
+		if err := p.Sagas.Orders.EndGrace(ctx, program.AtConsole, o.ID, e.Reason); err != nil {
 			return fmt.Errorf("end the grace of %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "what is left of %s is removed\n", o.OrderNumber)

@@ -109,7 +109,7 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		runs, err := p.Sagas.RunsOf(ctx, o.ID)
+		runs, err := p.Sagas.Runner.Operators.RunsOf(ctx, o.ID)
 		if err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (r ordersRetry) Run(ctx context.Context, s config.Settings, c console.Conso
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Retry(ctx, program.AtConsole, o.ID, r.Input, r.Reason); err != nil {
+		if err := p.Sagas.Orders.Retry(ctx, program.AtConsole, o.ID, r.Input, r.Reason); err != nil {
 			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "%s goes on\n", o.OrderNumber)
@@ -315,7 +315,7 @@ func (k ordersCancel) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Cancel(ctx, program.AtConsole, o.ID, k.Reason); err != nil {
+		if err := p.Sagas.Orders.Cancel(ctx, program.AtConsole, o.ID, k.Reason); err != nil {
 			return fmt.Errorf("cancel %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "%s is cancelled, or being taken back\n", o.OrderNumber)

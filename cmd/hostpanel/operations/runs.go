@@ -31,7 +31,7 @@ type runsList struct {
 // Run lists runs.
 func (l runsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Sagas.Runs(ctx, sagas.RunFilter{Status: sagas.Status(l.Status), About: l.About, Limit: l.Limit})
+		found, err := p.Sagas.Runner.Operators.Runs(ctx, sagas.RunFilter{Status: sagas.Status(l.Status), About: l.About, Limit: l.Limit})
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (cmd runsRetry) Run(ctx context.Context, s config.Settings, c console.Conso
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.RetryRun(ctx, program.AtConsole, r.ID, cmd.Reason); err != nil {
+		if err := p.Sagas.Runner.Operators.RetryRun(ctx, program.AtConsole, r.ID, cmd.Reason); err != nil {
 			return fmt.Errorf("retry %s: %w", r.Key, err)
 		}
 		fmt.Fprintf(c.Out, "%s goes on\n", r.Key)
@@ -97,7 +97,7 @@ type runsRebuild struct {
 // Run rebuilds the work rows.
 func (cmd runsRebuild) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		n, err := p.Sagas.RebuildRuns(ctx, program.AtConsole, cmd.Reason)
+		n, err := p.Sagas.Runner.Operators.RebuildRuns(ctx, program.AtConsole, cmd.Reason)
 		if err != nil {
 			return fmt.Errorf("rebuild runs: %w", err)
 		}
@@ -107,7 +107,7 @@ func (cmd runsRebuild) Run(ctx context.Context, s config.Settings, c console.Con
 }
 
 func runNamed(ctx context.Context, p *program.Program, key string) (sagas.RunView, error) {
-	found, err := p.Sagas.Runs(ctx, sagas.RunFilter{Key: key})
+	found, err := p.Sagas.Runner.Operators.Runs(ctx, sagas.RunFilter{Key: key})
 	switch {
 	case err != nil:
 		return sagas.RunView{}, err

@@ -59,7 +59,7 @@ func (p *Program) engineKnown(ctx context.Context) error {
 		return err
 	case says != "":
 		return console.Misused("%s: %s", says, mend)
-	case p.ispconfig == nil, p.Sagas.KeepRecovery(ctx) != nil:
+	case p.ispconfig == nil, p.Sagas.Runner.KeepRecovery(ctx) != nil:
 		return nil
 	}
 	err = p.ispconfig.Check(ctx)

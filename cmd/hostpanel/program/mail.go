@@ -48,7 +48,7 @@ func (p *Program) MailFrom() string {
 // checkMail warns when mails would not be taken now. They wait, and are sent
 // when the server is back.
 func (p *Program) checkMail(ctx context.Context) {
-	if p.Sagas.KeepRecovery(ctx) != nil {
+	if p.Sagas.Runner.KeepRecovery(ctx) != nil {
 		return
 	}
 	m, err := p.Mail()

@@ -159,7 +159,7 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 }
 
 func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) error {
-	on, err := f.program.Sagas.InRecovery(ctx)
+	on, err := f.program.Sagas.Runner.InRecovery(ctx)
 	if err != nil {
 		return err
 	}

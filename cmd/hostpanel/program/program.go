@@ -266,7 +266,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	}
 	p.Sagas = assembly.New(o)
 	p.Sagas.Audit.RecordIn(p.present())
-	p.Store.Attach(eventstore.WithStarter(p.Sagas))
+	p.Store.Attach(eventstore.WithStarter(p.Sagas.Runner))
 	return nil
 }
 

@@ -58,7 +58,7 @@ func TestRowsThatAreNoEventsAreKeptAsLongAsTheSettingsSay(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	running.Go(func() { _ = p.Sagas.Run(ctx) })
+	running.Go(func() { _ = p.Sagas.Runner.Run(ctx) })
 	has := func(after time.Duration, want [3]int) {
 		t.Helper()
 		if err := p.Store.Clock().Advance(ctx, after); err != nil {

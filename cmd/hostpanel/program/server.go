@@ -57,7 +57,7 @@ func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
 		return
 	}
 	group.Go(func() error { p.Store.Hints().Follow(ctx); return nil })
-	group.Go(func() error { return p.Sagas.Run(ctx) })
+	group.Go(func() error { return p.Sagas.Runner.Run(ctx) })
 	group.Go(func() error { p.checkMail(ctx); return nil })
 	group.Go(func() error { p.Sealer.Run(ctx, p.Log, p.Store.Changed); return nil })
 	group.Go(func() error { hearWitnesses(ctx, p); return nil })

@@ -68,13 +68,13 @@ func Wire(p Parts) *panel.Server {
 
 		Accounts: areas.Accounts,
 		Hosting:  resources, Jobs: areas.Jobs, WebhookEndpoints: areas.Notify.Endpoints(),
-		Storefront: storefront, HostedCheckout: p.Hosted, Payments: areas.Payments, Runs: p.Sagas.Progress(),
+		Storefront: storefront, HostedCheckout: p.Hosted, Payments: areas.Payments, Runs: p.Sagas.Orders.Progress(),
 		Subscriptions: areas.Billing, Documents: areas.Billing, Machines: areas.Reconciler,
 		Lookback: areas.Audit, Transparency: areas.Audit, Packs: areas.Audit,
 
-		Orders: p.Sagas, OrderDetails: areas.Operations,
-		Previews: orders.Previews{Setup: p.Sagas.Provisioner, Orders: storefront},
-		RunAdmin: p.Sagas, IncidentAdmin: areas.Operations, Watch: areas.Operations, Rebuilds: areas.Operations,
+		Orders: p.Sagas.Orders, OrderDetails: areas.Operations,
+		Previews: orders.Previews{Setup: p.Sagas.Orders, Orders: storefront},
+		RunAdmin: p.Sagas.Runner.Operators, IncidentAdmin: areas.Operations, Watch: areas.Operations, Rebuilds: areas.Operations,
 		Mails: areas.Notify,
 	}
 }

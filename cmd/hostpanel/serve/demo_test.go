@@ -251,7 +251,7 @@ func TestTheDemosTenantGetsItsClient(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.Sagas.Run(ctx) }()
+	go func() { ended <- p.Sagas.Runner.Run(ctx) }()
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -68,7 +68,7 @@ var inboxKinds = map[string]kind{
 		func(m *model.Model, o Operation) error { m.Inbox.Place(o.ofOrder()); return nil },
 		func(ctx context.Context, e *Engine, p *Process, o Operation) error {
 			placed := order.Placed{Order: o.ofOrder(), Provider: model.Provider, At: e.business()}
-			return p.Runner.React(ctx, eventstore.RecordedEvent{Name: placed.EventName(), Event: placed})
+			return p.Runner.Reactions.React(ctx, eventstore.RecordedEvent{Name: placed.EventName(), Event: placed})
 		}),
 	"webhook": simple(
 		func(m *model.Model, o Operation) error { return m.Inbox.Receive(o.news()) },

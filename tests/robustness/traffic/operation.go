@@ -136,11 +136,11 @@ func reported() operations.IncidentEvent {
 func none(*model.Model, Operation) error { return nil }
 
 // direct is a command of an operator on a run.
-func direct(what func(sagas.Run) sagas.Command, engine func(*sagas.Runner, context.Context, domain.Metadata, uuid.UUID, string) error) kind {
+func direct(what func(sagas.Run) sagas.Command, engine func(*sagas.Operators, context.Context, domain.Metadata, uuid.UUID, string) error) kind {
 	return simple(
 		func(m *model.Model, o Operation) error { return m.Direct(o.meta(), o.Key, what) },
 		func(ctx context.Context, _ *Engine, p *Process, o Operation) error {
-			return engine(p.Runner, ctx, o.meta(), o.runID(), model.Reason)
+			return engine(p.Runner.Operators, ctx, o.meta(), o.runID(), model.Reason)
 		})
 }
 
@@ -170,18 +170,18 @@ var kinds = map[string]kind{
 			return err
 		}),
 	"work":      {workOnModel, workOnEngine},
-	"pause":     direct(model.Pause, (*sagas.Runner).Pause),
-	"continue":  direct(model.Continue, (*sagas.Runner).Continue),
-	"take back": direct(model.TakeBack, (*sagas.Runner).TakeBack),
+	"pause":     direct(model.Pause, (*sagas.Operators).Pause),
+	"continue":  direct(model.Continue, (*sagas.Operators).Continue),
+	"take back": direct(model.TakeBack, (*sagas.Operators).TakeBack),
 	"release": simple(
 		func(m *model.Model, o Operation) error { return m.Release(o.meta(), o.Key) },
 		func(ctx context.Context, _ *Engine, p *Process, o Operation) error {
-			return p.Runner.Release(ctx, o.meta(), o.runID(), model.Reason)
+			return p.Runner.Operators.Release(ctx, o.meta(), o.runID(), model.Reason)
 		}),
 	"pass": simple(
 		func(m *model.Model, o Operation) error { return m.Direct(o.meta(), o.Key, model.Pass) },
 		onRun(func(ctx context.Context, p *Process, run sagas.Run, o Operation) error {
-			return p.Runner.Overrule(ctx, o.meta(), run, model.Pass(run), nil)
+			return p.Runner.Operators.Overrule(ctx, o.meta(), run, model.Pass(run), nil)
 		})),
 	"retry": simple(
 		func(m *model.Model, o Operation) error { return m.Retry(o.meta(), o.Key, o.Label) },
@@ -190,12 +190,12 @@ var kinds = map[string]kind{
 			if o.Label != "" {
 				corrections = map[string]string{"label": o.Label}
 			}
-			return p.Runner.ResumeRun(ctx, o.meta(), run, corrections, model.Reason)
+			return p.Runner.Operators.ResumeRun(ctx, o.meta(), run, corrections, model.Reason)
 		})),
 	"skip": simple(
 		func(m *model.Model, o Operation) error { return m.Skip(o.meta(), o.Key, o.Name, o.Text) },
 		onRun(func(ctx context.Context, p *Process, run sagas.Run, o Operation) error {
-			return p.Runner.SkipStep(ctx, o.meta(), run, o.Name, o.Text, model.Reason)
+			return p.Runner.Operators.SkipStep(ctx, o.meta(), run, o.Name, o.Text, model.Reason)
 		})),
 	"queue": simple(
 		func(m *model.Model, o Operation) error {

@@ -36,11 +36,11 @@ func workOnEngine(ctx context.Context, e *Engine, p *Process, o Operation) ([]st
 				keys = append(keys, key)
 			}
 		case faults.Paused:
-			_ = other.Runner.Pause(ctx, o.byOperator(), r.ID(), model.Reason)
+			_ = other.Runner.Operators.Pause(ctx, o.byOperator(), r.ID(), model.Reason)
 		case faults.TakenBack:
-			_ = other.Runner.TakeBack(ctx, o.byOperator(), r.ID(), model.Reason)
+			_ = other.Runner.Operators.TakeBack(ctx, o.byOperator(), r.ID(), model.Reason)
 		case faults.Released:
-			_ = other.Runner.Release(ctx, o.byOperator(), r.ID(), model.Reason)
+			_ = other.Runner.Operators.Release(ctx, o.byOperator(), r.ID(), model.Reason)
 		default:
 		}
 	})
