@@ -23,12 +23,12 @@ func (a *attempt) act(ctx context.Context, run *hosting.Generation) (do func(con
 		return nil, nil, err
 	}
 	bring, then := a.bring, a.brought
-	if a.row.Status == hosting.Leaving {
+	if a.want.row.Status == hosting.Leaving {
 		bring, then = a.remove, a.removed
 	}
 	do = func(ctx context.Context) (sagas.Result, error) {
 		result, err := bring(ctx)
-		return result, a.strategy.refused(ctx, a, err)
+		return result, a.want.strategy.refused(ctx, a, err)
 	}
 	return do, then, nil
 }
@@ -38,7 +38,7 @@ func (a *attempt) act(ctx context.Context, run *hosting.Generation) (do func(con
 // have left it so: then all of it is pushed once more (trap T3 in
 // docs/engine-ispconfig.md).
 func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) error {
-	if !a.kind.Owner || a.object.ID == 0 || a.row.Status == hosting.Leaving {
+	if !a.want.kind.Owner || a.want.object.ID == 0 || a.want.row.Status == hosting.Leaving {
 		return nil
 	}
 	known, err := a.reconciler.runner.Effect(ctx, pushKey(*run))
@@ -46,7 +46,7 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 		return err
 	}
 	a.woken = known.MayHaveHappened()
-	a.suspended, err = a.reconciler.system().Asleep(ctx, a.ref.ID)
+	a.suspended, err = a.reconciler.system().Asleep(ctx, a.want.ref.ID)
 	return err
 }
 
@@ -57,7 +57,7 @@ func (plain) refused(_ context.Context, _ *attempt, failure error) error { retur
 // creates what there is not, or what such an attempt may have left half made.
 // Then it reads the object back (rule E-7).
 func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
-	if untouched, err := a.strategy.untouched(ctx, a); err != nil || untouched {
+	if untouched, err := a.want.strategy.untouched(ctx, a); err != nil || untouched {
 		return a.result(), err
 	}
 	if err := a.change(ctx); err == nil || !sagas.RefusedAs(err, "absent") {
@@ -67,12 +67,12 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 	switch {
 	case err != nil:
 	case is && !found.Partial:
-		a.object.ID = found.ID
+		a.want.object.ID = found.ID
 		err = a.change(ctx)
 	case !is && a.secretMissing:
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
-		a.object.ID, err = a.reconciler.engine.Create(ctx, a.object)
+		a.want.object.ID, err = a.reconciler.engine.Create(ctx, a.want.object)
 		err = a.retryIfWholeIsRemade(ctx, err)
 	}
 	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
@@ -86,7 +86,7 @@ func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error
 	if !sagas.RefusedAs(failure, "parent_missing") && !sagas.RefusedAs(failure, "owner_missing") {
 		return failure
 	}
-	for _, whole := range a.beside {
+	for _, whole := range a.want.beside {
 		live, err := a.reconciler.runner.IsLive(ctx, a.reconciler.run(hosting.GenerationOf(whole.Ref().Stream(), whole.Wish)).Key)
 		if err == nil && !live {
 			live, err = a.reconciler.beingOrdered(ctx, whole)
@@ -98,11 +98,11 @@ func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error
 			return sagas.TooEarly("parent", a.reconciler.times.ReadyFirst)
 		}
 	}
-	now, err := a.reconciler.system().Recorded(ctx, slices.Collect(maps.Keys(a.beside))...)
+	now, err := a.reconciler.system().Recorded(ctx, slices.Collect(maps.Keys(a.want.beside))...)
 	if err != nil {
 		return sagas.NothingSent(err)
 	}
-	for ref, whole := range a.beside {
+	for ref, whole := range a.want.beside {
 		if engineID(now[ref]) != engineID(whole) {
 			return sagas.TooEarly("parent", a.reconciler.times.ReadyFirst)
 		}
@@ -119,14 +119,14 @@ func (a *attempt) retryIfNameFreed(ctx context.Context, failure error) error {
 	if !sagas.RefusedAs(failure, "name_taken") {
 		return failure
 	}
-	found, is, err := a.reconciler.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	found, is, err := a.reconciler.engine.Find(ctx, a.want.object.Kind, a.want.object.Name, a.want.object.Ref)
 	switch {
 	case err != nil:
 		return sagas.NothingSent(err)
-	case !is, !a.ours(found):
+	case !is, !a.want.ours(found):
 		return failure
 	}
-	switch err := a.strategy.unheld(ctx, &a.desired, found); {
+	switch err := a.want.strategy.unheld(ctx, &a.want, found); {
 	case errors.Is(err, errNotOurs):
 		return failure
 	case err != nil:
@@ -140,11 +140,11 @@ var errAbsent = domain.Fail(domain.Permanent, "absent", errors.New("it has no nu
 // change brings the object with our number to what is wanted, under whichever
 // of its names the engine has it.
 func (a *attempt) change(ctx context.Context) error {
-	if a.object.ID == 0 {
+	if a.want.object.ID == 0 {
 		return errAbsent
 	}
-	err := a.reconciler.engine.Change(ctx, a.object)
-	if a.kind.Owner && err != nil && sagas.CodeOf(err) == "woken" {
+	err := a.reconciler.engine.Change(ctx, a.want.object)
+	if a.want.kind.Owner && err != nil && sagas.CodeOf(err) == "woken" {
 		a.woken = true
 		return nil
 	}
@@ -152,7 +152,7 @@ func (a *attempt) change(ctx context.Context) error {
 		if !sagas.RefusedAs(err, "drift") {
 			break
 		}
-		renamed := a.object
+		renamed := a.want.object
 		renamed.Former = name
 		err = a.reconciler.engine.Change(ctx, renamed)
 	}
@@ -161,14 +161,14 @@ func (a *attempt) change(ctx context.Context) error {
 
 // remove removes the object, if there is one and it is the resource's.
 func (a *attempt) remove(ctx context.Context) (sagas.Result, error) {
-	return sagas.Result{}, a.strategy.remove(ctx, a)
+	return sagas.Result{}, a.want.strategy.remove(ctx, a)
 }
 
 // remove removes the object with our number, and the one with our name: a change
 // without an answer may have made another, with a number that we do not know.
 func (plain) remove(ctx context.Context, a *attempt) error {
-	if a.object.ID != 0 {
-		if err := a.removeOne(ctx, a.object.ID); err != nil {
+	if a.want.object.ID != 0 {
+		if err := a.removeOne(ctx, a.want.object.ID); err != nil {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (plain) remove(ctx context.Context, a *attempt) error {
 }
 
 func (a *attempt) removeOne(ctx context.Context, id int64) error {
-	o := hosting.EngineObject{Kind: a.object.Kind, ID: id, Owner: a.object.Owner, Name: a.object.Name, Ref: a.object.Ref, Parents: a.object.Parents}
+	o := hosting.EngineObject{Kind: a.want.object.Kind, ID: id, Owner: a.want.object.Owner, Name: a.want.object.Name, Ref: a.want.object.Ref, Parents: a.want.object.Parents}
 	err := a.reconciler.engine.Remove(ctx, o)
 	for _, name := range a.former {
 		if !sagas.RefusedAs(err, "drift") {

@@ -63,8 +63,8 @@ func (certificates) unheld(context.Context, *desired, hosting.EngineObject) erro
 // awaitName lets the site get its name first: the engine calls the certificate
 // after it. What is to leave leaves under any name.
 func (c certificates) awaitName(a *attempt) error {
-	site := c.namesake(&a.desired)
-	if len(a.former) == 0 || a.row.Status == hosting.Leaving || site.SyncStatus != "pending" {
+	site := c.namesake(&a.want)
+	if len(a.former) == 0 || a.want.row.Status == hosting.Leaving || site.SyncStatus != "pending" {
 		return nil
 	}
 	return sagas.Await(site.Ref().Stream(), "parent", 0)
@@ -76,7 +76,7 @@ func (c certificates) refused(ctx context.Context, a *attempt, failure error) er
 	if failure == nil || domain.ClassOf(failure) != domain.Permanent {
 		return failure
 	}
-	before := c.namesake(&a.desired)
+	before := c.namesake(&a.want)
 	now, err := c.reconciler.system().Recorded(ctx, before.Ref())
 	if err != nil {
 		return err
@@ -91,20 +91,20 @@ func (c certificates) refused(ctx context.Context, a *attempt, failure error) er
 // been ordered since it was issued or failed, or its site is off or has another
 // name. One that was issued and that the engine has lost is ordered anew.
 func (certificates) untouched(ctx context.Context, a *attempt) (bool, error) {
-	o, err := a.ordered()
+	o, err := a.want.ordered()
 	switch {
-	case err != nil || !a.row.Active:
+	case err != nil || !a.want.row.Active:
 		return err == nil, err
-	case a.outgrew(o):
+	case a.want.outgrew(o):
 		return true, nil
 	case o.open:
-		return a.secretMissing && a.object.ID != 0, nil // what was brought along is there, and cannot be brought again
+		return a.secretMissing && a.want.object.ID != 0, nil // what was brought along is there, and cannot be brought again
 	case o.Status != hosting.Issued.Status():
 		return true, nil
 	}
 	found, is, err := a.find(ctx)
 	if is {
-		a.object.ID = found.ID
+		a.want.object.ID = found.ID
 	}
 	return is, err
 }
@@ -112,7 +112,7 @@ func (certificates) untouched(ctx context.Context, a *attempt) (bool, error) {
 // remove removes the certificate unless the site's other certificate is the same
 // object: an engine may have one object per site.
 func (c certificates) remove(ctx context.Context, a *attempt) error {
-	id := a.object.ID
+	id := a.want.object.ID
 	if id == 0 {
 		found, is, err := a.find(ctx)
 		if err != nil || !is {
@@ -120,7 +120,7 @@ func (c certificates) remove(ctx context.Context, a *attempt) error {
 		}
 		id = found.ID
 	}
-	if shared, err := c.shared(ctx, &a.desired, id); err != nil || shared {
+	if shared, err := c.shared(ctx, &a.want, id); err != nil || shared {
 		return err
 	}
 	return a.removeOne(ctx, id)

@@ -20,13 +20,13 @@ import (
 // claim is the claim on the name that the object is to have. What is to leave
 // needs none: it leaves under any of its names.
 func (a *attempt) claim(ctx context.Context) (c sagas.Claim, err error) {
-	if a.former, err = a.reconciler.formerNames(ctx, a.desired); err != nil {
+	if a.former, err = a.reconciler.formerNames(ctx, a.want); err != nil {
 		return c, err
 	}
-	if err := a.strategy.awaitName(a); err != nil || a.row.Status == hosting.Leaving {
+	if err := a.want.strategy.awaitName(a); err != nil || a.want.row.Status == hosting.Leaving {
 		return c, err
 	}
-	return a.strategy.claimOn(&a.desired, a.object.Name), nil
+	return a.want.strategy.claimOn(&a.want, a.want.object.Name), nil
 }
 
 // claimOn is the claim of a resource on a name at the engine.

@@ -20,7 +20,7 @@ var errRefused = domain.Fail(domain.Permanent, "engine_refused", errors.New("the
 
 // look finds the object under any of its names.
 func (a *attempt) look(ctx context.Context) (sagas.Result, sagas.Found, error) {
-	for _, name := range append([]string{a.object.Name}, a.former...) {
+	for _, name := range append([]string{a.want.object.Name}, a.former...) {
 		found, is, err := a.under(ctx, name)
 		if err != nil || is {
 			return sagas.Result{External: strconv.FormatInt(found.ID, 10)}, sagas.Yes, err
@@ -32,10 +32,10 @@ func (a *attempt) look(ctx context.Context) (sagas.Result, sagas.Found, error) {
 // under is what has a name at the engine that the resource has claimed. What
 // has another name was never made for it.
 func (a *attempt) under(ctx context.Context, name string) (found hosting.EngineObject, is bool, err error) {
-	if claimed, err := a.strategy.hasClaimed(ctx, &a.desired, name); err != nil || !claimed {
+	if claimed, err := a.want.strategy.hasClaimed(ctx, &a.want, name); err != nil || !claimed {
 		return found, false, err
 	}
-	found, is, err = a.reconciler.engine.Find(ctx, a.object.Kind, name, a.object.Ref)
+	found, is, err = a.reconciler.engine.Find(ctx, a.want.object.Kind, name, a.want.object.Ref)
 	return found, is, sagas.NothingSent(err)
 }
 
@@ -43,7 +43,7 @@ func (a *attempt) under(ctx context.Context, name string) (found hosting.EngineO
 // knowing its number: under the name that it has now, or under one that it had
 // when a call was not answered.
 func (a *attempt) find(ctx context.Context) (hosting.EngineObject, bool, error) {
-	found, is, err := a.findAs(ctx, a.object.Name)
+	found, is, err := a.findAs(ctx, a.want.object.Name)
 	for _, name := range a.former {
 		if err != nil || is {
 			break
@@ -60,10 +60,10 @@ func (a *attempt) findAs(ctx context.Context, name string) (hosting.EngineObject
 	if err != nil || !is {
 		return found, false, err
 	}
-	if err := a.strategy.unheld(ctx, &a.desired, found); err != nil {
+	if err := a.want.strategy.unheld(ctx, &a.want, found); err != nil {
 		return found, false, err
 	}
-	if !a.ours(found) {
+	if !a.want.ours(found) {
 		return found, false, errNotOurs
 	}
 	return found, true, nil

@@ -26,29 +26,29 @@ func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error)
 	if err != nil {
 		return sagas.Result{}, err
 	}
-	found, is, err := a.reconciler.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	found, is, err := a.reconciler.engine.Find(ctx, a.want.object.Kind, a.want.object.Name, a.want.object.Ref)
 	switch {
 	case err != nil:
 		return a.result(), nil
 	case !is:
 		return sagas.Result{}, errNotShown
-	case !a.ours(found):
+	case !a.want.ours(found):
 		return sagas.Result{}, errNotOurs
 	}
-	a.seen, a.object.ID = found, found.ID
+	a.seen, a.want.object.ID = found, found.ID
 	return a.result(), nil
 }
 
 func (a *attempt) result() sagas.Result {
-	return sagas.Result{External: strconv.FormatInt(a.object.ID, 10)}
+	return sagas.Result{External: strconv.FormatInt(a.want.object.ID, 10)}
 }
 
 // brought is what follows once the engine has accepted it: the secrets have
 // done their duty.
 func (a *attempt) brought(r sagas.Result) sagas.Work {
 	id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
-	confirm := hosting.Confirm{Ref: a.ref, EngineID: id, Observed: a.seen.Observed, Version: a.row.Wish}
-	work := a.answered(confirm, a.strategy.claimOn(&a.desired, a.object.Name))
+	confirm := hosting.Confirm{Ref: a.want.ref, EngineID: id, Observed: a.seen.Observed, Version: a.want.row.Wish}
+	work := a.answered(confirm, a.want.strategy.claimOn(&a.want, a.want.object.Name))
 	if a.woken {
 		for i := range a.suspended {
 			work.Commands = append(work.Commands, hosting.Push{Ref: a.suspended[i].Ref()})
@@ -61,7 +61,7 @@ func (a *attempt) brought(r sagas.Result) sagas.Work {
 // resource has claimed it keeps at most one.
 func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work {
 	work := sagas.Work{
-		Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.ref.Stream(), kept)}, Releases: a.ref.Stream(),
+		Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.want.ref.Stream(), kept)}, Releases: a.want.ref.Stream(),
 	}
 	for _, key := range a.opened {
 		work.Rows = append(work.Rows, credentials.Shred(key))
@@ -70,7 +70,7 @@ func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work
 }
 
 func (a *attempt) removed(sagas.Result) sagas.Work {
-	return a.answered(hosting.Confirm{Ref: a.ref, Version: a.row.Wish}, sagas.Claim{})
+	return a.answered(hosting.Confirm{Ref: a.want.ref, Version: a.want.row.Wish}, sagas.Claim{})
 }
 
 // applied is the step that waits until the engine has not only accepted the

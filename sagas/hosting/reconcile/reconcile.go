@@ -78,7 +78,7 @@ func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.C
 	if err := r.order(ctx, run, w); err != nil {
 		return sagas.Call{}, err
 	}
-	a := &attempt{reconciler: r, desired: w}
+	a := &attempt{reconciler: r, want: w}
 	call := sagas.Call{Request: *run, Repeatable: true, Contested: r.contested, Lookup: a.look}
 	if call.Claim, err = a.claim(ctx); err != nil {
 		return sagas.Call{}, err
@@ -92,7 +92,7 @@ func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.C
 // An attempt is one attempt to bring a resource to the engine.
 type attempt struct {
 	reconciler *Reconciler
-	desired
+	want desired
 	former        []string               // names that it may still have there
 	opened        []string               // keys of its secrets in the vault
 	secretMissing bool                   // a secret is gone

@@ -43,9 +43,9 @@ func (r *Reconciler) Carry(ctx context.Context, cause domain.Metadata, secrets m
 // unseal opens the secrets that the spec names. One that the engine has got
 // already is gone, and so is one that has waited too long.
 func (a *attempt) unseal(ctx context.Context) error {
-	a.object.Secrets = hosting.Secrets{}
-	for _, name := range a.kind.Secrets() {
-		handle, err := handleOf(a.row.Spec[name])
+	a.want.object.Secrets = hosting.Secrets{}
+	for _, name := range a.want.kind.Secrets() {
+		handle, err := handleOf(a.want.row.Spec[name])
 		if err != nil || handle == uuid.Nil {
 			continue
 		}
@@ -56,7 +56,7 @@ func (a *attempt) unseal(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			a.object.Secrets[name], a.opened = string(secret), append(a.opened, key)
+			a.want.object.Secrets[name], a.opened = string(secret), append(a.opened, key)
 		}
 	}
 	return nil
