@@ -8,8 +8,11 @@ import (
 
 var machines = Kind{
 	Name: "vm", Class: "VM", Label: "vm", Backend: Compute, CanBeDisabled: true,
-	Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
+	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Writers: Superuser, New: spec[Machine],
 }
+
+// shapeMachine gives a machine our reference at the hypervisor, which is its tag.
+func shapeMachine(_ int64, o *EngineObject) { o.Ref = text(o.Values, "tag") }
 
 // A Machine is a virtual server as it was bought; [VM] is what the hypervisor
 // makes of it.

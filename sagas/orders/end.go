@@ -240,10 +240,9 @@ func (p *Provisioner) LiveEffects(ctx context.Context, id uuid.UUID) (names []st
 // goneOutside tells whether the object of a step is gone. An object of another owner
 // with the same name does not count.
 func (p *Provisioner) goneOutside(ctx context.Context, job *ProvisionInput, step string) (bool, error) {
-	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": p.siteCall, "tenant.engine": p.tenantCall, "vm": p.vmCall}
-	call, err := makers[step](ctx, job)
+	request, err := p.named(ctx, job, step)
 	if err != nil {
 		return false, err
 	}
-	return p.deps.Outside.IsGone(ctx, call)
+	return p.deps.Outside.IsGone(ctx, request, job.Client)
 }

@@ -48,8 +48,8 @@ func (p Previews) Preview(ctx context.Context, d *order.Draft, wrong *field.Erro
 type preview struct {
 	from  Previews
 	told  order.Preview
-	would projections.Order     // as the order would be read
-	owner *hosting.EngineObject // the client that has to be made first; nil: none
+	would projections.Order // as the order would be read
+	owner *hosting.Request  // for the client that has to be made first; nil: none
 	calls []hosting.EngineCall
 }
 
@@ -116,16 +116,10 @@ func (p *preview) joined(ctx context.Context, job *ProvisionInput) error {
 		p.told.Conflict("tenant", order.TenantClosed, "The tenant is suspended, has ended, or is a sub-tenant that cannot have sub-tenants.")
 	}
 	if is && t.row.EngineID == nil && p.would.ResourceType == storefront.HostingPlan {
-		p.owner = clientWith(job, &t.spec)
+		owner := requestOf(job, p.would, "tenant", job.Tenant, &t.spec)
+		p.owner = &owner
 	}
 	return p.from.Setup.findClient(ctx, job)
-}
-
-// clientWith is the engine's client for a tenant with its values.
-func clientWith(job *ProvisionInput, t *hosting.Tenant) *hosting.EngineObject {
-	client := clientOf(job)
-	client.Values = t.Fields().Values()
-	return &client
 }
 
 // sites looks whether the tenant may have one more site.
@@ -153,13 +147,13 @@ func (p *preview) sites(ctx context.Context, job *ProvisionInput) error {
 
 // atEngine are the calls at the hosting engine.
 func (p *preview) atEngine(ctx context.Context, job *ProvisionInput) error {
-	objects, err := p.objects(ctx, job)
-	if err != nil || len(objects) == 0 {
+	requests, err := p.requests(ctx, job)
+	if err != nil || len(requests) == 0 {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
-	calls, taken, err := p.from.Setup.deps.Outside.MakeCalls(asking, objects...)
+	calls, taken, err := p.from.Setup.deps.Outside.MakeCalls(asking, job.Client, requests...)
 	if p.isSilent(asking, err, p.from.Setup.deps.Outside.EngineQueue()) {
 		return nil
 	}
@@ -171,20 +165,21 @@ func (p *preview) atEngine(ctx context.Context, job *ProvisionInput) error {
 	return err
 }
 
-// objects are what the setup would make at the hosting engine.
-func (p *preview) objects(ctx context.Context, job *ProvisionInput) (all []hosting.EngineObject, err error) {
+// requests are what the setup would bring to the hosting engine.
+func (p *preview) requests(ctx context.Context, job *ProvisionInput) (all []hosting.Request, err error) {
 	if slices.Contains(listFor(p.would, false), "tenant.engine") {
 		tenant, err := p.from.Setup.tenantOf(ctx, job, p.would)
 		if err != nil {
 			return nil, err
 		}
-		p.owner = clientWith(job, tenant)
+		owner := requestOf(job, p.would, "tenant", job.Tenant, tenant)
+		p.owner = &owner
 	}
 	if p.owner != nil {
 		all = append(all, *p.owner)
 	}
 	if job.Site != 0 {
-		all = append(all, siteObject(job, p.would))
+		all = append(all, requestOf(job, p.would, "site", job.Site, siteOf(job, p.would)))
 	}
 	return all, nil
 }

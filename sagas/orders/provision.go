@@ -13,33 +13,32 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/domain/texts"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
-// The lists of provisioning, by what was bought (docs/sagas.md,
-// "Provisioning"). A change to a list is a new definition; a running saga keeps the
-// list that it started with.
-
-var provisionLists = map[string][]string{
-	"hosting":             {"account", "tenant", "tenant.engine", "tenant.ready", "billing", "welcome", "activate"},
-	"hosting with domain": {"account", "tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
-	"vps":                 {"account", "tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
-	"saas":                {"account", "tenant", "billing", "welcome", "activate"},
-
-	// What joins a tenant makes neither an account nor a tenant.
-	"joining hosting":             {"tenant", "tenant.ready", "billing", "welcome", "activate"},
-	"joining hosting with domain": {"tenant", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
-	"joining vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
-	"joining saas":                {"tenant", "billing", "welcome", "activate"},
-
-	// Where the customer has chosen the tenant by a link, a new one may be made instead.
-	"choosing hosting":             {"tenant", "tenant.engine", "tenant.ready", "billing", "welcome", "activate"},
-	"choosing hosting with domain": {"tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
-	"choosing vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
-	"choosing saas":                {"tenant", "billing", "welcome", "activate"},
+// provisionSteps are the steps of an order's setup (docs/sagas.md, "Provisioning"). An
+// order that joins a tenant makes neither an account nor a tenant. Where the customer has
+// chosen the tenant by a link, a new one may be made instead. A change to a list is a new
+// definition; a running saga keeps the list that it started with.
+func provisionSteps(resourceType string, hasDomain, joins, chosen bool) (list []string) {
+	hosts := resourceType == storefront.HostingPlan
+	add := func(when bool, steps ...string) {
+		if when {
+			list = append(list, steps...)
+		}
+	}
+	add(!joins, "account")
+	add(true, "tenant")
+	add(hosts && (!joins || chosen), "tenant.engine")
+	add(hosts, "tenant.ready")
+	add(hosts && hasDomain, "site", "site.ready")
+	add(resourceType == storefront.VPSPlan, "vm", "vm.ready")
+	add(true, "billing", "welcome", "activate")
+	return list
 }
 
 // A ProvisionInput is what the provisioning of an order works with.
@@ -83,7 +82,7 @@ func (p *Provisioner) registerProvision() {
 			},
 			{
 				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine, Joins: true,
-				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.tenantCall},
+				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.pushTenant},
 			},
 			{
 				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready, Joins: true,
@@ -92,20 +91,20 @@ func (p *Provisioner) registerProvision() {
 			{
 				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.siteCall},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.push("site")},
 			},
 			{
 				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready, Joins: true,
-				Wait: p.siteReady, Of: "site",
+				Wait: p.applied("site"), Of: "site",
 			},
 			{
 				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.vmCall},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.push("vm")},
 			},
 			{
 				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine, Joins: true,
-				Wait: p.vmReady, Of: "vm",
+				Wait: p.applied("vm"), Of: "vm",
 			},
 			{
 				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
@@ -136,19 +135,9 @@ func keyed(step string) func(ProvisionInput) string {
 	return func(in ProvisionInput) string { return sagas.EffectKey(in.Order, step) }
 }
 
-// listFor picks the list for an order.
+// listFor are the steps of an order.
 func listFor(o projections.Order, chosen bool) []string {
-	list := o.ResourceType
-	if o.ResourceType == "hosting" && o.Domain != "" {
-		list += " with domain"
-	}
-	switch {
-	case chosen:
-		list = "choosing " + list
-	case o.OrderedBy != nil:
-		list = "joining " + list
-	}
-	return provisionLists[list]
+	return provisionSteps(o.ResourceType, o.Domain != "", o.OrderedBy != nil, chosen)
 }
 
 // provisioning is the run that a paid order starts. The numbers of everything
@@ -254,11 +243,6 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	ask := func(kind string, id int64, spec hosting.Spec) domain.Command {
-		return hosting.Request{
-			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
-		}
-	}
 	instead, err := insteadOfChoice(ctx, p.deps, job, o)
 	if err != nil {
 		return sagas.Work{}, err
@@ -279,14 +263,14 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 		if err != nil {
 			return sagas.Work{}, err
 		}
-		commands = append(instead, ask("tenant", job.Tenant, tenant),
+		commands = append(instead, requestOf(job, o, "tenant", job.Tenant, tenant),
 			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, Seen: user.Tenants(), At: p.deps.Runner.Now()})
 	}
 	if job.Site != 0 {
-		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
+		commands = append(commands, requestOf(job, o, "site", job.Site, siteOf(job, o)))
 	}
 	if job.VM != 0 {
-		commands = append(commands, ask("vm", job.VM, machineOf(job, o)))
+		commands = append(commands, requestOf(job, o, "vm", job.VM, machineOf(job, o)))
 	}
 	return sagas.Work{Commands: commands}, nil
 }

@@ -47,27 +47,23 @@ type Policies struct {
 	Machine sagas.Policy // the wait until a machine runs
 }
 
-// Outside makes objects at the hosting engine and machines at the hypervisor.
+// Outside brings resources to the hosting engine and to the hypervisor. Client is the
+// engine's number of the tenant; 0: it has none.
 type Outside interface {
 	EngineQueue() string
 	ComputeQueue() string
-	// Make is the call that makes one object for a resource. The function
-	// confirmed is told the engine's id of it.
-	Make(of hosting.Ref, o hosting.EngineObject, confirmed func(id int64, seen hosting.EngineObject) sagas.Work) sagas.Call
-	// MakeMachine is the call that makes a machine.
-	MakeMachine(of hosting.Ref, vm hosting.VM) sagas.Call
-	// IsMade tells whether an object has been carried out.
-	IsMade(context.Context, hosting.EngineObject) (bool, error)
-	// IsGone tells whether the object of a call is gone.
-	IsGone(context.Context, sagas.Call) (bool, error)
-	// RunningMachine finds a machine, and tells whether it runs.
-	RunningMachine(ctx context.Context, tag, name string) (hosting.VM, bool, error)
+	// Push prepares the call that brings what an order has requested.
+	Push(ctx context.Context, request hosting.Request, client int64) (sagas.Call, error)
+	// Applied tells whether it has been carried out. What is lost is [sagas.ErrAbsent].
+	Applied(ctx context.Context, request hosting.Request, client int64) (bool, sagas.Work, error)
+	// IsGone tells whether nothing is left of it.
+	IsGone(ctx context.Context, request hosting.Request, client int64) (bool, error)
 	// ChangeCalls are the calls that a change of a record would make at the engine. Nothing
 	// is changed.
 	ChangeCalls(ctx context.Context, of hosting.Ref, change field.Values) ([]hosting.EngineCall, error)
-	// MakeCalls are the calls that would make objects, the owner first. One whose name another
-	// client has is taken. Nothing is made.
-	MakeCalls(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
+	// MakeCalls are the calls that would make what is requested, the owner first. What has
+	// the name of another client's object is taken. Nothing is made.
+	MakeCalls(ctx context.Context, client int64, requests ...hosting.Request) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
 	// MachineCall is the call that would make a machine. Nothing is made.
 	MachineCall(context.Context, hosting.VM) (call hosting.EngineCall, hasRoom bool, err error)
 }

@@ -3,7 +3,6 @@ package orders
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -112,10 +111,6 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 	return m
 }
 
-// asked is the version of a resource that an order has asked for. What was
-// changed since is not what the order makes.
-const asked = 1
-
 // joining are the commands that prepare the tenant that an order joins; none, if the order
 // makes its own. One without a place at the engine gets it now, if it needs one.
 func (p *Provisioner) joining(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
@@ -147,22 +142,84 @@ func (p *Provisioner) findClient(ctx context.Context, job *ProvisionInput) error
 	return err
 }
 
-// tenantCall makes the engine's client for the tenant. One that the order joins has it.
-func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	if job.Joins {
-		return sagas.Call{}, nil
+// requestOf is the order's request for one resource: what step tenant records, and what
+// later steps bring outside.
+func requestOf(job *ProvisionInput, o projections.Order, kind string, id int64, spec hosting.Spec) hosting.Request {
+	return hosting.Request{
+		Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
 	}
+}
+
+// requested is the order's request for what a step brings.
+func (p *Provisioner) requested(ctx context.Context, job *ProvisionInput, step string) (hosting.Request, error) {
 	o, err := p.order(ctx, job.Order)
 	if err != nil {
-		return sagas.Call{}, err
+		return hosting.Request{}, err
+	}
+	switch step {
+	case "site":
+		return requestOf(job, o, "site", job.Site, siteOf(job, o)), p.findClient(ctx, job)
+	case "vm":
+		return requestOf(job, o, "vm", job.VM, machineOf(job, o)), nil
 	}
 	tenant, err := p.tenantOf(ctx, job, o)
 	if err != nil {
+		return hosting.Request{}, err
+	}
+	return requestOf(job, o, "tenant", job.Tenant, tenant), nil
+}
+
+// named is a request that finds again what a step has brought. The names of tenant and
+// machine follow from the job, so the order need not be read.
+func (p *Provisioner) named(ctx context.Context, job *ProvisionInput, step string) (hosting.Request, error) {
+	var unread projections.Order
+	switch step {
+	case "site":
+		return p.requested(ctx, job, step)
+	case "vm":
+		return requestOf(job, unread, "vm", job.VM, machineOf(job, unread)), nil
+	}
+	return requestOf(job, unread, "tenant", job.Tenant, &hosting.Tenant{Username: hosting.CustomerNumber(job.Tenant)}), nil
+}
+
+// push is how a step brings what the order has requested.
+func (p *Provisioner) push(step string) func(context.Context, *ProvisionInput) (sagas.Call, error) {
+	return func(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+		request, err := p.requested(ctx, job, step)
+		if err != nil {
+			return sagas.Call{}, err
+		}
+		return p.deps.Outside.Push(ctx, request, job.Client)
+	}
+}
+
+// applied is how its wait ends.
+func (p *Provisioner) applied(step string) func(context.Context, *ProvisionInput) (bool, sagas.Work, error) {
+	return func(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+		request, err := p.named(ctx, job, step)
+		if err != nil {
+			return false, sagas.Work{}, err
+		}
+		return p.deps.Outside.Applied(ctx, request, job.Client)
+	}
+}
+
+// pushTenant makes the engine's client for the tenant. One that the order joins has it.
+func (p *Provisioner) pushTenant(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	if job.Joins {
+		return sagas.Call{}, nil
+	}
+	call, err := p.push("tenant.engine")(ctx, job)
+	if err != nil {
 		return sagas.Call{}, err
 	}
-	call := p.engineCall("tenant", job.Tenant, *clientWith(job, tenant), func(id int64) { job.Client = id })
+	confirmed := call.Confirmed
+	call.Confirmed = func(made sagas.Result) sagas.Work {
+		job.Client, _ = strconv.ParseInt(made.External, 10, 64) // the engine's number
+		return confirmed(made)
+	}
 	if job.Site != 0 {
-		call.Free = func(ctx context.Context) error { return p.siteIsFree(ctx, siteObject(job, o)) }
+		call.Free = func(ctx context.Context) error { return p.siteIsFree(ctx, job) }
 	}
 	return call, nil
 }
@@ -170,48 +227,15 @@ func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (saga
 // siteIsFree refuses a domain that the engine has already. In a restored panel that is
 // the site of the same order, made under a tenant that the panel has lost: another client
 // beside it would be one too many.
-func (p *Provisioner) siteIsFree(ctx context.Context, site hosting.EngineObject) error {
-	site.Owner = 0
-	if _, err := p.deps.Outside.IsMade(ctx, site); !errors.Is(err, sagas.ErrAbsent) {
+func (p *Provisioner) siteIsFree(ctx context.Context, job *ProvisionInput) error {
+	site, err := p.requested(ctx, job, "site")
+	if err != nil {
+		return err
+	}
+	if _, _, err := p.deps.Outside.Applied(ctx, site, 0); !errors.Is(err, sagas.ErrAbsent) {
 		return err
 	}
 	return nil
-}
-
-// clientOf is the engine's client for the tenant.
-func clientOf(job *ProvisionInput) hosting.EngineObject {
-	number := hosting.CustomerNumber(job.Tenant)
-	return hosting.EngineObject{Kind: "tenant", Name: number, Ref: number}
-}
-
-// siteCall makes the website.
-func (p *Provisioner) siteCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	o, err := p.order(ctx, job.Order)
-	if err != nil {
-		return sagas.Call{}, err
-	}
-	if err := p.findClient(ctx, job); err != nil {
-		return sagas.Call{}, err
-	}
-	return p.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
-}
-
-func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
-	site := siteOf(job, o)
-	return hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
-}
-
-// engineCall makes one object at the engine, for a resource that the order has
-// asked for, and confirms it with its number.
-func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
-	ref := hosting.Ref{Kind: kind, ID: id}
-	return p.deps.Outside.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
-		made(id)
-		return sagas.Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
-			Releases: ref.Stream(),
-		}
-	})
 }
 
 func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
@@ -219,39 +243,5 @@ func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (boo
 		err := p.findClient(ctx, job)
 		return job.Client != 0, sagas.Work{}, err
 	}
-	ready, err := p.deps.Outside.IsMade(ctx, clientOf(job))
-	return ready, sagas.Work{}, err
-}
-
-func (p *Provisioner) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	o, err := p.order(ctx, job.Order)
-	if err != nil {
-		return false, sagas.Work{}, err
-	}
-	if err := p.findClient(ctx, job); err != nil {
-		return false, sagas.Work{}, err
-	}
-	ready, err := p.deps.Outside.IsMade(ctx, siteObject(job, o))
-	return ready, sagas.Work{}, err
-}
-
-// vmCall makes the virtual server.
-func (p *Provisioner) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	o, err := p.order(ctx, job.Order)
-	if err != nil {
-		return sagas.Call{}, err
-	}
-	return p.deps.Outside.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
-}
-
-// vmReady is when the machine has booted: only then is it as it was ordered.
-func (p *Provisioner) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	found, runs, err := p.deps.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
-	if err != nil {
-		return false, sagas.Work{}, err
-	}
-	address := (&hosting.Machine{Address: found.Address}).Fields().Values()["address"]
-	return runs, sagas.Work{Commands: []domain.Command{hosting.Confirm{
-		Ref: hosting.Ref{Kind: "vm", ID: job.VM}, External: found.External, Observed: map[string]json.RawMessage{"address": address},
-	}}}, nil
+	return p.applied("tenant.engine")(ctx, job)
 }

@@ -22,13 +22,17 @@ func (a *attempt) act(ctx context.Context, run *hosting.Generation) (do func(con
 	if err := a.findSuspended(ctx, run); err != nil {
 		return nil, nil, err
 	}
-	bring, then := a.bring, a.brought
-	if a.want.row.Status == hosting.Leaving {
-		bring, then = a.remove, a.removed
+	kind := a.want.strategy
+	bring, then := kind.bring, a.brought
+	switch {
+	case a.want.row.Status == hosting.Leaving:
+		bring, then = remove, a.removed
+	case a.want.byOrder:
+		bring = kind.create // the runner looks first where it may be there
 	}
 	do = func(ctx context.Context) (sagas.Result, error) {
-		result, err := bring(ctx)
-		return result, a.want.strategy.refused(ctx, a, err)
+		result, err := bring(ctx, a)
+		return result, kind.refused(ctx, a, err)
 	}
 	return do, then, nil
 }
@@ -56,7 +60,7 @@ func (plain) refused(_ context.Context, _ *attempt, failure error) error { retur
 // bring changes what is there, adopts what an earlier attempt has made, and
 // creates what there is not, or what such an attempt may have left half made.
 // Then it reads the object back (rule E-7).
-func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
+func (p plain) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 	if untouched, err := a.want.strategy.untouched(ctx, a); err != nil || untouched {
 		return a.result(), err
 	}
@@ -72,10 +76,14 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 	case !is && a.secretMissing:
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
-		a.want.object.ID, err = a.reconciler.engine.Create(ctx, a.want.object)
-		err = a.retryIfWholeIsRemade(ctx, err)
+		return p.create(ctx, a)
 	}
 	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
+}
+
+func (p plain) create(ctx context.Context, a *attempt) (result sagas.Result, err error) {
+	a.want.object.ID, err = p.reconciler.engine.Create(ctx, a.want.object)
+	return a.readBack(ctx, a.retryIfNameFreed(ctx, a.retryIfWholeIsRemade(ctx, err)))
 }
 
 // retryIfWholeIsRemade waits for what the object is a part of, if the engine lacks
@@ -160,7 +168,7 @@ func (a *attempt) change(ctx context.Context) error {
 }
 
 // remove removes the object, if there is one and it is the resource's.
-func (a *attempt) remove(ctx context.Context) (sagas.Result, error) {
+func remove(ctx context.Context, a *attempt) (sagas.Result, error) {
 	return sagas.Result{}, a.want.strategy.remove(ctx, a)
 }
 

@@ -29,9 +29,13 @@ func (a *attempt) claim(ctx context.Context) (c sagas.Claim, err error) {
 	return a.want.strategy.claimOn(&a.want, a.want.object.Name), nil
 }
 
-// claimOn is the claim of a resource on a name at the engine.
+// claimOn is the claim of a resource on a name outside.
 func (p plain) claimOn(w *desired, name string) sagas.Claim {
-	return sagas.Claim{Server: p.reconciler.engine.Server(), Kind: w.object.Kind, Name: name, Owner: w.ref.Stream()}
+	server := p.reconciler.engine.Server()
+	if w.kind.Backend == hosting.Compute {
+		server = p.reconciler.compute.Server()
+	}
+	return sagas.Claim{Server: server, Kind: w.object.Kind, Name: name, Owner: w.ref.Stream()}
 }
 
 // awaitName: the name of an object depends on its resource alone.

@@ -18,6 +18,16 @@ var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an obje
 // errRefused is what was accepted, and refused when it was to be carried out.
 var errRefused = domain.Fail(domain.Permanent, "engine_refused", errors.New("the server has refused what the engine had accepted"))
 
+// shown is the object that the engine shows under the present name. One that is
+// another's is refused.
+func (w *desired) shown(ctx context.Context, engine hosting.EngineServer) (hosting.EngineObject, bool, error) {
+	found, is, err := engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
+	if err == nil && is && !w.ours(found) {
+		err = errNotOurs
+	}
+	return found, is, err
+}
+
 // look finds the object under any of its names.
 func (a *attempt) look(ctx context.Context) (sagas.Result, sagas.Found, error) {
 	for _, name := range append([]string{a.want.object.Name}, a.former...) {

@@ -20,6 +20,9 @@ import (
 
 // order returns what has to come first, as an error that waits; nil: nothing.
 func (r *Reconciler) order(ctx context.Context, run *hosting.Generation, w desired) error {
+	if w.byOrder {
+		return r.afterParents(ctx, w) // its generation is the first, and the claim tells of namesakes
+	}
 	if err := r.afterEarlier(ctx, run, w); err != nil {
 		return err
 	}
@@ -39,7 +42,7 @@ func (r *Reconciler) afterEarlier(ctx context.Context, run *hosting.Generation, 
 	if err := r.runner.AfterEarlier(ctx, run.Ref().Stream(), run.Version); err != nil {
 		return err
 	}
-	if ordered, err := r.beingOrdered(ctx, w.row); err != nil || !ordered || w.object.ID != 0 {
+	if ordered, err := r.beingOrdered(ctx, w.row); err != nil || !ordered || w.isMade() {
 		return err
 	}
 	return sagas.Await(w.ref.Stream(), "order", 0)
@@ -61,15 +64,10 @@ func (r *Reconciler) afterParents(ctx context.Context, w desired) error {
 	if w.kind.Owner {
 		return nil
 	}
-	refs := []hosting.Ref{w.tenant()}
-	for _, by := range w.kind.Refs {
-		if ref := w.to(by); ref.ID != 0 {
-			refs = append(refs, ref)
-		}
-	}
-	for _, ref := range refs {
+	for _, ref := range w.needs() {
 		row, known := w.beside[ref]
 		switch {
+		case ref.ID == 0: // it refers to none
 		case !known, row.Status == hosting.Leaving, row.Status == hosting.Gone:
 			return domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("%s is not there", ref.Stream()))
 		case engineID(row) == 0:
@@ -97,7 +95,7 @@ func (r *Reconciler) making(ctx context.Context, row projections.Resource) error
 // afterNamesakes waits until what had the name before has left the engine.
 func (r *Reconciler) afterNamesakes(ctx context.Context, w desired) error {
 	name := w.kind.Naming(w.row.Spec)
-	if w.object.ID != 0 || len(name) == 0 {
+	if w.isMade() || len(name) == 0 {
 		return nil
 	}
 	leaving, err := r.system().Leaving(ctx, w.kind.Name, 0, name)

@@ -24,7 +24,8 @@ type desired struct {
 	strategy strategy
 	row      projections.Resource
 	beside   map[hosting.Ref]projections.Resource // its tenant, what it refers to, a tenant's package
-	object   hosting.EngineObject                 // as the engine is to have it
+	object   hosting.EngineObject                 // as it is to be outside
+	byOrder  bool                                 // it is as an order has requested it, in the order's own run
 }
 
 // read reads the resource of a run, for the generation that is to be brought: the
@@ -39,17 +40,22 @@ func (r *Reconciler) read(ctx context.Context, run *hosting.Generation) (desired
 
 // desired reads a resource with what it depends on.
 func (r *Reconciler) desired(ctx context.Context, run *hosting.Generation) (desired, error) {
-	w := desired{ref: run.Ref()}
-	w.kind, _ = hosting.KindNamed(run.Kind)
-	w.strategy = r.strategyFor(w.kind)
+	w := r.resource(run.Ref())
 	var err error
 	if w.row, err = r.recorded(ctx, run); err != nil {
 		return w, err
 	}
-	if w.beside, err = r.system().Recorded(ctx, w.needs()...); err != nil {
-		return w, err
+	return w, r.complete(ctx, &w)
+}
+
+// complete reads what a resource depends on, and puts it into the engine's words.
+func (r *Reconciler) complete(ctx context.Context, w *desired) (err error) {
+	if needs := w.needs(); len(needs) > 0 {
+		if w.beside, err = r.system().Recorded(ctx, needs...); err != nil {
+			return err
+		}
 	}
-	return w, r.shape(ctx, &w)
+	return r.shape(ctx, w)
 }
 
 // recorded is the resource of a run. The generation may not be visible yet where
@@ -63,11 +69,17 @@ func (r *Reconciler) recorded(ctx context.Context, run *hosting.Generation) (pro
 	return row, err
 }
 
-func (r *Reconciler) strategyFor(kind hosting.Kind) strategy {
-	if kind.Issued {
-		return certificates{plain{r}}
+// resource is a resource of which nothing was read.
+func (r *Reconciler) resource(ref hosting.Ref) desired {
+	w := desired{ref: ref, strategy: plain{r}}
+	w.kind, _ = hosting.KindNamed(ref.Kind)
+	switch {
+	case w.kind.Issued:
+		w.strategy = certificates{plain{r}}
+	case w.kind.Backend == hosting.Compute:
+		w.strategy = machines{plain{r}}
 	}
-	return plain{r}
+	return w
 }
 
 // shape puts a resource into the engine's words.
@@ -94,10 +106,16 @@ func (w *desired) nothing() sagas.Call {
 	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Releases: w.ref.Stream()} }}
 }
 
+// isMade tells whether it has been made outside.
+func (w *desired) isMade() bool { return w.object.ID != 0 || w.row.External != "" }
+
 // needs are the resources that decide what the object is.
 func (w *desired) needs() (refs []hosting.Ref) {
-	if w.kind.Owner {
+	switch {
+	case w.kind.Owner:
 		return append(refs, w.to(hosting.Reference{Field: "package", Kind: "package"}))
+	case w.kind.Backend == hosting.Compute:
+		return nil
 	}
 	refs = append(refs, w.tenant())
 	for _, r := range w.kind.Refs {

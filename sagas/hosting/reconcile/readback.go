@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
@@ -26,14 +27,14 @@ func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error)
 	if err != nil {
 		return sagas.Result{}, err
 	}
-	found, is, err := a.reconciler.engine.Find(ctx, a.want.object.Kind, a.want.object.Name, a.want.object.Ref)
+	found, is, err := a.want.shown(ctx, a.reconciler.engine)
 	switch {
-	case err != nil:
+	case errors.Is(err, errNotOurs):
+		return sagas.Result{}, err
+	case err != nil, !is && a.want.byOrder: // which has no secrets to keep
 		return a.result(), nil
 	case !is:
 		return sagas.Result{}, errNotShown
-	case !a.want.ours(found):
-		return sagas.Result{}, errNotOurs
 	}
 	a.seen, a.want.object.ID = found, found.ID
 	return a.result(), nil
@@ -43,11 +44,24 @@ func (a *attempt) result() sagas.Result {
 	return sagas.Result{External: strconv.FormatInt(a.want.object.ID, 10)}
 }
 
-// brought is what follows once the engine has accepted it: the secrets have
-// done their duty.
+// confirm confirms the generation, with what was seen of the object.
+func (w *desired) confirm(made sagas.Result, observed field.Values) hosting.Confirm {
+	c := hosting.Confirm{Ref: w.ref, Observed: observed, Version: w.row.Wish}
+	if w.kind.Backend == hosting.Compute {
+		c.External = made.External
+	} else {
+		c.EngineID, _ = strconv.ParseInt(made.External, 10, 64) // written by us, above
+	}
+	return c
+}
+
+// brought is what follows once it was accepted: the secrets have done their duty. A
+// machine that was ordered is confirmed once it runs.
 func (a *attempt) brought(r sagas.Result) sagas.Work {
-	id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
-	confirm := hosting.Confirm{Ref: a.want.ref, EngineID: id, Observed: a.seen.Observed, Version: a.want.row.Wish}
+	if a.want.byOrder && a.want.kind.Backend == hosting.Compute {
+		return sagas.Work{}
+	}
+	confirm := a.want.confirm(r, a.seen.Observed)
 	work := a.answered(confirm, a.want.strategy.claimOn(&a.want, a.want.object.Name))
 	if a.woken {
 		for i := range a.suspended {
@@ -77,7 +91,7 @@ func (a *attempt) removed(sagas.Result) sagas.Work {
 // change but carried it out. What it has observed by then is kept.
 func (r *Reconciler) applied(ctx context.Context, run *hosting.Generation) (bool, sagas.Work, error) {
 	w, err := r.desired(ctx, run)
-	if err != nil || settled(w.row, run) || w.object.ID == 0 {
+	if err != nil || settled(w.row, run) || !w.isMade() {
 		return err == nil, sagas.Work{}, err
 	}
 	return w.strategy.applied(ctx, &w)
@@ -91,14 +105,12 @@ func settled(row projections.Resource, run *hosting.Generation) bool {
 
 // applied is when the engine says so.
 func (p plain) applied(ctx context.Context, w *desired) (bool, sagas.Work, error) {
-	found, is, err := p.reconciler.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
+	found, is, err := w.shown(ctx, p.reconciler.engine)
 	switch {
 	case err != nil:
 		return false, sagas.Work{}, err
 	case !is:
 		return false, sagas.Work{}, sagas.ErrAbsent
-	case !w.ours(found):
-		return false, sagas.Work{}, errNotOurs
 	case found.Refused:
 		return false, sagas.Work{}, errRefused
 	}

@@ -1,8 +1,8 @@
 // Package reconcile brings hosting resources to the hosting engine, and machines
 // to the hypervisor (docs/sagas.md, "Engine").
 //
-// One run takes a resource through five phases. [Reconciler.push] calls them in
-// this order; each has a file:
+// There is one way to them: five phases, which [Reconciler.push] calls in this
+// order. Each has a file:
 //
 //	read       read.go      the resource as it is now, and the object that the engine is to have
 //	order      order.go     what comes first: earlier runs, parents, parts, namesakes
@@ -10,9 +10,9 @@
 //	act        act.go       change, adopt, create or remove the object
 //	read back  readback.go  what the engine shows, until it has applied the change
 //
-// Certificates differ in some phases. They are a [strategy] of their own
-// (certificate.go). Machines take the same phases at the hypervisor (machine.go).
-// What an order has bought is made by calls of make.go.
+// A resource takes the phases in a run of its own (runs.go), or in the run of the
+// order that has requested it (ordered.go). Certificates and machines differ in
+// some phases: each is a [strategy] (certificate.go, machine.go).
 package reconcile
 
 import (
@@ -64,22 +64,18 @@ func New(d Deps) *Reconciler {
 // system reads as the program itself.
 func (r *Reconciler) system() projections.Scope { return r.tables.For(projections.System) }
 
-// push takes a resource through the phases. Of what it prepares, the runner makes
-// the claim and the act, and repeats them. The next step, applied, reads back
-// until the engine has carried it out.
-func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.Call, error) {
-	w, err := r.read(ctx, run)
-	if err != nil {
-		return sagas.Call{}, err
-	}
-	if done, err := r.upToDate(ctx, run, w); err != nil || done {
-		return w.nothing(), err
-	}
+// push takes a generation of a resource through the phases after it was read. Of
+// what it prepares, the runner makes the claim and the act, and repeats them. The
+// next step, applied, reads back until the engine has carried it out.
+func (r *Reconciler) push(ctx context.Context, run *hosting.Generation, w desired) (call sagas.Call, err error) {
 	if err := r.order(ctx, run, w); err != nil {
 		return sagas.Call{}, err
 	}
 	a := &attempt{reconciler: r, want: w}
-	call := sagas.Call{Request: *run, Repeatable: true, Contested: r.contested, Lookup: a.look}
+	if call, err = w.strategy.call(a, run); err != nil {
+		return sagas.Call{}, err
+	}
+	call.Contested = r.contested
 	if call.Claim, err = a.claim(ctx); err != nil {
 		return sagas.Call{}, err
 	}
@@ -91,8 +87,8 @@ func (r *Reconciler) push(ctx context.Context, run *hosting.Generation) (sagas.C
 
 // An attempt is one attempt to bring a resource to the engine.
 type attempt struct {
-	reconciler *Reconciler
-	want desired
+	reconciler    *Reconciler
+	want          desired
 	former        []string               // names that it may still have there
 	opened        []string               // keys of its secrets in the vault
 	secretMissing bool                   // a secret is gone
@@ -101,7 +97,7 @@ type attempt struct {
 	seen          hosting.EngineObject   // read back after the act
 }
 
-// A strategy is what differs between kinds of objects at the engine.
+// A strategy is what differs between kinds of objects outside.
 type strategy interface {
 	// namesake is the resource after whose spec the object is called.
 	namesake(*desired) projections.Resource
@@ -115,15 +111,21 @@ type strategy interface {
 	hasClaimed(ctx context.Context, w *desired, name string) (bool, error)
 	// unheld refuses an object that another resource has.
 	unheld(ctx context.Context, w *desired, found hosting.EngineObject) error
+	// call is the call without claim and act: its request, its look-up and its undoing.
+	call(a *attempt, run *hosting.Generation) (sagas.Call, error)
 	// untouched tells whether the engine is to be left alone.
 	untouched(context.Context, *attempt) (bool, error)
 	// refused decides about a failure of the act; nil stays nil.
 	refused(ctx context.Context, a *attempt, failure error) error
-	// remove removes what the resource has at the engine.
+	// create makes the object.
+	create(context.Context, *attempt) (sagas.Result, error)
+	// bring changes the object to what is wanted, or creates it.
+	bring(context.Context, *attempt) (sagas.Result, error)
+	// remove removes what the resource has outside.
 	remove(context.Context, *attempt) error
 	// applied tells whether the engine has carried out the last change.
 	applied(ctx context.Context, w *desired) (bool, sagas.Work, error)
 }
 
-// plain is the strategy for all objects but certificates.
+// plain is the strategy for all objects but certificates and machines.
 type plain struct{ reconciler *Reconciler }

@@ -24,22 +24,29 @@ func (r *Reconciler) ChangeCalls(ctx context.Context, ref hosting.Ref, change fi
 	return calls, sagas.NothingSent(err)
 }
 
-// MakeCalls are the calls that would make objects at the engine, the owner before what
-// belongs to it. An object whose name another has there is returned as taken instead; if
-// that is the first one, nothing else can be made. Nothing is made.
-func (r *Reconciler) MakeCalls(ctx context.Context, objects ...hosting.EngineObject) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error) {
+// MakeCalls are the calls that [Reconciler.Push] would make at the engine for requests of
+// an order, the owner before what belongs to it. An object whose name another has there is
+// returned as taken instead; if that is the first one, nothing else can be made. Nothing is
+// made.
+func (r *Reconciler) MakeCalls(ctx context.Context, client int64, requests ...hosting.Request) (
+	calls []hosting.EngineCall, taken []hosting.EngineObject, err error,
+) {
 	var free []hosting.EngineObject
-	for i, o := range objects {
-		_, is, err := r.findOurs(ctx, o)
+	for i, request := range requests {
+		w, err := r.requested(ctx, request, client)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, is, err := w.shown(ctx, r.engine)
 		switch {
-		case errors.Is(err, errNotOurs) && i == 0:
-			return nil, objects[:1], nil
 		case errors.Is(err, errNotOurs):
-			taken = append(taken, o)
+			if taken = append(taken, w.object); i == 0 {
+				return nil, taken, nil
+			}
 		case err != nil:
 			return nil, nil, sagas.NothingSent(err)
 		case !is:
-			free = append(free, o)
+			free = append(free, w.object)
 		}
 	}
 	calls, err = r.rehearsed(ctx, free...)
@@ -86,9 +93,7 @@ func (r *Reconciler) rehearsed(ctx context.Context, objects ...hosting.EngineObj
 
 // wouldBe reads a resource as it would be after a change.
 func (r *Reconciler) wouldBe(ctx context.Context, ref hosting.Ref, change field.Values) (desired, error) {
-	w := desired{ref: ref}
-	w.kind, _ = hosting.KindNamed(ref.Kind)
-	w.strategy = r.strategyFor(w.kind)
+	w := r.resource(ref)
 	found, err := r.system().Recorded(ctx, ref)
 	if err != nil {
 		return w, err
@@ -96,10 +101,7 @@ func (r *Reconciler) wouldBe(ctx context.Context, ref hosting.Ref, change field.
 	w.row = found[ref]
 	w.row.Spec = maps.Clone(w.row.Spec)
 	maps.Copy(w.row.Spec, change)
-	if w.beside, err = r.system().Recorded(ctx, w.needs()...); err != nil {
-		return w, err
-	}
-	return w, r.shape(ctx, &w)
+	return w, r.complete(ctx, &w)
 }
 
 // allValues are the fields of a new object that say something.

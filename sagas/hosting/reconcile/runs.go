@@ -28,7 +28,7 @@ func (r *Reconciler) register() {
 	r.engineRuns = r.registerRuns("engine",
 		sagas.Step[hosting.Generation]{
 			Name: "push", Says: "bring the hosting engine to what is wanted", Queue: engine, Policy: policies.Engine,
-			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.push},
+			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.pushRecorded},
 		},
 		sagas.Step[hosting.Generation]{
 			Name: "applied", Says: "wait until the hosting engine has applied it", Queue: engine, Policy: policies.Ready,
@@ -37,11 +37,11 @@ func (r *Reconciler) register() {
 	r.machineRuns = r.registerRuns("machine",
 		sagas.Step[hosting.Generation]{
 			Name: "machine", Says: "bring the hypervisor to what is wanted of the machine", Queue: compute, Policy: policies.Engine,
-			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.pushMachine},
+			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.pushRecorded},
 		},
 		sagas.Step[hosting.Generation]{
 			Name: "machine.applied", Says: "wait until the hypervisor has carried it out", Queue: compute, Policy: policies.Machine,
-			Wait: r.machineApplied, Of: "machine",
+			Wait: r.applied, Of: "machine",
 		})
 }
 
@@ -53,6 +53,19 @@ func (r *Reconciler) registerRuns(name string, steps ...sagas.Step[hosting.Gener
 			return []domain.Command{hosting.Decline{Ref: g.Ref(), Code: code, Version: g.Version, At: r.runner.Now()}}
 		},
 	})
+}
+
+// pushRecorded prepares the call of a run of the resource's own: it brings what the
+// tables have of the resource.
+func (r *Reconciler) pushRecorded(ctx context.Context, run *hosting.Generation) (sagas.Call, error) {
+	w, err := r.read(ctx, run)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	if done, err := r.upToDate(ctx, run, w); err != nil || done {
+		return w.nothing(), err
+	}
+	return r.push(ctx, run, w)
 }
 
 // pushKey is the key of a run's effect: "e/site-42/3".
