@@ -28,6 +28,7 @@ type OrderForm struct {
 	keeps                                  bool       // the payment method, for renewals
 	Taxes                                  tax.Policy // zero: 21 percent for all
 	Joins                                  order.Joining
+	Package                                *int64 // of the plan; nil: it has quotas
 }
 
 // Place puts in an order and takes it to the provider's page.
@@ -75,6 +76,7 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 	plan := order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: cmp.Or(o.Kind, "hosting")}
 	switch plan.ResourceType {
 	case "hosting":
+		plan.Package = o.Package
 		plan.Quotas = map[string]int64{"quota_sites": 5, "quota_storage_gb": 10}
 	case "vps":
 		plan.VPS = &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}

@@ -8,7 +8,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -72,10 +71,11 @@ func (a *attempt) brought(r sagas.Result) sagas.Work {
 }
 
 // answered is what follows from the engine's answer. Of all names that the
-// resource has claimed it keeps at most one.
+// resource has claimed it keeps at most one. In its first generation it has no other.
 func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work {
-	work := sagas.Work{
-		Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.want.ref.Stream(), kept)}, Releases: a.want.ref.Stream(),
+	work := sagas.Work{Commands: []domain.Command{confirm}, Releases: a.want.ref.Stream()}
+	if confirm.Version > first {
+		work.Rows = append(work.Rows, sagas.FreeClaims(a.want.ref.Stream(), kept))
 	}
 	for _, key := range a.opened {
 		work.Rows = append(work.Rows, credentials.Shred(key))
