@@ -150,17 +150,34 @@ func requestOf(job *ProvisionInput, o projections.Order, kind string, id int64, 
 	}
 }
 
-// requested is the order's request for what a step brings.
-func (p *Provisioner) requested(ctx context.Context, job *ProvisionInput, step string) (hosting.Request, error) {
+// A requester is how an order requests what a step brings.
+type requester func(context.Context, *ProvisionInput) (hosting.Request, error)
+
+// A purchase is requested in full where it is made, and by its name where it is
+// looked for. The names of tenant and machine follow from the job, without the order.
+type purchase struct{ whole, named requester }
+
+// purchaseIn is what the steps of an order bring outside.
+func (p *Provisioner) purchaseIn(step string) purchase {
+	return map[string]purchase{
+		"tenant.engine": {p.tenantRequest, func(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
+			login := &hosting.Tenant{Username: hosting.CustomerNumber(job.Tenant)}
+			return requestOf(job, projections.Order{}, "tenant", job.Tenant, login), nil
+		}},
+		"site": {p.siteRequest, p.siteRequest},
+		"vm": {func(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
+			o, err := p.order(ctx, job.Order)
+			return requestOf(job, o, "vm", job.VM, machineOf(job, o)), err
+		}, func(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
+			return requestOf(job, projections.Order{}, "vm", job.VM, machineOf(job, projections.Order{})), nil
+		}},
+	}[step]
+}
+
+func (p *Provisioner) tenantRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
 	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return hosting.Request{}, err
-	}
-	switch step {
-	case "site":
-		return requestOf(job, o, "site", job.Site, siteOf(job, o)), p.findClient(ctx, job)
-	case "vm":
-		return requestOf(job, o, "vm", job.VM, machineOf(job, o)), nil
 	}
 	tenant, err := p.tenantOf(ctx, job, o)
 	if err != nil {
@@ -169,23 +186,15 @@ func (p *Provisioner) requested(ctx context.Context, job *ProvisionInput, step s
 	return requestOf(job, o, "tenant", job.Tenant, tenant), nil
 }
 
-// named is a request that finds again what a step has brought. The names of tenant and
-// machine follow from the job, so the order need not be read.
-func (p *Provisioner) named(ctx context.Context, job *ProvisionInput, step string) (hosting.Request, error) {
-	var unread projections.Order
-	switch step {
-	case "site":
-		return p.requested(ctx, job, step)
-	case "vm":
-		return requestOf(job, unread, "vm", job.VM, machineOf(job, unread)), nil
-	}
-	return requestOf(job, unread, "tenant", job.Tenant, &hosting.Tenant{Username: hosting.CustomerNumber(job.Tenant)}), nil
+func (p *Provisioner) siteRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
+	o, err := p.order(ctx, job.Order)
+	return requestOf(job, o, "site", job.Site, siteOf(job, o)), errors.Join(err, p.findClient(ctx, job))
 }
 
 // push is how a step brings what the order has requested.
 func (p *Provisioner) push(step string) func(context.Context, *ProvisionInput) (sagas.Call, error) {
 	return func(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-		request, err := p.requested(ctx, job, step)
+		request, err := p.purchaseIn(step).whole(ctx, job)
 		if err != nil {
 			return sagas.Call{}, err
 		}
@@ -196,7 +205,7 @@ func (p *Provisioner) push(step string) func(context.Context, *ProvisionInput) (
 // applied is how its wait ends.
 func (p *Provisioner) applied(step string) func(context.Context, *ProvisionInput) (bool, sagas.Work, error) {
 	return func(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-		request, err := p.named(ctx, job, step)
+		request, err := p.purchaseIn(step).named(ctx, job)
 		if err != nil {
 			return false, sagas.Work{}, err
 		}
@@ -228,7 +237,7 @@ func (p *Provisioner) pushTenant(ctx context.Context, job *ProvisionInput) (saga
 // the site of the same order, made under a tenant that the panel has lost: another client
 // beside it would be one too many.
 func (p *Provisioner) siteIsFree(ctx context.Context, job *ProvisionInput) error {
-	site, err := p.requested(ctx, job, "site")
+	site, err := p.siteRequest(ctx, job)
 	if err != nil {
 		return err
 	}
