@@ -98,7 +98,7 @@ func (r *run) lookBack(ctx context.Context, p *panel) error {
 
 // someOrders are orders of the log with their status.
 func (p *panel) someOrders(ctx context.Context) (map[uuid.UUID]order.Status, error) {
-	all, err := p.tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 500})
+	all, err := p.tables.For(projections.System).Orders().Orders(ctx, projections.OrderFilter{Limit: 500})
 	known := map[uuid.UUID]order.Status{}
 	for _, o := range all {
 		known[o.ID] = o.Status
@@ -175,7 +175,7 @@ func (p *panel) pacedOrders(ctx context.Context, drawn *atomic.Int64, old map[uu
 
 // shows fails if the order is not read as it is.
 func (p *panel) shows(ctx context.Context, id uuid.UUID, status order.Status) error {
-	o, err := p.tables.For(projections.System).Order(ctx, id)
+	o, err := p.tables.For(projections.System).Orders().Order(ctx, id)
 	if err == nil && o.Status != status {
 		err = fmt.Errorf("order %s is shown as %s, not %s", id, o.Status, status)
 	}

@@ -168,7 +168,7 @@ func invoiceLists(ctx context.Context, r *run, p *panel, of uuid.UUID, known int
 		known += n
 		each, err := r.median(func() (float64, error) {
 			l, err := together(ctx, 1, r.duration, func(ctx context.Context, _, _ int) error {
-				found, err := scope.Invoices(ctx, projections.Listing{Limit: 20})
+				found, err := scope.Billing().Invoices(ctx, projections.Listing{Limit: 20})
 				if err == nil && len(found.Rows) == 0 {
 					err = fmt.Errorf("the tenant has no invoice")
 				}

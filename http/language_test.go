@@ -37,7 +37,7 @@ func TestTheDefaultLanguageIsASetting(t *testing.T) {
 				form + `,"widget_id":"allplansallplans","language":"de"}`: "de",
 			} {
 				placed := paneltest.Read(t, s.Order(t, http.StatusCreated, body))
-				o, err := s.For(projections.System).OrderByNumber(t.Context(), placed.Number)
+				o, err := s.For(projections.System).Orders().OrderByNumber(t.Context(), placed.Number)
 				if err != nil || o.Language != want {
 					t.Errorf("%s: %q, %v", body, o.Language, err)
 				}

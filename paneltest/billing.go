@@ -129,7 +129,7 @@ func (s *Shop) OffersPlans(t testing.TB) *Shop {
 		1: {Name: "Start", Price: Price("2.99")}, 71: {Name: "More", Price: Price("9.99")},
 		72: {Name: "Less", Price: Price("1.00")},
 	} {
-		if _, err := s.Tables.For(projections.System).Plan(t.Context(), id); err == nil {
+		if _, err := s.Tables.For(projections.System).Orders().Plan(t.Context(), id); err == nil {
 			continue // a stock has it
 		}
 		p.Slug, p.Currency, p.BillingPeriod, p.ResourceType, p.IsActive = strings.ToLower(p.Name), "EUR", "monthly",
@@ -178,7 +178,7 @@ func (s *Shop) KeepsCard(t testing.TB, tenant int64, person, with uuid.UUID) (ca
 // BuyerOf is the person who has placed an order.
 func (s *Shop) BuyerOf(t testing.TB, id uuid.UUID) uuid.UUID {
 	t.Helper()
-	o, err := s.Tables.For(projections.System).Order(t.Context(), id)
+	o, err := s.Tables.For(projections.System).Orders().Order(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,7 +218,7 @@ func (s *Shop) Await(t testing.TB, a Answer, status order.Status) projections.Or
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		changed := s.Changed()
-		o, err := s.For(projections.System).OrderView(t.Context(), uuid.MustParse(a.ID))
+		o, err := s.For(projections.System).Orders().OrderView(t.Context(), uuid.MustParse(a.ID))
 		if err == nil && o.Status == status {
 			return o
 		}

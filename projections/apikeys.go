@@ -133,10 +133,10 @@ func (r keyRow) key() (APIKey, error) {
 // APIKey finds a key by its public id, revoked and expired ones too: whether
 // it may be used is for the caller to judge. It is for the program itself and
 // for operators.
-func (s StorefrontReader) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
-	w := s.operators()
+func (s OrderReader) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
+	w := s.caller.operators()
 	w.and("k.id = ?", id)
-	r, found, err := maybe(one[keyRow](ctx, s, "APIKey", `select `+keyColumns+` from api_keys k`+keyUses, w))
+	r, found, err := maybe(one[keyRow](ctx, s.db, "APIKey", `select `+keyColumns+` from api_keys k`+keyUses, w))
 	if !found || err != nil {
 		return APIKey{}, false, err
 	}
@@ -153,8 +153,8 @@ var keysBy = listedBy{
 
 // APIKeys lists keys to operators, revoked and expired ones too: by name,
 // mode, owner, created_by, revoked_at.
-func (s StorefrontReader) APIKeys(ctx context.Context, l Listing) (Listed[APIKey], error) {
-	return loadedPart(keyRow.key)(part[keyRow](ctx, s, keysBy, s.operators(), l))
+func (s OrderReader) APIKeys(ctx context.Context, l Listing) (Listed[APIKey], error) {
+	return loadedPart(keyRow.key)(part[keyRow](ctx, s.db, keysBy, s.caller.operators(), l))
 }
 
 // TouchKey notes that a key is in use, to the hour. Within an hour only the
@@ -164,7 +164,7 @@ func (t *Tables) TouchKey(ctx context.Context, id string, now time.Time) error {
 	if last, known := t.touched.Load(id); known && last == hour {
 		return nil
 	}
-	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
+	err := t.For(System).db.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(`
 			insert into api_key_uses as u (id, last_used_at) values ($1, $2)
 			on conflict (id) do update set last_used_at = excluded.last_used_at where u.last_used_at < excluded.last_used_at`, id, hour)

@@ -91,7 +91,7 @@ func BenchmarkListOfAMillion(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := p.For(System).Users(b.Context(), l); err != nil {
+				if _, err := p.For(System).Accounts().Users(b.Context(), l); err != nil {
 					b.Fatal(err)
 				}
 			}

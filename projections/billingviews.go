@@ -13,6 +13,12 @@ import (
 	"hostpanel/domain/tax"
 )
 
+// A BillingReader reads subscriptions, services, invoices, payment methods and credit.
+type BillingReader Scope
+
+// Billing returns the reader of billing.
+func (s Scope) Billing() BillingReader { return BillingReader(s) }
+
 // A Subscription is a service that a customer pays for.
 type Subscription struct {
 	OrderID       uuid.UUID // of the order that started it
@@ -154,51 +160,51 @@ var (
 )
 
 // Subscriptions lists those of the caller's active tenant; superusers without one see all.
-func (s OrderReader) Subscriptions(ctx context.Context, l Listing) (Listed[Subscription], error) {
-	return part[Subscription](ctx, s, subscriptionsBy, s.tenant("s.tenant"), l)
+func (s BillingReader) Subscriptions(ctx context.Context, l Listing) (Listed[Subscription], error) {
+	return part[Subscription](ctx, s.db, subscriptionsBy, s.caller.tenant("s.tenant"), l)
 }
 
 // Invoices lists what the caller's tenant was billed; superusers without one see all.
-func (s OrderReader) Invoices(ctx context.Context, l Listing) (Listed[Invoice], error) {
-	return part[Invoice](ctx, s, invoicesBy, s.tenant("i.tenant"), l)
+func (s BillingReader) Invoices(ctx context.Context, l Listing) (Listed[Invoice], error) {
+	return part[Invoice](ctx, s.db, invoicesBy, s.caller.tenant("i.tenant"), l)
 }
 
 // CreditNotes lists what was credited to the caller's tenant; superusers without one see
 // all.
-func (s OrderReader) CreditNotes(ctx context.Context, l Listing) (Listed[CreditNote], error) {
-	return part[CreditNote](ctx, s, creditNotesBy, s.tenant("n.tenant"), l)
+func (s BillingReader) CreditNotes(ctx context.Context, l Listing) (Listed[CreditNote], error) {
+	return part[CreditNote](ctx, s.db, creditNotesBy, s.caller.tenant("n.tenant"), l)
 }
 
 // Subscription is one of the caller's tenant, by the order that started it.
-func (s OrderReader) Subscription(ctx context.Context, order uuid.UUID) (Subscription, error) {
-	w := s.tenantOrAll("s.tenant")
+func (s BillingReader) Subscription(ctx context.Context, order uuid.UUID) (Subscription, error) {
+	w := s.caller.tenantOrAll("s.tenant")
 	w.and("s.order_id = ?", order)
-	return one[Subscription](ctx, s, "Subscription", `select `+subscriptionColumns+` from subscriptions s`, w)
+	return one[Subscription](ctx, s.db, "Subscription", `select `+subscriptionColumns+` from subscriptions s`, w)
 }
 
 // SubscriptionOfOrder returns the subscription that an order started, if it has come so
 // far.
-func (s OrderReader) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
+func (s BillingReader) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
 	return maybe(s.Subscription(ctx, order))
 }
 
 // Invoice is one of the caller's tenant.
-func (s OrderReader) Invoice(ctx context.Context, id uuid.UUID) (Invoice, error) {
-	w := s.tenantOrAll("i.tenant")
+func (s BillingReader) Invoice(ctx context.Context, id uuid.UUID) (Invoice, error) {
+	w := s.caller.tenantOrAll("i.tenant")
 	w.and("i.id = ?", id)
-	return one[Invoice](ctx, s, "Invoice", `select `+invoiceColumns+` from invoices i`, w)
+	return one[Invoice](ctx, s.db, "Invoice", `select `+invoiceColumns+` from invoices i`, w)
 }
 
 // InvoiceOfOrder returns the first invoice of an order, if it has come so far.
-func (s OrderReader) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
+func (s BillingReader) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
 	return maybe(s.Invoice(ctx, order))
 }
 
 // LastInvoice is the newest invoice of the subscription that an order started.
-func (s OrderReader) LastInvoice(ctx context.Context, order uuid.UUID) (Invoice, error) {
-	w := s.tenantOrAll("i.tenant")
+func (s BillingReader) LastInvoice(ctx context.Context, order uuid.UUID) (Invoice, error) {
+	w := s.caller.tenantOrAll("i.tenant")
 	w.and("i.order_id = ?", order)
-	found, err := list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices i`, w, w.newest("i.created_at", "i.id", 1))
+	found, err := list[Invoice](ctx, s.db, `select `+invoiceColumns+` from invoices i`, w, w.newest("i.created_at", "i.id", 1))
 	if err != nil || len(found) == 0 {
 		return Invoice{}, cmp.Or(err, domain.Refuse(domain.NotFound, "No Invoice matches the given query."))
 	}
@@ -210,34 +216,34 @@ const notRemoved = `m.removed_at is null`
 
 // PaymentMethods lists the saved payment methods of the caller's tenant; superusers without
 // one see all.
-func (s OrderReader) PaymentMethods(ctx context.Context, l Listing) (Listed[PaymentMethod], error) {
-	w := s.tenant("m.tenant")
+func (s BillingReader) PaymentMethods(ctx context.Context, l Listing) (Listed[PaymentMethod], error) {
+	w := s.caller.tenant("m.tenant")
 	w.conditions = append(w.conditions, notRemoved)
-	return part[PaymentMethod](ctx, s, paymentMethodsBy, w, l)
+	return part[PaymentMethod](ctx, s.db, paymentMethodsBy, w, l)
 }
 
 // PaymentMethod is one of the caller's tenant that can be charged.
-func (s OrderReader) PaymentMethod(ctx context.Context, id uuid.UUID) (PaymentMethod, error) {
-	w := s.tenantOrAll("m.tenant")
+func (s BillingReader) PaymentMethod(ctx context.Context, id uuid.UUID) (PaymentMethod, error) {
+	w := s.caller.tenantOrAll("m.tenant")
 	w.conditions = append(w.conditions, notRemoved)
 	w.and("m.id = ?", id)
-	return one[PaymentMethod](ctx, s, "PaymentMethod", `select `+paymentMethodColumns+` from payment_methods m`, w)
+	return one[PaymentMethod](ctx, s.db, "PaymentMethod", `select `+paymentMethodColumns+` from payment_methods m`, w)
 }
 
 // PaymentMethodsOf lists the saved payment methods of people; tenant 0: of all tenants.
-func (s OrderReader) PaymentMethodsOf(ctx context.Context, tenant int64, subjects ...uuid.UUID) ([]PaymentMethod, error) {
-	w := s.operators()
+func (s BillingReader) PaymentMethodsOf(ctx context.Context, tenant int64, subjects ...uuid.UUID) ([]PaymentMethod, error) {
+	w := s.caller.operators()
 	w.conditions = append(w.conditions, notRemoved)
 	w.and("m.subject = any(?)", subjects)
 	given(w, "m.tenant = ?", tenant)
-	return list[PaymentMethod](ctx, s, `select `+paymentMethodColumns+` from payment_methods m`, w, ` order by m.created_at, m.id`)
+	return list[PaymentMethod](ctx, s.db, `select `+paymentMethodColumns+` from payment_methods m`, w, ` order by m.created_at, m.id`)
 }
 
 // ChargedBy lists the subscriptions whose renewals are charged by a saved payment method.
-func (s OrderReader) ChargedBy(ctx context.Context, method uuid.UUID) ([]Subscription, error) {
-	w := s.operators()
+func (s BillingReader) ChargedBy(ctx context.Context, method uuid.UUID) ([]Subscription, error) {
+	w := s.caller.operators()
 	w.and("s.saved_method = ?", method)
-	return list[Subscription](ctx, s, `select `+subscriptionColumns+` from subscriptions s`, w, ` order by s.order_id`)
+	return list[Subscription](ctx, s.db, `select `+subscriptionColumns+` from subscriptions s`, w, ` order by s.order_id`)
 }
 
 // A DueSubscription has to go on by itself.
@@ -248,11 +254,11 @@ type DueSubscription struct {
 
 // DueSubscriptions lists the subscriptions whose next step is due, from the earliest
 // after the given one on.
-func (s OrderReader) DueSubscriptions(ctx context.Context, now time.Time, after DueSubscription, limit int) ([]DueSubscription, error) {
-	w := s.operators()
+func (s BillingReader) DueSubscriptions(ctx context.Context, now time.Time, after DueSubscription, limit int) ([]DueSubscription, error) {
+	w := s.caller.operators()
 	w.and("next_at <= ?", now)
 	tail := w.with(" and (next_at, order_id) > (?, ?) order by next_at, order_id limit ?", after.NextAt, after.OrderID, limit)
-	return list[DueSubscription](ctx, s, `select order_id, next_at from subscriptions`, w, tail)
+	return list[DueSubscription](ctx, s.db, `select order_id, next_at from subscriptions`, w, tail)
 }
 
 // A DueDocument is an invoice or a credit note whose document is not stored yet.
@@ -265,33 +271,33 @@ type DueDocument struct {
 
 // DueDocuments lists the documents that are not stored yet, from the oldest after the given
 // one on.
-func (s OrderReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
-	w := s.operators()
+func (s BillingReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
+	w := s.caller.operators()
 	due := w.with(" where documented_at is null and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
-	return list[DueDocument](ctx, s, `select invoice_id, credit_note, number, created_at from (
+	return list[DueDocument](ctx, s.db, `select invoice_id, credit_note, number, created_at from (
 		(select id as invoice_id, null::uuid as credit_note, number, created_at from invoices`+due+`)
 		union all (select invoice_id, id, number, created_at from credit_notes`+due+`)) due`, w, w.with(" order by created_at, number limit ?", limit))
 }
 
 // CreditNote is one of the caller's tenant.
-func (s OrderReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, error) {
-	w := s.tenantOrAll("n.tenant")
+func (s BillingReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, error) {
+	w := s.caller.tenantOrAll("n.tenant")
 	w.and("n.id = ?", id)
-	return one[CreditNote](ctx, s, "CreditNote", `select `+creditNoteColumns+` from credit_notes n`, w)
+	return one[CreditNote](ctx, s.db, "CreditNote", `select `+creditNoteColumns+` from credit_notes n`, w)
 }
 
 // CreditNotesOfInvoice lists what was credited of an invoice, oldest first.
-func (s OrderReader) CreditNotesOfInvoice(ctx context.Context, invoice uuid.UUID) ([]CreditNote, error) {
-	w := s.tenantOrAll("n.tenant")
+func (s BillingReader) CreditNotesOfInvoice(ctx context.Context, invoice uuid.UUID) ([]CreditNote, error) {
+	w := s.caller.tenantOrAll("n.tenant")
 	w.and("n.invoice_id = ?", invoice)
-	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
+	return list[CreditNote](ctx, s.db, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
 }
 
 // CreditNotesOfOrder lists what was credited of the invoices of an order, oldest first.
-func (s OrderReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
-	w := s.tenantOrAll("n.tenant")
+func (s BillingReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
+	w := s.caller.tenantOrAll("n.tenant")
 	w.and("n.order_id = ?", order)
-	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
+	return list[CreditNote](ctx, s.db, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
 }
 
 // An InvoiceTotal is what was billed in one month, in one currency.
@@ -310,11 +316,11 @@ type InvoiceTotal struct {
 
 // InvoiceTotals adds up invoices, credit notes and booked payments by month, the latest
 // first.
-func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) {
+func (s BillingReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) {
 	const month = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, `
 	const of = month + `number like 'TEST%' as test, `
-	w := s.operators()
-	return list[InvoiceTotal](ctx, s, `
+	w := s.caller.operators()
+	return list[InvoiceTotal](ctx, s.db, `
 		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
 			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited, 0 as received, 0 as paid_out from invoices`+w.String()+`
 			union all `+of+`0, 0, 0, 0, total, 0, 0 from credit_notes`+w.String()+`

@@ -40,7 +40,7 @@ type Limit struct {
 // Given reads as long as the user's standing is this one. What was read may
 // not be used before [Scope.Holds] has said so.
 func (s Scope) Given(standing *CallerCheck) Scope {
-	r := *s.reader
+	r := *s.db
 	r.standing = standing
 	return scopeOver(r)
 }
@@ -50,10 +50,10 @@ func (s Scope) Given(standing *CallerCheck) Scope {
 // nothing was asked yet, this asks. A call in a wrong standing, or one that
 // came to nothing, is not counted.
 func (s Scope) Holds(ctx context.Context) (domain.Quota, bool) {
-	if !s.standing.asked.Load() && s.ask(ctx, func(*pgx.Batch) {}) != nil {
+	if !s.db.standing.asked.Load() && s.db.ask(ctx, func(*pgx.Batch) {}) != nil {
 		return domain.Quota{}, false
 	}
-	return s.standing.quota, s.standing.holds.Load()
+	return s.db.standing.quota, s.db.standing.holds.Load()
 }
 
 // join puts the question for the standing behind the first others, so that the

@@ -41,10 +41,10 @@ func TestAStandingIsAskedForAlongWithTheFirstQuestion(t *testing.T) {
 		{"of an unknown user", &CallerCheck{User: 4711, Session: 1, Version: 1, Limit: limit}, false, 2},
 	} {
 		s := p.For(Caller{User: 1}).Given(c.standing)
-		if _, err := s.User(t.Context(), 1); err != nil {
+		if _, err := s.Accounts().User(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.User(t.Context(), 2); err == nil { // asks nothing of the standing again
+		if _, err := s.Accounts().User(t.Context(), 2); err == nil { // asks nothing of the standing again
 			t.Fatal("another user's account")
 		}
 		left, holds := s.Holds(t.Context())
@@ -81,14 +81,14 @@ func TestAnAnswerThatCannotBeReadHidesNoStanding(t *testing.T) {
 	p.do(t, open(1, "a@example.com"))
 	limit := Limit{Key: "user:1", Calls: 2, Window: time.Minute}
 	s := p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: limit})
-	if _, err := value[int](t.Context(), s, `select u.id from users u`, s.public(), " and false"); !errors.Is(err, pgx.ErrNoRows) {
+	if _, err := value[int](t.Context(), s.db, `select u.id from users u`, s.caller.public(), " and false"); !errors.Is(err, pgx.ErrNoRows) {
 		t.Fatal(err)
 	}
 	if _, holds := s.Holds(t.Context()); !holds || p.counted(t, "user:1") != 1 {
 		t.Errorf("%v, %d counted", holds, p.counted(t, "user:1"))
 	}
 	s = p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: limit})
-	if _, err := value[int](t.Context(), s, `select 1/(u.id - 1) from users u`, s.public(), ""); err == nil {
+	if _, err := value[int](t.Context(), s.db, `select 1/(u.id - 1) from users u`, s.caller.public(), ""); err == nil {
 		t.Fatal("divided by zero")
 	}
 	if _, holds := s.Holds(t.Context()); holds || p.counted(t, "user:1") != 1 {
@@ -104,7 +104,7 @@ func TestACallIsCountedWhenItsQuestionIsAnswered(t *testing.T) {
 	p.do(t, open(1, "a@example.com"))
 	asks := func(of *panel, question string) (holds bool) {
 		s := of.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: Limit{Key: "user:1", Calls: 9, Window: time.Minute}})
-		if _, err := value[int](t.Context(), s, question, &where{conditions: []string{"true"}}, ""); err != nil {
+		if _, err := value[int](t.Context(), s.db, question, &where{conditions: []string{"true"}}, ""); err != nil {
 			t.Error(err)
 		}
 		_, holds = s.Holds(t.Context())

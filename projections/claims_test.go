@@ -22,7 +22,7 @@ func TestADomainAboveOrBelowOneOfAnotherTenantIsClaimed(t *testing.T) {
 	p.do(t, c)
 	claimed := func(name string, tenant int64, order uuid.UUID) bool {
 		t.Helper()
-		is, err := p.For(System).ClaimedByOthers(t.Context(), "mail_domain", name, tenant, order)
+		is, err := p.For(System).Hosting().ClaimedByOthers(t.Context(), "mail_domain", name, tenant, order)
 		if err != nil {
 			t.Fatal(err)
 		}

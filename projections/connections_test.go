@@ -34,24 +34,24 @@ func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
 		name string
 		use  func(Scope)
 	}{
-		{"a read", func(s Scope) { _, _ = s.Resources(t.Context(), "site", 0) }},
-		{"a refusal", func(s Scope) { _, _ = s.Order(t.Context(), uuid.New()) }},
+		{"a read", func(s Scope) { _, _ = s.Hosting().Resources(t.Context(), "site", 0) }},
+		{"a refusal", func(s Scope) { _, _ = s.Orders().Order(t.Context(), uuid.New()) }},
 		{"an error", func(s Scope) {
-			if err := s.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select 1 / 0`) }); err == nil {
+			if err := s.db.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select 1 / 0`) }); err == nil {
 				t.Error("one can divide by zero")
 			}
 		}},
 		{"an unknown table", func(s Scope) {
-			if err := s.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select * from nowhere`) }); err == nil {
+			if err := s.db.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select * from nowhere`) }); err == nil {
 				t.Error("there is a table nowhere")
 			}
 		}},
-		{"a cancelled context", func(s Scope) { _, _ = s.Resources(cancelled, "site", 0) }},
+		{"a cancelled context", func(s Scope) { _, _ = s.Hosting().Resources(cancelled, "site", 0) }},
 		{"a query that is cut off", func(s Scope) {
 			ctx, stop := context.WithCancel(t.Context())
 			began := make(chan error, 1)
 			go func() {
-				began <- s.ask(ctx, func(b *pgx.Batch) { b.Queue(`select pg_sleep(60) /* cut off */`) })
+				began <- s.db.ask(ctx, func(b *pgx.Batch) { b.Queue(`select pg_sleep(60) /* cut off */`) })
 			}()
 			p.await(t, `select count(*) from pg_stat_activity where datname = current_database() and query like '%pg\_sleep(60) /* cut off%' and state = 'active' and pid <> pg_backend_pid()`)
 			stop()
@@ -61,7 +61,7 @@ func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
 		}},
 		{"a reader that gives up half-way", func(s Scope) {
 			gone := errors.New("gone")
-			err := s.ask(t.Context(), func(b *pgx.Batch) {
+			err := s.db.ask(t.Context(), func(b *pgx.Batch) {
 				b.Queue(`select id from users`).Query(func(pgx.Rows) error { return gone })
 			})
 			if !errors.Is(err, gone) {
@@ -112,14 +112,14 @@ func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
 			if c.Tenant == 0 && !c.seesAll() {
 				want = 0
 			}
-			n, err := value[int64](t.Context(), tables.For(c), `select count(*) from resources`, &where{conditions: []string{"kind = 'site'"}}, "")
+			n, err := value[int64](t.Context(), tables.For(c).db, `select count(*) from resources`, &where{conditions: []string{"kind = 'site'"}}, "")
 			if err != nil || n != want {
 				t.Fatalf("round %d, %+v: %d sites, want %d: %v", i, c, n, want, err)
 			}
 		}
 	}
 	var generic int64
-	err := tables.For(System).ask(t.Context(), func(b *pgx.Batch) {
+	err := tables.For(System).db.ask(t.Context(), func(b *pgx.Batch) {
 		b.Queue(`select generic_plans from pg_prepared_statements where statement like 'select count(*) from resources%'`).QueryRow(func(r pgx.Row) error { return r.Scan(&generic) })
 	})
 	if err != nil || generic == 0 {

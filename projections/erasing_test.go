@@ -78,19 +78,19 @@ func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
 	if strings.Contains(live, "zacarias") || strings.Count(live, "yolanda") < 25 {
 		t.Fatal(live)
 	}
-	o, err := p.For(System).Order(t.Context(), theirs.ID)
+	o, err := p.For(System).Orders().Order(t.Context(), theirs.ID)
 	if err != nil || o.CustomerName != "" || o.Domain != "site1.example.com" {
 		t.Fatal("the order itself stays", o, err)
 	}
 	p.refused(t, "domain", "site with this domain already exists.", site(9, 2, "site1.example.com", ""))
 	p.do(t, tenant(3, "Zac", "zacarias-slug")) // the name is free again
-	if all, err := p.For(System).Users(t.Context(), Listing{}); err != nil || all.Count != 1 {
+	if all, err := p.For(System).Accounts().Users(t.Context(), Listing{}); err != nil || all.Count != 1 {
 		t.Fatal(all, err)
 	}
-	if _, err := p.For(Caller{User: 9, Superuser: true}).User(t.Context(), 1); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.For(Caller{User: 9, Superuser: true}).Accounts().User(t.Context(), 1); domain.CodeOf(err) != domain.NotFound {
 		t.Fatal(err)
 	}
-	if u, err := p.For(System).User(t.Context(), 1); err != nil || u.Email != "" || u.ErasedAt == nil {
+	if u, err := p.For(System).Accounts().User(t.Context(), 1); err != nil || u.Email != "" || u.ErasedAt == nil {
 		t.Fatal("the program does not see that the user was erased", u, err)
 	}
 }
@@ -134,14 +134,14 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	if err := p.erase(t.Context(), subject); err != nil {
 		t.Fatal(err)
 	}
-	all, err := p.For(System).Invoices(t.Context(), Listing{})
+	all, err := p.For(System).Billing().Invoices(t.Context(), Listing{})
 	if err != nil || len(all.Rows) != 1 || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
 		t.Fatal(all, err)
 	}
 	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = p.For(System).Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
+	if all, err = p.For(System).Billing().Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
 		t.Fatal(all, err)
 	}
 }

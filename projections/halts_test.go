@@ -16,7 +16,7 @@ func TestWhatIsHaltedIsNotActiveAndComesBackAsItWas(t *testing.T) {
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "on.example.com", ""), site(2, 5, "off.example.com", ""))
 	p.do(t, hosting.Change{Ref: off, Spec: field.Values{"is_active": json.RawMessage("false")}})
 	active := func(ref hosting.Ref) (bool, bool) {
-		r, err := p.For(Caller{Tenant: 5}).Resource(t.Context(), ref)
+		r, err := p.For(Caller{Tenant: 5}).Hosting().Resource(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,13 +56,13 @@ func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
 	p.do(t, hosting.MoveToBin{Ref: old})
 	p.agrees(t, old)
 	scope := p.For(Caller{Tenant: 5})
-	if _, err := scope.Resource(t.Context(), old); domain.CodeOf(err) != domain.NotFound {
+	if _, err := scope.Hosting().Resource(t.Context(), old); domain.CodeOf(err) != domain.NotFound {
 		t.Error(err)
 	}
-	if found, err := scope.Resources(t.Context(), "site", 0); err != nil || len(found) != 0 {
+	if found, err := scope.Hosting().Resources(t.Context(), "site", 0); err != nil || len(found) != 0 {
 		t.Error(found, err)
 	}
-	if taken, err := p.For(System).NameTaken(t.Context(), "site", "domain", "example.com"); err != nil || taken {
+	if taken, err := p.For(System).Hosting().NameTaken(t.Context(), "site", "domain", "example.com"); err != nil || taken {
 		t.Error(taken, err)
 	}
 	p.do(t, site(2, 5, "example.com", ""))
@@ -70,7 +70,7 @@ func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
 	p.do(t, hosting.Remove{Ref: fresh})
 	p.do(t, hosting.Restore{Ref: old})
 	p.agrees(t, old)
-	if r, err := scope.Resource(t.Context(), old); err != nil || !r.Active || r.TrashedAt != nil {
+	if r, err := scope.Hosting().Resource(t.Context(), old); err != nil || !r.Active || r.TrashedAt != nil {
 		t.Error(r, err)
 	}
 	p.refused(t, "domain", "site with this domain already exists.", site(3, 5, "example.com", ""))
@@ -99,12 +99,12 @@ func TestARequestIsAcknowledgedByTheEngineAlone(t *testing.T) {
 		if step.command != nil {
 			p.do(t, step.command)
 		}
-		got, err := p.For(Caller{Tenant: 5}).Acknowledged(t.Context(), ref, step.wish)
+		got, err := p.For(Caller{Tenant: 5}).Hosting().Acknowledged(t.Context(), ref, step.wish)
 		if err != nil || got != step.want {
 			t.Errorf("after %+v wish %d: %t, %v", step.command, step.wish, got, err)
 		}
 	}
-	if got, err := p.For(Caller{Tenant: 6}).Acknowledged(t.Context(), ref, 1); err != nil || got {
+	if got, err := p.For(Caller{Tenant: 6}).Hosting().Acknowledged(t.Context(), ref, 1); err != nil || got {
 		t.Error("of another tenant", got, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func (p *panel) identity(t testing.TB, user int64) Identity {
 	t.Helper()
-	who, found, err := p.For(System).Identity(t.Context(), user)
+	who, found, err := p.For(System).Accounts().Identity(t.Context(), user)
 	if !found || err != nil {
 		t.Fatal(found, err)
 	}
@@ -40,7 +40,7 @@ func TestOneReadTellsWhoCallsAndForWhom(t *testing.T) {
 	if who := p.identity(t, 1); who.ActiveTenant != nil || who.Role != "" {
 		t.Fatal(who)
 	}
-	if _, found, err := p.For(System).Identity(t.Context(), 99); found || err != nil {
+	if _, found, err := p.For(System).Accounts().Identity(t.Context(), 99); found || err != nil {
 		t.Fatal(found, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 	p.do(t, account.ActivateTenant{User: 9, Tenant: 5, At: noon})
 	stands := func(user int64) bool {
 		s := p.For(Caller{User: user, Tenant: 5}).Given(&CallerCheck{User: user, Tenant: 5, Session: 1})
-		_, err := s.User(t.Context(), user)
+		_, err := s.Accounts().User(t.Context(), user)
 		_, holds := s.Holds(t.Context())
 		return holds && err == nil
 	}
@@ -95,7 +95,7 @@ func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 				t.Errorf("after %T user %d stands: %v", c.then, user, !c.grants)
 			}
 		}
-		own, err := p.For(Caller{User: 1}).Memberships(t.Context(), 1)
+		own, err := p.For(Caller{User: 1}).Accounts().Memberships(t.Context(), 1)
 		if err != nil || len(own) != map[bool]int{true: 2, false: 1}[c.grants] {
 			t.Errorf("after %T: %+v %v", c.then, own, err)
 		}
@@ -150,7 +150,7 @@ func TestAProfileTakesNoAddressOfOthers(t *testing.T) {
 	p.refused(t, "email", "user with this email already exists.", change)
 	change.Email = "Eva@Example.com"
 	p.do(t, change)
-	if u, found, err := p.For(System).UserByEmail(t.Context(), "eva@example.com"); err != nil || !found || u.Name != "Eva" || u.Subject != change.SubjectID {
+	if u, found, err := p.For(System).Accounts().UserByEmail(t.Context(), "eva@example.com"); err != nil || !found || u.Name != "Eva" || u.Subject != change.SubjectID {
 		t.Fatal(u, err)
 	}
 }
@@ -165,20 +165,20 @@ func TestWhoSeesWhichTenants(t *testing.T) {
 		caller Caller
 		sees   int64
 	}{{Caller{User: 1, Tenant: 5}, 2}, {Caller{User: 1, Tenant: 6}, 2}, {Caller{User: 2}, 0}, {Caller{}, 0}, {Caller{KeyOwner: 1}, 0}, {Caller{User: 9, Superuser: true}, 3}, {System, 3}} {
-		all, err := p.For(c.caller).Tenants(t.Context(), Listing{})
+		all, err := p.For(c.caller).Hosting().Tenants(t.Context(), Listing{})
 		if err != nil || all.Count != c.sees || int64(len(all.Rows)) != c.sees {
 			t.Errorf("%+v: %v %v", c.caller, all, err)
 		}
-		_, err = p.For(c.caller).Tenant(t.Context(), 6)
+		_, err = p.For(c.caller).Hosting().Tenant(t.Context(), 6)
 		if (err == nil) != (c.sees > 0) {
 			t.Errorf("%+v: %v", c.caller, err)
 		}
-		if _, err = p.For(c.caller).Tenant(t.Context(), 7); (err == nil) != (c.sees > 2) {
+		if _, err = p.For(c.caller).Hosting().Tenant(t.Context(), 7); (err == nil) != (c.sees > 2) {
 			t.Errorf("%+v: %v", c.caller, err)
 		}
 	}
 	p.do(t, account.RevokeMembership{User: 1, Tenant: 5, At: noon})
-	if _, err := p.For(Caller{User: 1, Tenant: 6}).Tenant(t.Context(), 5); err == nil || err.Error() != "No Tenant matches the given query." {
+	if _, err := p.For(Caller{User: 1, Tenant: 6}).Hosting().Tenant(t.Context(), 5); err == nil || err.Error() != "No Tenant matches the given query." {
 		t.Fatal(err)
 	}
 }

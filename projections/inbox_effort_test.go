@@ -46,18 +46,18 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 	ear, tables := p.listening(t)
 	page := func(l Listing, filters ...Filter) func(context.Context, Scope) error {
 		l.Limit, l.Filters = 20, filters
-		return func(ctx context.Context, s Scope) error { _, err := s.Notifications(ctx, l); return err }
+		return func(ctx context.Context, s Scope) error { _, err := s.Notices().Notifications(ctx, l); return err }
 	}
 	read, unread := Filter{Field: "is_read", Op: "=", Value: true}, Filter{Field: "is_read", Op: "=", Value: false}
 	beside := func(offset int64, before bool, filters ...Filter) func(context.Context, Scope) error {
 		return func(ctx context.Context, s Scope) error {
 			l := Listing{Limit: 20, Filters: filters}
-			list, err := s.Notifications(ctx, l)
+			list, err := s.Notices().Notifications(ctx, l)
 			if err != nil || list.Count < offset {
 				return err
 			}
 			l.Offset, l.Mark = offset, Mark{p.id(t, fmt.Sprint(s.caller.User, "-", offset)), before}
-			_, err = s.Notifications(ctx, l)
+			_, err = s.Notices().Notifications(ctx, l)
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 		up   string
 		with func(context.Context, Scope) error
 	}{
-		{"the figure", func(ctx context.Context, s Scope) error { _, err := s.Unread(ctx); return err }},
+		{"the figure", func(ctx context.Context, s Scope) error { _, err := s.Notices().Unread(ctx); return err }},
 		{"the newest", page(Listing{})},
 		{"the oldest", page(Listing{Offset: LastPage})},
 		{"the newest read", page(Listing{}, read)},
@@ -134,7 +134,7 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 		l.Limit = 20
 		for _, c := range []Caller{System, {User: 42, Superuser: true}} {
 			ear.heard = nil
-			if found, err := tables.For(c).OrdersListed(t.Context(), l); err != nil || found.Count != 20_000 || len(found.Rows) != 20 {
+			if found, err := tables.For(c).Orders().OrdersListed(t.Context(), l); err != nil || found.Count != 20_000 || len(found.Rows) != 20 {
 				t.Fatalf("%+v: %d of %d, %v", l, len(found.Rows), found.Count, err)
 			}
 			for _, q := range ear.heard {
@@ -149,7 +149,7 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 // blocks are how many Postgres looks at for a question of the caller's.
 func (p *panel) blocks(t testing.TB, c Caller, q *pgx.QueuedQuery) int {
 	t.Helper()
-	return blocks(t, p.For(c).ask, q)
+	return blocks(t, p.For(c).db.ask, q)
 }
 
 // blocks are how many Postgres looks at for a question that is asked in this way.

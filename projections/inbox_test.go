@@ -78,7 +78,7 @@ func (p *panel) anything(t *testing.T, chance *rand.Rand, user int64, id uuid.UU
 	case n == 8: // as of some time ago
 		return notice.MarkAllRead{User: user, Through: known[i].since}
 	default:
-		unread, err := p.For(Caller{User: user}).Unread(t.Context())
+		unread, err := p.For(Caller{User: user}).Notices().Unread(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func (p *panel) figuresHold(t *testing.T, user int64, all []byHand) {
 			newest = slices.MaxFunc([]time.Time{newest, n.since}, time.Time.Compare)
 		}
 	}
-	if found, err := p.For(Caller{User: user}).Unread(t.Context()); err != nil || found.Count != count || !found.Through.Equal(newest) {
+	if found, err := p.For(Caller{User: user}).Notices().Unread(t.Context()); err != nil || found.Count != count || !found.Through.Equal(newest) {
 		t.Fatalf("user %d: %+v %v, and by hand %d since %v", user, found, err, count, newest)
 	}
 }
@@ -175,7 +175,7 @@ func (s Scope) lists(t *testing.T, want []byHand, filters ...Filter) {
 		}
 		for offset, from := range map[int64]int{0: 0, 3: 3, LastPage: last} {
 			l.Offset = offset
-			found, err := s.Notifications(t.Context(), l)
+			found, err := s.Notices().Notifications(t.Context(), l)
 			if err != nil || found.Count != int64(len(want)) {
 				t.Errorf("%v: %d %v, and by hand %d", filters, found.Count, err, len(want))
 				continue

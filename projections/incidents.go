@@ -63,6 +63,12 @@ func settled[A, R ~string](at eventstore.RecordedEvent, answer A, reason R) Chan
 	}))
 }
 
+// An OperationsReader reads incidents and the state of the read tables.
+type OperationsReader Scope
+
+// Operations returns the reader of operations.
+func (s Scope) Operations() OperationsReader { return OperationsReader(s) }
+
 // An Incident is a trouble that operators have to see to, or had to.
 type Incident struct {
 	ID         uuid.UUID
@@ -89,14 +95,14 @@ var incidentsBy = listedBy{
 
 // Incidents lists them to operators: by kind, is_settled, reported_at, tenant.
 func (s OperationsReader) Incidents(ctx context.Context, l Listing) (Listed[Incident], error) {
-	return part[Incident](ctx, s, incidentsBy, s.operators(), l)
+	return part[Incident](ctx, s.db, incidentsBy, s.caller.operators(), l)
 }
 
 // Incident returns one to operators.
 func (s OperationsReader) Incident(ctx context.Context, id uuid.UUID) (Incident, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("i.id = ?", id)
-	return one[Incident](ctx, s, "Incident", `select `+incidentColumns+` from incidents i`, w)
+	return one[Incident](ctx, s.db, "Incident", `select `+incidentColumns+` from incidents i`, w)
 }
 
 // OpenIncidents counts those of each kind that are not settled, for operators.
@@ -105,9 +111,9 @@ func (s OperationsReader) OpenIncidents(ctx context.Context) (map[string]int64, 
 		Kind  string
 		Count int64
 	}
-	w := s.operators()
+	w := s.caller.operators()
 	w.conditions = append(w.conditions, "not is_settled")
-	rows, err := list[row](ctx, s, `select kind, count(*) from incidents`, w, " group by kind")
+	rows, err := list[row](ctx, s.db, `select kind, count(*) from incidents`, w, " group by kind")
 	counts := map[string]int64{}
 	for _, r := range rows {
 		counts[r.Kind] = r.Count
@@ -118,21 +124,21 @@ func (s OperationsReader) OpenIncidents(ctx context.Context) (map[string]int64, 
 // IncidentsReported counts for operators how many troubles of a kind were told
 // lastly after one moment and up to another.
 func (s OperationsReader) IncidentsReported(ctx context.Context, kind string, after, until time.Time) (int64, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("kind = ?", kind)
 	w.and("reported_at > ?", after)
 	w.and("reported_at <= ?", until)
-	return value[int64](ctx, s, `select count(*) from incidents`, w, "")
+	return value[int64](ctx, s.db, `select count(*) from incidents`, w, "")
 }
 
 // DifferencesOf are the incidents about a tenant's objects at the engine that are
 // open, or ignored, for operators.
 func (s OperationsReader) DifferencesOf(ctx context.Context, tenant int64) ([]Incident, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("i.kind = any(?)", desk.Differences)
 	w.and("i.about ->> 'tenant' = ?", strconv.FormatInt(tenant, 10))
 	w.conditions = append(w.conditions, "(not i.is_settled or i.answer = 'ignore')")
-	return list[Incident](ctx, s, `select `+incidentColumns+` from incidents i`, w, "")
+	return list[Incident](ctx, s.db, `select `+incidentColumns+` from incidents i`, w, "")
 }
 
 // A LogLook is the first one in an hour that an actor took at a stream. The rows are no
@@ -154,6 +160,6 @@ var looksBy = listedBy{
 
 // Looks lists who has looked at streams of the caller's tenant; to superusers at all
 // streams: by stream, tenant, actor, looked_at.
-func (s OperationsReader) Looks(ctx context.Context, l Listing) (Listed[LogLook], error) {
-	return part[LogLook](ctx, s, looksBy, s.tenantOrAll("l.tenant"), l)
+func (s AuditReader) Looks(ctx context.Context, l Listing) (Listed[LogLook], error) {
+	return part[LogLook](ctx, s.db, looksBy, s.caller.tenantOrAll("l.tenant"), l)
 }

@@ -18,7 +18,7 @@ func TestAnIncidentIsOpenUntilItIsSettledAndOpenAgainWhenItComesBack(t *testing.
 	p := openPanel(t)
 	now := func() Incident {
 		t.Helper()
-		i, err := p.For(System).Incident(t.Context(), parkedWebhook.ID())
+		i, err := p.For(System).Operations().Incident(t.Context(), parkedWebhook.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,28 +54,28 @@ func TestIncidentsAreForOperatorsAlone(t *testing.T) {
 		{[]Filter{{"kind", "=", desk.ProviderDown}}, 0},
 		{[]Filter{{"created_at", ">=", time.Now().Add(-time.Minute)}, {"is_settled", "=", true}}, 1},
 	} {
-		found, err := p.For(Caller{User: 1, Superuser: true}).Incidents(t.Context(), Listing{Filters: c.filters})
+		found, err := p.For(Caller{User: 1, Superuser: true}).Operations().Incidents(t.Context(), Listing{Filters: c.filters})
 		if err != nil || found.Count != c.want || len(found.Rows) != int(c.want) {
 			t.Errorf("%v: %d, %v", c.filters, found.Count, err)
 		}
 	}
-	open, err := p.For(System).OpenIncidents(t.Context())
+	open, err := p.For(System).Operations().OpenIncidents(t.Context())
 	if err != nil || len(open) != 1 || open[desk.WebhookParked] != 1 {
 		t.Error(open, err)
 	}
 	now := time.Now()
 	for kind, want := range map[string]int64{desk.LogBroken: 1, desk.ProviderDown: 0} {
-		if n, err := p.For(System).IncidentsReported(t.Context(), kind, now.Add(-time.Hour), now.Add(time.Hour)); err != nil || n != want {
+		if n, err := p.For(System).Operations().IncidentsReported(t.Context(), kind, now.Add(-time.Hour), now.Add(time.Hour)); err != nil || n != want {
 			t.Errorf("%s: %d, %v", kind, n, err)
 		}
 	}
-	if n, err := p.For(System).IncidentsReported(t.Context(), desk.LogBroken, now.Add(time.Minute), now.Add(time.Hour)); err != nil || n != 0 {
+	if n, err := p.For(System).Operations().IncidentsReported(t.Context(), desk.LogBroken, now.Add(time.Minute), now.Add(time.Hour)); err != nil || n != 0 {
 		t.Error(n, err)
 	}
-	if found, err := p.For(ana).Incidents(t.Context(), Listing{}); err != nil || found.Count != 0 {
+	if found, err := p.For(ana).Operations().Incidents(t.Context(), Listing{}); err != nil || found.Count != 0 {
 		t.Error(found, err)
 	}
-	if _, err := p.For(ana).Incident(t.Context(), parkedWebhook.ID()); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.For(ana).Operations().Incident(t.Context(), parkedWebhook.ID()); domain.CodeOf(err) != domain.NotFound {
 		t.Error(err)
 	}
 }

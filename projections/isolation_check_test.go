@@ -71,7 +71,7 @@ func TestAViewThatReadsAsItsCallerIsNoHole(t *testing.T) {
 	if err := CheckIsolation(t.Context(), p.readers); err != nil {
 		t.Error(err)
 	}
-	n, err := value[int64](t.Context(), p.For(ana), `select count(*) from contacts`, p.For(ana).public(), "")
+	n, err := value[int64](t.Context(), p.For(ana).db, `select count(*) from contacts`, p.For(ana).caller.public(), "")
 	if err != nil || n != 1 {
 		t.Error(n, err)
 	}

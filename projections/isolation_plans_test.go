@@ -111,51 +111,77 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		callers []Caller
 		with    func(context.Context, Scope) error
 	}{
-		{"a user", person, func(ctx context.Context, s Scope) error { _, err := s.User(ctx, 42); return err }},
-		{"a user's address", program, func(ctx context.Context, s Scope) error { return found(s.UserByEmail(ctx, "User42@example.com")) }},
-		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.UserBySubject(ctx, ofSubject)) }},
-		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Superusers(ctx); return err }},
-		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Memberships(ctx, 42); return err }},
-		{"memberships of a page of users", program, func(ctx context.Context, s Scope) error { _, err := s.MembershipsOf(ctx, 41, 42, 43); return err }},
-		{"members", everyone, func(ctx context.Context, s Scope) error { _, err := s.Members(ctx, 42); return err }},
-		{"an identity", person, func(ctx context.Context, s Scope) error { return found(s.Identity(ctx, 42)) }},
+		{"a user", person, func(ctx context.Context, s Scope) error { _, err := s.Accounts().User(ctx, 42); return err }},
+		{"a user's address", program, func(ctx context.Context, s Scope) error {
+			return found(s.Accounts().UserByEmail(ctx, "User42@example.com"))
+		}},
+		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.Accounts().UserBySubject(ctx, ofSubject)) }},
+		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Superusers(ctx); return err }},
+		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Memberships(ctx, 42); return err }},
+		{"memberships of a page of users", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Accounts().MembershipsOf(ctx, 41, 42, 43)
+			return err
+		}},
+		{"members", everyone, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Members(ctx, 42); return err }},
+		{"an identity", person, func(ctx context.Context, s Scope) error { return found(s.Accounts().Identity(ctx, 42)) }},
 		{"a resource", everyone, func(ctx context.Context, s Scope) error {
-			_, err := s.Resource(ctx, hosting.Ref{Kind: "site", ID: 42})
+			_, err := s.Hosting().Resource(ctx, hosting.Ref{Kind: "site", ID: 42})
 			return err
 		}},
-		{"a tenant", everyone, func(ctx context.Context, s Scope) error { _, err := s.Tenant(ctx, 42); return err }},
-		{"own tenants", []Caller{member, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Tenants(ctx, Listing{Limit: 20}); return err }},
-		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Resources(ctx, "site", 20); return err }},
-		{"resources of an order", program, func(ctx context.Context, s Scope) error { _, err := s.ResourcesOfOrder(ctx, ofOrder); return err }},
-		{"all of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.OfTenant(ctx, 42); return err }},
-		{"an operation", everyone, func(ctx context.Context, s Scope) error { _, err := s.Operation(ctx, job); return err }},
+		{"a tenant", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().Tenant(ctx, 42); return err }},
+		{"own tenants", []Caller{member, {User: 42}}, func(ctx context.Context, s Scope) error {
+			_, err := s.Hosting().Tenants(ctx, Listing{Limit: 20})
+			return err
+		}},
+		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Hosting().Resources(ctx, "site", 20); return err }},
+		{"resources of an order", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Hosting().ResourcesOfOrder(ctx, ofOrder)
+			return err
+		}},
+		{"all of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.Hosting().OfTenant(ctx, 42); return err }},
+		{"an operation", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().Operation(ctx, job); return err }},
 		{"an open operation", everyone, func(ctx context.Context, s Scope) error {
-			_, _, err := s.OpenOperation(ctx, hosting.TenantSync, hosting.Ref{Kind: "tenant", ID: 42})
+			_, _, err := s.Hosting().OpenOperation(ctx, hosting.TenantSync, hosting.Ref{Kind: "tenant", ID: 42})
 			return err
 		}},
-		{"an open rebuild", program, func(ctx context.Context, s Scope) error { _, _, err := s.OpenRebuild(ctx, "orders"); return err }},
-		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error { _, err := s.LatestRebuilds(ctx); return err }},
-		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
-		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.InvoiceOfOrder(ctx, ofOrder)) }},
-		{"an invoice by its id", everyone, func(ctx context.Context, s Scope) error { _, err := s.Invoice(ctx, ofOrder); return err }},
+		{"an open rebuild", program, func(ctx context.Context, s Scope) error {
+			_, _, err := s.Operations().OpenRebuild(ctx, "orders")
+			return err
+		}},
+		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().LatestRebuilds(ctx); return err }},
+		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().SubscriptionOfOrder(ctx, ofOrder)) }},
+		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().InvoiceOfOrder(ctx, ofOrder)) }},
+		{"an invoice by its id", everyone, func(ctx context.Context, s Scope) error { _, err := s.Billing().Invoice(ctx, ofOrder); return err }},
 		{"subscriptions", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Subscriptions(ctx, Listing{Limit: 20})
+			_, err := s.Billing().Subscriptions(ctx, Listing{Limit: 20})
 			return err
 		}},
-		{"a service", everyone, func(ctx context.Context, s Scope) error { _, err := s.Service(ctx, ofOrder, false); return err }},
-		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.MadeBy(ctx, ofOrder); return err }},
-		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, Listing{Limit: 20}); return err }},
-		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.OrderView(ctx, ofOrder); return err }},
-		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Order(ctx, ofOrder); return err }},
-		{"an order's number", program, func(ctx context.Context, s Scope) error { _, err := s.OrderByNumber(ctx, "ORD-42"); return err }},
-		{"the newest orders", program, func(ctx context.Context, s Scope) error { _, err := s.Orders(ctx, OrderFilter{Limit: 20}); return err }},
+		{"a service", everyone, func(ctx context.Context, s Scope) error {
+			_, err := s.Billing().Service(ctx, ofOrder, false)
+			return err
+		}},
+		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().MadeBy(ctx, ofOrder); return err }},
+		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
+			_, err := s.Billing().Invoices(ctx, Listing{Limit: 20})
+			return err
+		}},
+		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.Orders().OrderView(ctx, ofOrder); return err }},
+		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Orders().Order(ctx, ofOrder); return err }},
+		{"an order's number", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Orders().OrderByNumber(ctx, "ORD-42")
+			return err
+		}},
+		{"the newest orders", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Orders().Orders(ctx, OrderFilter{Limit: 20})
+			return err
+		}},
 		{"orders by status", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Orders(ctx, OrderFilter{Status: order.StatusFailed, Limit: 20})
+			_, err := s.Orders().Orders(ctx, OrderFilter{Status: order.StatusFailed, Limit: 20})
 			return err
 		}},
-		{"an API key", program, func(ctx context.Context, s Scope) error { return found(s.APIKey(ctx, "key42")) }},
+		{"an API key", program, func(ctx context.Context, s Scope) error { return found(s.Orders().APIKey(ctx, "key42")) }},
 		{"a name", everyone, func(ctx context.Context, s Scope) error {
-			_, err := s.NameTaken(ctx, "site", "domain", "42.example.com")
+			_, err := s.Hosting().NameTaken(ctx, "site", "domain", "42.example.com")
 			return err
 		}},
 		{"a mailbox's set of values", everyone, func(ctx context.Context, s Scope) error {
@@ -165,21 +191,21 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			return noneTaken(ctx, s, "database", field.Values{"name": []byte(`"shop"`), "db_user": []byte(`"u42"`)})
 		}},
 		{"claims of a domain", program, func(ctx context.Context, s Scope) error {
-			_, err := s.ClaimedByOthers(ctx, "site", "shop.42.example.com", 7, uuid.Nil)
+			_, err := s.Hosting().ClaimedByOthers(ctx, "site", "shop.42.example.com", 7, uuid.Nil)
 			return err
 		}},
 		{"a notification", []Caller{System, {User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Notification(ctx, notification)
+			_, err := s.Notices().Notification(ctx, notification)
 			return err
 		}},
 		{"notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Notifications(ctx, Listing{Limit: 20})
+			_, err := s.Notices().Notifications(ctx, Listing{Limit: 20})
 			return err
 		}},
-		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Unread(ctx); return err }},
-		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Preferences(ctx, 42); return err }},
-		{"differences of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.DifferencesOf(ctx, 42); return err }},
-		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.States(ctx); return err }},
+		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Notices().Unread(ctx); return err }},
+		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Notices().Preferences(ctx, 42); return err }},
+		{"differences of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().DifferencesOf(ctx, 42); return err }},
+		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().States(ctx); return err }},
 	} {
 		for _, c := range look.callers {
 			ear.heard = nil
@@ -216,7 +242,7 @@ func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 	superuser := Caller{User: 42, Superuser: true}
 	for _, filters := range [][]Filter{nil, {{Field: "status", Op: "=", Value: "failed"}}} {
 		ear.heard = nil
-		if _, err := tables.For(superuser).OrdersListed(t.Context(), Listing{Limit: 20, Offset: 20, Filters: filters}); err != nil {
+		if _, err := tables.For(superuser).Orders().OrdersListed(t.Context(), Listing{Limit: 20, Offset: 20, Filters: filters}); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range ear.heard {
@@ -231,7 +257,7 @@ func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 func noneTaken(ctx context.Context, s Scope, name string, values field.Values) error {
 	kind, _ := hosting.KindNamed(name)
 	for set := range kind.Sets {
-		if taken, err := s.SetTaken(ctx, kind, set, 42, 42, values); err != nil || taken {
+		if taken, err := s.Hosting().SetTaken(ctx, kind, set, 42, 42, values); err != nil || taken {
 			return fmt.Errorf("%v: %t, %w", kind.Sets[set], taken, err)
 		}
 	}
@@ -280,7 +306,7 @@ func TestReadersAreLetInBeforeTheProgramIsAskedFor(t *testing.T) {
 // plan is how Postgres goes about a question of the caller's, if it is free to choose.
 func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
 	t.Helper()
-	return explained(t, p.For(c).askFitted, q)
+	return explained(t, p.For(c).db.askFitted, q)
 }
 
 // explained is how Postgres goes about a question that is asked in this way.
@@ -323,8 +349,8 @@ func TestPlansOfLookUpsAreKept(t *testing.T) {
 	pool := eventstoretest.Traced(t, p.readers, 1, &eventstoretest.Tracer{})
 	operators := Open(pool).For(System)
 	for range 3 {
-		_, _ = operators.Order(t.Context(), uuid.New()) // there is none
-		if _, err := operators.Users(t.Context(), Listing{}); err != nil {
+		_, _ = operators.Orders().Order(t.Context(), uuid.New()) // there is none
+		if _, err := operators.Accounts().Users(t.Context(), Listing{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -358,7 +384,7 @@ func (p *panel) writesByKeys(t *testing.T) {
 		}
 		s := of.changing(changes)
 		q := &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}
-		if plan := explained(t, p.For(System).ask, q); strings.Contains(plan, "Seq Scan on "+table) || strings.Contains(plan, "Join") {
+		if plan := explained(t, p.For(System).db.ask, q); strings.Contains(plan, "Seq Scan on "+table) || strings.Contains(plan, "Join") {
 			t.Errorf("%s\n%s", s.SQL, plan)
 		}
 	}

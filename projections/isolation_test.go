@@ -141,13 +141,13 @@ func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 	}
 	for _, c := range []Caller{ana, {User: 1, Superuser: true}, {}} {
 		for _, table := range kept {
-			n, err := value[int64](t.Context(), p.For(c), `select count(*) from `+table, p.For(c).public(), "")
+			n, err := value[int64](t.Context(), p.For(c).db, `select count(*) from `+table, p.For(c).caller.public(), "")
 			if err != nil || n != 0 {
 				t.Errorf("%+v finds %d rows of %s: %v", c, n, table, err)
 			}
 		}
 	}
-	if n, err := value[int64](t.Context(), p.For(System), `select count(*) from credentials`, p.For(System).public(), ""); err != nil || n != 1 {
+	if n, err := value[int64](t.Context(), p.For(System).db, `select count(*) from credentials`, p.For(System).caller.public(), ""); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestUsersWriteNoRowsDirectly(t *testing.T) {
 
 func (p *panel) write(t testing.TB, c Caller, sql string) error {
 	t.Helper()
-	return p.For(c).ask(t.Context(), func(b *pgx.Batch) { b.Queue(sql) })
+	return p.For(c).db.ask(t.Context(), func(b *pgx.Batch) { b.Queue(sql) })
 }
 
 func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
@@ -212,7 +212,7 @@ func TestASuperuserSeesOnlyTheirOwnNotifications(t *testing.T) {
 	t.Parallel()
 	p := openTwo(t)
 	for user, want := range map[int64]int{1: 1, 2: 1, 9: 0} {
-		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), Listing{})
+		found, err := p.For(Caller{User: user, Superuser: true}).Notices().Notifications(t.Context(), Listing{})
 		if err != nil || int(found.Count) != want {
 			t.Errorf("user %d: %v %v", user, found, err)
 		}
@@ -224,7 +224,7 @@ func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
 	p := openTwo(t)
 	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
 	for _, c := range []Caller{{User: 1}, ana, {User: 1, Tenant: 6}} {
-		of, err := p.For(c).Memberships(t.Context(), 1)
+		of, err := p.For(c).Accounts().Memberships(t.Context(), 1)
 		if err != nil || len(of) != 2 || of[0].TenantName != "user1" || of[1].TenantName != "user2" {
 			t.Errorf("%+v: %+v %v", c, of, err)
 		}

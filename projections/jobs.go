@@ -120,35 +120,35 @@ const selectOperations = `select id, kind, tenant, user_id, resource_type, resou
 	created_at, finished_at, version from operations`
 
 // Operation returns one of the caller's tenant; superusers reach all.
-func (s ResourceReader) Operation(ctx context.Context, id uuid.UUID) (Operation, error) {
-	w := s.tenantOrAll("tenant")
+func (s HostingReader) Operation(ctx context.Context, id uuid.UUID) (Operation, error) {
+	w := s.caller.tenantOrAll("tenant")
 	w.and("id = ?", id)
-	return one[Operation](ctx, s, "Operation", selectOperations, w)
+	return one[Operation](ctx, s.db, "Operation", selectOperations, w)
 }
 
 // OpenOperation is the one of a kind that is not over yet, about a resource.
-func (s ResourceReader) OpenOperation(ctx context.Context, kind string, about hosting.Ref) (Operation, bool, error) {
-	w := s.tenantOrAll("tenant")
+func (s HostingReader) OpenOperation(ctx context.Context, kind string, about hosting.Ref) (Operation, bool, error) {
+	w := s.caller.tenantOrAll("tenant")
 	w.and("kind = ?", kind)
 	w.and("resource_type = ?", about.Kind)
 	w.and("resource_id = ?", about.ID)
 	w.conditions = append(w.conditions, "finished_at is null")
-	return maybe(one[Operation](ctx, s, "Operation", selectOperations, w))
+	return maybe(one[Operation](ctx, s.db, "Operation", selectOperations, w))
 }
 
 // OpenRebuild is the rebuild of a read table that is not over yet.
-func (s ResourceReader) OpenRebuild(ctx context.Context, projection string) (Operation, bool, error) {
-	w := s.operators()
+func (s OperationsReader) OpenRebuild(ctx context.Context, projection string) (Operation, bool, error) {
+	w := s.caller.operators()
 	w.and("projection = ?", projection)
 	w.conditions = append(w.conditions, "kind = 'projection_rebuild'", "finished_at is null")
-	return maybe(one[Operation](ctx, s, "Operation", selectOperations, w))
+	return maybe(one[Operation](ctx, s.db, "Operation", selectOperations, w))
 }
 
 // LatestRebuilds are the last rebuilds that were asked for, one of each read table.
-func (s ResourceReader) LatestRebuilds(ctx context.Context) ([]Operation, error) {
-	w := s.operators()
+func (s OperationsReader) LatestRebuilds(ctx context.Context) ([]Operation, error) {
+	w := s.caller.operators()
 	w.conditions = append(w.conditions, "kind = 'projection_rebuild'")
-	return list[Operation](ctx, s, `select distinct on (projection)`+strings.TrimPrefix(selectOperations, "select"), w, " order by projection, created_at desc")
+	return list[Operation](ctx, s.db, `select distinct on (projection)`+strings.TrimPrefix(selectOperations, "select"), w, " order by projection, created_at desc")
 }
 
 // compared are the handlers of what a comparison with the engine leads to.
@@ -166,12 +166,18 @@ func compared() []Handler {
 
 // OfTenant are all resources of a tenant that the engine may have: those that
 // are leaving or in the bin as well, parents before their parts.
-func (s ResourceReader) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {
-	w := s.operators()
+func (s HostingReader) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {
+	w := s.caller.operators()
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, "r.status <> 'gone'")
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
+
+// An AuditReader reads evidence packs and the looks at the log.
+type AuditReader Scope
+
+// Audit returns the reader of the audit.
+func (s Scope) Audit() AuditReader { return AuditReader(s) }
 
 // A PackRow is an evidence pack that was asked for, with what has become of its operation.
 type PackRow struct {
@@ -183,18 +189,18 @@ type PackRow struct {
 }
 
 // EvidencePacks are the packs of an order that the caller may have, the latest first.
-func (s ResourceReader) EvidencePacks(ctx context.Context, order uuid.UUID) ([]PackRow, error) {
-	w := s.tenantOrAll("p.tenant")
+func (s AuditReader) EvidencePacks(ctx context.Context, order uuid.UUID) ([]PackRow, error) {
+	w := s.caller.tenantOrAll("p.tenant")
 	w.and("p.order_id = ?", order)
-	return list[PackRow](ctx, s, `select p.operation, o.status, o.error, p.size, p.asked_at from evidence_packs p join operations o on o.id = p.operation`, w,
+	return list[PackRow](ctx, s.db, `select p.operation, o.status, o.error, p.size, p.asked_at from evidence_packs p join operations o on o.id = p.operation`, w,
 		" order by p.asked_at desc, p.operation limit 5")
 }
 
 // EvidencePack is the file of a pack that the caller may have.
-func (s ResourceReader) EvidencePack(ctx context.Context, operation uuid.UUID) ([]byte, error) {
-	w := s.tenantOrAll("tenant")
+func (s AuditReader) EvidencePack(ctx context.Context, operation uuid.UUID) ([]byte, error) {
+	w := s.caller.tenantOrAll("tenant")
 	w.and("operation = ?", operation)
 	w.conditions = append(w.conditions, "file is not null")
-	found, err := one[struct{ File []byte }](ctx, s, "Evidence pack", `select file from evidence_packs`, w)
+	found, err := one[struct{ File []byte }](ctx, s.db, "Evidence pack", `select file from evidence_packs`, w)
 	return found.File, err
 }

@@ -94,7 +94,7 @@ func setText(set []string) string {
 
 // SetTaken reports whether another resource of the kind has the same values in one of
 // kind.Sets.
-func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set int, id, tenant int64, values field.Values) (bool, error) {
+func (s HostingReader) SetTaken(ctx context.Context, kind hosting.Kind, set int, id, tenant int64, values field.Values) (bool, error) {
 	texts := make([]string, len(kind.Sets[set]))
 	for i, name := range kind.Sets[set] {
 		if json.Unmarshal(values[name], &texts[i]) != nil {
@@ -104,11 +104,11 @@ func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set int
 			texts[i] = strconv.FormatInt(tenant, 10)
 		}
 	}
-	w := s.public()
+	w := s.caller.public()
 	w.conditions = append(w.conditions, "kind = '"+kind.Name+"'", "present")
 	w.and(setName(set)+" = md5(?)::uuid", strings.Join(texts, "\n"))
 	w.and("id <> ?", id)
-	taken, err := value[bool](ctx, s, `select exists (select from resources`, w, `)`)
+	taken, err := value[bool](ctx, s.db, `select exists (select from resources`, w, `)`)
 	if err != nil {
 		err = fmt.Errorf("look for a %s with the same values: %w", kind.Label, err)
 	}
@@ -190,13 +190,13 @@ func specColumn(kind hosting.Kind, f field.Field) string {
 
 // OfKind lists the resources of a kind that the caller's tenant has; operators
 // without an active tenant see those of all.
-func (s ResourceReader) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
-	w := s.tenant("r.tenant")
+func (s HostingReader) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
+	w := s.caller.tenant("r.tenant")
 	w.and("r.kind = ?", kind.Name)
 	w.conditions = append(w.conditions, present)
 	by := ofKinds[kind.Name]
 	if s.caller.Tenant != 0 { // whose they all are
 		by.joined, by.joins = itsTenant, []any{s.caller.Tenant}
 	}
-	return part[Resource](ctx, s, by, w, l)
+	return part[Resource](ctx, s.db, by, w, l)
 }

@@ -121,7 +121,7 @@ func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
 		}
 	}
 	kind, _ := hosting.KindNamed("site")
-	used, most, err := p.For(System).Limit(t.Context(), kind, 5)
+	used, most, err := p.For(System).Hosting().Limit(t.Context(), kind, 5)
 	if count != 15 || used != 5 || most != 5 || err != nil {
 		t.Error(count, used, most, err)
 	}
@@ -144,7 +144,7 @@ func TestWhatCountsAgainstALimit(t *testing.T) {
 		t.Error(err)
 	}
 	kind, _ := hosting.KindNamed("shell_user")
-	if used, most, err := p.For(System).Limit(t.Context(), kind, 5); used != 0 || most != 0 || err != nil {
+	if used, most, err := p.For(System).Hosting().Limit(t.Context(), kind, 5); used != 0 || most != 0 || err != nil {
 		t.Error(used, most, err)
 	}
 }

@@ -73,8 +73,8 @@ type known struct {
 var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
 
 // part reads the wanted part of a list and counts all of it, in one round trip.
-func part[T any](ctx context.Context, s asker, by listedBy, w *where, l Listing) (found Listed[T], err error) {
-	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return s.askFitted(ctx, questions) })
+func part[T any](ctx context.Context, db *reader, by listedBy, w *where, l Listing) (found Listed[T], err error) {
+	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return db.askFitted(ctx, questions) })
 }
 
 // pick asks for the wanted part of a list, and how long it is. A page beside a mark

@@ -19,7 +19,7 @@ func walk(t *testing.T, s Scope, l Listing) (all []User) {
 	t.Helper()
 	for {
 		l.Offset = int64(len(all))
-		page, err := s.Users(t.Context(), l)
+		page, err := s.Accounts().Users(t.Context(), l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func walkMarked(t *testing.T, s Scope, l Listing, back bool) (all []User) {
 		l.Offset = LastPage
 	}
 	for {
-		page, err := s.Users(t.Context(), l)
+		page, err := s.Accounts().Users(t.Context(), l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func (p *panel) crowd(t *testing.T, chance *rand.Rand, n int) []User {
 			p.do(t, account.Deactivate{User: id + 1, At: noon})
 		}
 	}
-	all, err := list[User](t.Context(), p.For(System), `select `+userColumns+fromUsers, p.For(System).public(), "")
+	all, err := list[User](t.Context(), p.For(System).db, `select `+userColumns+fromUsers, p.For(System).caller.public(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestPagesHoldEveryRecordOnce(t *testing.T) {
 			}
 		}
 		w.Offset = LastPage
-		last, err := s.Users(t.Context(), w.Listing)
+		last, err := s.Accounts().Users(t.Context(), w.Listing)
 		if err != nil || len(want) > 0 && last.Rows[len(last.Rows)-1].ID != want[len(want)-1] ||
 			len(want) > 0 && int64(len(last.Rows)) != (int64(len(want))-1)%w.Limit+1 {
 			t.Errorf("the last page of %+v: %v %v", w.Listing, last, err)
@@ -231,7 +231,7 @@ func TestAPageBesideARecordGoesOnFromThere(t *testing.T) {
 	reads := func(l Listing, want ...int64) {
 		t.Helper()
 		l.Limit = 2
-		page, err := s.Users(t.Context(), l)
+		page, err := s.Accounts().Users(t.Context(), l)
 		var got []int64
 		for _, u := range page.Rows {
 			got = append(got, u.ID)
@@ -254,7 +254,7 @@ func TestAListCannotBeNarrowedByWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
 	for _, f := range []Filter{{"shoe_size", "=", 42}, {"id", "~", 1}, {"has_password", "=", true}} {
-		if all, err := p.For(System).Users(t.Context(), Listing{Filters: []Filter{f}}); err == nil {
+		if all, err := p.For(System).Accounts().Users(t.Context(), Listing{Filters: []Filter{f}}); err == nil {
 			t.Errorf("%+v: a filter that is left out shows too much: %v", f, all)
 		}
 	}
@@ -265,7 +265,7 @@ func TestListsAreForOperators(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	for _, c := range []Caller{{}, {User: 1}, {User: 1, Tenant: 1}, {KeyOwner: 1}} {
-		if all, err := p.For(c).Users(t.Context(), Listing{}); err != nil || all.Count != 0 || len(all.Rows) != 0 {
+		if all, err := p.For(c).Accounts().Users(t.Context(), Listing{}); err != nil || all.Count != 0 || len(all.Rows) != 0 {
 			t.Errorf("%+v: %v %v", c, all, err)
 		}
 	}
@@ -282,11 +282,11 @@ func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
 		by   listedBy
 		read func(Listing) (int64, int, error)
 	}{
-		{usersBy, counted(t, s.Users)},
-		{plansBy, counted(t, s.AllPlans)},
-		{widgetsBy, counted(t, s.Widgets)},
-		{keysBy, counted(t, s.APIKeys)},
-		{tenantsBy, counted(t, s.Tenants)},
+		{usersBy, counted(t, s.Accounts().Users)},
+		{plansBy, counted(t, s.Orders().AllPlans)},
+		{widgetsBy, counted(t, s.Orders().Widgets)},
+		{keysBy, counted(t, s.Orders().APIKeys)},
+		{tenantsBy, counted(t, s.Hosting().Tenants)},
 	} {
 		for name := range l.by.fields {
 			for _, way := range []bool{false, true} {

@@ -52,91 +52,116 @@ func TestALookUpReadsFewBlocks(t *testing.T) {
 	account := billing.CreditAccount{Tenant: 42, Currency: "EUR"}
 	lookUps := map[string]func(context.Context, Scope) error{
 		"names of users": func(ctx context.Context, s Scope) error {
-			return tried(s.UserNames(ctx, map[int64]bool{41: true, 42: true}))
+			return tried(s.Accounts().UserNames(ctx, map[int64]bool{41: true, 42: true}))
 		},
-		"who listens": func(ctx context.Context, s Scope) error { return tried(s.Listening(ctx, 42)) },
+		"who listens": func(ctx context.Context, s Scope) error { return tried(s.Notices().Listening(ctx, 42)) },
 		"some notifications": func(ctx context.Context, s Scope) error {
-			return tried(s.NotificationsAmong(ctx, []uuid.UUID{id("n")}))
+			return tried(s.Notices().NotificationsAmong(ctx, []uuid.UUID{id("n")}))
 		},
-		"deliveries":              func(ctx context.Context, s Scope) error { return tried(s.WebhookDeliveries(ctx, 42, page)) },
-		"a delivery":              func(ctx context.Context, s Scope) error { return tried(s.WebhookDelivery(ctx, 42, id("d"))) },
-		"an endpoint":             func(ctx context.Context, s Scope) error { return tried(s.WebhookEndpoint(ctx, 42)) },
-		"what a method pays":      func(ctx context.Context, s Scope) error { return tried(s.ChargedBy(ctx, id("p"))) },
-		"a balance":               func(ctx context.Context, s Scope) error { return tried(s.CreditBalance(ctx, id("b"))) },
-		"a movement":              func(ctx context.Context, s Scope) error { return tried(s.CreditMovement(ctx, id("m"))) },
-		"a credit note":           func(ctx context.Context, s Scope) error { return tried(s.CreditNote(ctx, id("c"))) },
-		"credit notes of invoice": func(ctx context.Context, s Scope) error { return tried(s.CreditNotesOfInvoice(ctx, ofOrder)) },
-		"credit notes of order":   func(ctx context.Context, s Scope) error { return tried(s.CreditNotesOfOrder(ctx, ofOrder)) },
-		"due documents":           func(ctx context.Context, s Scope) error { return tried(s.DueDocuments(ctx, DueDocument{}, 20)) },
+		"deliveries":              func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDeliveries(ctx, 42, page)) },
+		"a delivery":              func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDelivery(ctx, 42, id("d"))) },
+		"an endpoint":             func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookEndpoint(ctx, 42)) },
+		"what a method pays":      func(ctx context.Context, s Scope) error { return tried(s.Billing().ChargedBy(ctx, id("p"))) },
+		"a balance":               func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditBalance(ctx, id("b"))) },
+		"a movement":              func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditMovement(ctx, id("m"))) },
+		"a credit note":           func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNote(ctx, id("c"))) },
+		"credit notes of invoice": func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotesOfInvoice(ctx, ofOrder)) },
+		"credit notes of order":   func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotesOfOrder(ctx, ofOrder)) },
+		"due documents": func(ctx context.Context, s Scope) error {
+			return tried(s.Billing().DueDocuments(ctx, DueDocument{}, 20))
+		},
 		"due subscriptions": func(ctx context.Context, s Scope) error {
-			return tried(s.DueSubscriptions(ctx, time.Now(), DueSubscription{}, 20))
+			return tried(s.Billing().DueSubscriptions(ctx, time.Now(), DueSubscription{}, 20))
 		},
-		"the last invoice":        func(ctx context.Context, s Scope) error { return tried(s.LastInvoice(ctx, ofOrder)) },
-		"a setup":                 func(ctx context.Context, s Scope) error { return tried(s.MethodSetup(ctx, id("t"))) },
-		"setups of a user":        func(ctx context.Context, s Scope) error { return tried(s.MethodSetupsOf(ctx, 42, 42)) },
-		"open setups":             func(ctx context.Context, s Scope) error { return tried(s.OpenMethodSetupsOf(ctx, 42)) },
-		"open setups of a person": func(ctx context.Context, s Scope) error { return tried(s.OpenMethodSetupsOf(ctx, 0, ofSubject)) },
-		"open invoices":           func(ctx context.Context, s Scope) error { return tried(s.OpenInvoices(ctx, account)) },
-		"an order's file":         func(ctx context.Context, s Scope) error { return tried(s.OrderFile(ctx, ofOrder)) },
-		"an order for its run":    func(ctx context.Context, s Scope) error { return tried(s.OrderForRun(ctx, ofOrder)) },
-		"orders that pay":         func(ctx context.Context, s Scope) error { return tried(s.OrdersPaying(ctx, ofOrder)) },
-		"a method":                func(ctx context.Context, s Scope) error { return tried(s.PaymentMethod(ctx, id("p"))) },
-		"methods of a tenant":     func(ctx context.Context, s Scope) error { return tried(s.PaymentMethodsOf(ctx, 42)) },
-		"methods of a person":     func(ctx context.Context, s Scope) error { return tried(s.PaymentMethodsOf(ctx, 0, ofSubject)) },
-		"services of a tenant":    func(ctx context.Context, s Scope) error { return tried(s.ServicesOf(ctx, 42)) },
-		"a subscription":          func(ctx context.Context, s Scope) error { return tried(s.Subscription(ctx, ofOrder)) },
-		"an order of a tenant":    func(ctx context.Context, s Scope) error { return tried(s.TenantOrder(ctx, ofOrder)) },
+		"the last invoice": func(ctx context.Context, s Scope) error { return tried(s.Billing().LastInvoice(ctx, ofOrder)) },
+		"a setup":          func(ctx context.Context, s Scope) error { return tried(s.Billing().MethodSetup(ctx, id("t"))) },
+		"setups of a user": func(ctx context.Context, s Scope) error { return tried(s.Billing().MethodSetupsOf(ctx, 42, 42)) },
+		"open setups":      func(ctx context.Context, s Scope) error { return tried(s.Billing().OpenMethodSetupsOf(ctx, 42)) },
+		"open setups of a person": func(ctx context.Context, s Scope) error {
+			return tried(s.Billing().OpenMethodSetupsOf(ctx, 0, ofSubject))
+		},
+		"open invoices":        func(ctx context.Context, s Scope) error { return tried(s.Billing().OpenInvoices(ctx, account)) },
+		"an order's file":      func(ctx context.Context, s Scope) error { return tried(s.Orders().OrderFile(ctx, ofOrder)) },
+		"an order for its run": func(ctx context.Context, s Scope) error { return tried(s.Orders().OrderForRun(ctx, ofOrder)) },
+		"orders that pay":      func(ctx context.Context, s Scope) error { return tried(s.Orders().OrdersPaying(ctx, ofOrder)) },
+		"a method":             func(ctx context.Context, s Scope) error { return tried(s.Billing().PaymentMethod(ctx, id("p"))) },
+		"methods of a tenant":  func(ctx context.Context, s Scope) error { return tried(s.Billing().PaymentMethodsOf(ctx, 42)) },
+		"methods of a person": func(ctx context.Context, s Scope) error {
+			return tried(s.Billing().PaymentMethodsOf(ctx, 0, ofSubject))
+		},
+		"services of a tenant": func(ctx context.Context, s Scope) error { return tried(s.Billing().ServicesOf(ctx, 42)) },
+		"a subscription":       func(ctx context.Context, s Scope) error { return tried(s.Billing().Subscription(ctx, ofOrder)) },
+		"an order of a tenant": func(ctx context.Context, s Scope) error { return tried(s.Orders().TenantOrder(ctx, ofOrder)) },
 		"what was acknowledged": func(ctx context.Context, s Scope) error {
-			return tried(s.Acknowledged(ctx, hosting.Ref{Kind: "site", ID: 42}, 1))
+			return tried(s.Hosting().Acknowledged(ctx, hosting.Ref{Kind: "site", ID: 42}, 1))
 		},
-		"some resources":            func(ctx context.Context, s Scope) error { return tried(s.Among(ctx, "site", []int64{41, 42})) },
-		"what rests":                func(ctx context.Context, s Scope) error { return tried(s.Asleep(ctx, 42)) },
-		"what belongs to a tenant":  func(ctx context.Context, s Scope) error { return tried(s.Belonging(ctx, 42, 20)) },
-		"the bin":                   func(ctx context.Context, s Scope) error { return tried(s.Binned(ctx, site, "42.example.com")) },
-		"the branding":              func(ctx context.Context, s Scope) error { _, _, err := s.Branding(ctx, 42); return err },
-		"figures of a tenant":       func(ctx context.Context, s Scope) error { return tried(s.Counts(ctx, 42)) },
-		"an evidence pack":          func(ctx context.Context, s Scope) error { return tried(s.EvidencePack(ctx, id("p"))) },
-		"evidence packs":            func(ctx context.Context, s Scope) error { return tried(s.EvidencePacks(ctx, ofOrder)) },
-		"holders of an engine's id": func(ctx context.Context, s Scope) error { return tried(s.Holders(ctx, "dns_zone", 42)) },
-		"a kept resource":           func(ctx context.Context, s Scope) error { return tried(s.Kept(ctx, hosting.Ref{Kind: "site", ID: 42})) },
+		"some resources": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().Among(ctx, "site", []int64{41, 42}))
+		},
+		"what rests":               func(ctx context.Context, s Scope) error { return tried(s.Hosting().Asleep(ctx, 42)) },
+		"what belongs to a tenant": func(ctx context.Context, s Scope) error { return tried(s.Hosting().Belonging(ctx, 42, 20)) },
+		"the bin": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().Binned(ctx, site, "42.example.com"))
+		},
+		"the branding":              func(ctx context.Context, s Scope) error { _, _, err := s.Hosting().Branding(ctx, 42); return err },
+		"figures of a tenant":       func(ctx context.Context, s Scope) error { return tried(s.Hosting().Counts(ctx, 42)) },
+		"an evidence pack":          func(ctx context.Context, s Scope) error { return tried(s.Audit().EvidencePack(ctx, id("p"))) },
+		"evidence packs":            func(ctx context.Context, s Scope) error { return tried(s.Audit().EvidencePacks(ctx, ofOrder)) },
+		"holders of an engine's id": func(ctx context.Context, s Scope) error { return tried(s.Hosting().Holders(ctx, "dns_zone", 42)) },
+		"a kept resource": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().Kept(ctx, hosting.Ref{Kind: "site", ID: 42}))
+		},
 		"what leaves": func(ctx context.Context, s Scope) error {
-			return tried(s.Leaving(ctx, "site", 42, field.Values{"domain": []byte(`"x"`)}))
+			return tried(s.Hosting().Leaving(ctx, "site", 42, field.Values{"domain": []byte(`"x"`)}))
 		},
 		"what leaves, of all": func(ctx context.Context, s Scope) error {
-			return tried(s.Leaving(ctx, "site", 0, field.Values{"domain": []byte(`"x"`)}))
+			return tried(s.Hosting().Leaving(ctx, "site", 0, field.Values{"domain": []byte(`"x"`)}))
 		},
-		"what leaves of a tenant":  func(ctx context.Context, s Scope) error { return tried(s.LeavingOf(ctx, 42)) },
-		"a limit":                  func(ctx context.Context, s Scope) error { _, _, err := s.Limit(ctx, site, 42); return err },
-		"the limit of sub-tenants": func(ctx context.Context, s Scope) error { _, _, err := s.LimitOfSubTenants(ctx, 42); return err },
-		"the look":                 func(ctx context.Context, s Scope) error { _, _, err := s.LookOf(ctx, 42); return err },
+		"what leaves of a tenant": func(ctx context.Context, s Scope) error { return tried(s.Hosting().LeavingOf(ctx, 42)) },
+		"a limit":                 func(ctx context.Context, s Scope) error { _, _, err := s.Hosting().Limit(ctx, site, 42); return err },
+		"the limit of sub-tenants": func(ctx context.Context, s Scope) error {
+			_, _, err := s.Hosting().LimitOfSubTenants(ctx, 42)
+			return err
+		},
+		"the look": func(ctx context.Context, s Scope) error { _, _, err := s.Hosting().LookOf(ctx, 42); return err },
 		"a name of others": func(ctx context.Context, s Scope) error {
-			return tried(s.NameTakenByOthers(ctx, "site", "domain", "42.example.com", ofOrder))
+			return tried(s.Hosting().NameTakenByOthers(ctx, "site", "domain", "42.example.com", ofOrder))
 		},
-		"what is out of step": func(ctx context.Context, s Scope) error { return tried(s.OutOfStep(ctx, 42, true, 20)) },
-		"sites out of step":   func(ctx context.Context, s Scope) error { return tried(s.SitesOutOfStep(ctx, 42, true, 20)) },
-		"parts of a zone":     func(ctx context.Context, s Scope) error { return tried(s.PartsOf(ctx, "dns_record", "zone", 42)) },
-		"who receives mail":   func(ctx context.Context, s Scope) error { return tried(s.ReceivesMail(ctx, 42, "42.example.com")) },
+		"what is out of step": func(ctx context.Context, s Scope) error { return tried(s.Hosting().OutOfStep(ctx, 42, true, 20)) },
+		"sites out of step":   func(ctx context.Context, s Scope) error { return tried(s.Hosting().SitesOutOfStep(ctx, 42, true, 20)) },
+		"parts of a zone": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().PartsOf(ctx, "dns_record", "zone", 42))
+		},
+		"who receives mail": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().ReceivesMail(ctx, 42, "42.example.com"))
+		},
 		"recorded ones": func(ctx context.Context, s Scope) error {
-			return tried(s.Recorded(ctx, hosting.Ref{Kind: "site", ID: 42}))
+			return tried(s.Hosting().Recorded(ctx, hosting.Ref{Kind: "site", ID: 42}))
 		},
-		"references":           func(ctx context.Context, s Scope) error { return tried(s.Referring(ctx, "cron_job", "site", 42)) },
-		"what was refused":     func(ctx context.Context, s Scope) error { return tried(s.Refused(ctx, 42, 20)) },
-		"states of a tenant":   func(ctx context.Context, s Scope) error { return tried(s.StateCounts(ctx, 42)) },
-		"sub-tenants":          func(ctx context.Context, s Scope) error { return tried(s.SubTenants(ctx, 42)) },
-		"usage":                func(ctx context.Context, s Scope) error { return tried(s.Usage(ctx, 42)) },
-		"contacts of a person": func(ctx context.Context, s Scope) error { return tried(s.WithContactOf(ctx, []uuid.UUID{ofSubject})) },
-		"a zone":               func(ctx context.Context, s Scope) error { return tried(s.Zone(ctx, 42, []string{"ns1.example.com."})) },
-		"widgets with a plan":  func(ctx context.Context, s Scope) error { return tried(s.WidgetsWith(ctx, 42)) },
-		"a widget":             func(ctx context.Context, s Scope) error { return tried(s.Widget(ctx, "w")) },
+		"references": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().Referring(ctx, "cron_job", "site", 42))
+		},
+		"what was refused":   func(ctx context.Context, s Scope) error { return tried(s.Hosting().Refused(ctx, 42, 20)) },
+		"states of a tenant": func(ctx context.Context, s Scope) error { return tried(s.Hosting().StateCounts(ctx, 42)) },
+		"sub-tenants":        func(ctx context.Context, s Scope) error { return tried(s.Hosting().SubTenants(ctx, 42)) },
+		"usage":              func(ctx context.Context, s Scope) error { return tried(s.Hosting().Usage(ctx, 42)) },
+		"contacts of a person": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().WithContactOf(ctx, []uuid.UUID{ofSubject}))
+		},
+		"a zone": func(ctx context.Context, s Scope) error {
+			return tried(s.Hosting().Zone(ctx, 42, []string{"ns1.example.com."}))
+		},
+		"widgets with a plan": func(ctx context.Context, s Scope) error { return tried(s.Orders().WidgetsWith(ctx, 42)) },
+		"a widget":            func(ctx context.Context, s Scope) error { return tried(s.Orders().Widget(ctx, "w")) },
 	}
 	pages := map[string]func(context.Context, Scope) error{
-		"a page of orders":       func(ctx context.Context, s Scope) error { return tried(s.TenantOrders(ctx, page)) },
-		"a page of services":     func(ctx context.Context, s Scope) error { return tried(s.Services(ctx, page, false)) },
-		"a page of methods":      func(ctx context.Context, s Scope) error { return tried(s.PaymentMethods(ctx, page)) },
-		"a page of credit notes": func(ctx context.Context, s Scope) error { return tried(s.CreditNotes(ctx, page)) },
-		"a page of balances":     func(ctx context.Context, s Scope) error { return tried(s.CreditBalances(ctx, page)) },
-		"a page of movements":    func(ctx context.Context, s Scope) error { return tried(s.CreditMovements(ctx, page)) },
-		"a page of sites":        func(ctx context.Context, s Scope) error { return tried(s.OfKind(ctx, site, page)) },
+		"a page of orders":       func(ctx context.Context, s Scope) error { return tried(s.Orders().TenantOrders(ctx, page)) },
+		"a page of services":     func(ctx context.Context, s Scope) error { return tried(s.Billing().Services(ctx, page, false)) },
+		"a page of methods":      func(ctx context.Context, s Scope) error { return tried(s.Billing().PaymentMethods(ctx, page)) },
+		"a page of credit notes": func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotes(ctx, page)) },
+		"a page of balances":     func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditBalances(ctx, page)) },
+		"a page of movements":    func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditMovements(ctx, page)) },
+		"a page of sites":        func(ctx context.Context, s Scope) error { return tried(s.Hosting().OfKind(ctx, site, page)) },
 	}
 	member := Caller{User: 42, Tenant: 42, Admin: true}
 	readFew := func(c Caller, all map[string]func(context.Context, Scope) error) {

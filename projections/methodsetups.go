@@ -83,25 +83,25 @@ type MethodSetup struct {
 const methodSetupColumns = `p.id, p.tenant, p.user_id, p.subject, p.provider, p.status, p.url, p.method, p.end_reason, p.expires_at, p.created_at, p.updated_at, p.version`
 
 // MethodSetup is one of the caller's tenant.
-func (s OrderReader) MethodSetup(ctx context.Context, id uuid.UUID) (MethodSetup, error) {
-	w := s.tenantOrAll("p.tenant")
+func (s BillingReader) MethodSetup(ctx context.Context, id uuid.UUID) (MethodSetup, error) {
+	w := s.caller.tenantOrAll("p.tenant")
 	w.and("p.id = ?", id)
-	return one[MethodSetup](ctx, s, "MethodSetup", `select `+methodSetupColumns+` from method_setups p`, w)
+	return one[MethodSetup](ctx, s.db, "MethodSetup", `select `+methodSetupColumns+` from method_setups p`, w)
 }
 
 // MethodSetupsOf lists the setups that a user has begun in a tenant, the oldest first.
-func (s OrderReader) MethodSetupsOf(ctx context.Context, user, tenant int64) ([]MethodSetup, error) {
-	w := s.operators()
+func (s BillingReader) MethodSetupsOf(ctx context.Context, user, tenant int64) ([]MethodSetup, error) {
+	w := s.caller.operators()
 	w.and("p.user_id = ?", user)
 	w.and("p.tenant = ?", tenant)
-	return list[MethodSetup](ctx, s, `select `+methodSetupColumns+` from method_setups p`, w, ` order by p.created_at, p.id`)
+	return list[MethodSetup](ctx, s.db, `select `+methodSetupColumns+` from method_setups p`, w, ` order by p.created_at, p.id`)
 }
 
 // OpenMethodSetupsOf lists the open setups of people; tenant 0: in all tenants.
-func (s OrderReader) OpenMethodSetupsOf(ctx context.Context, tenant int64, subjects ...uuid.UUID) ([]MethodSetup, error) {
-	w := s.operators()
+func (s BillingReader) OpenMethodSetupsOf(ctx context.Context, tenant int64, subjects ...uuid.UUID) ([]MethodSetup, error) {
+	w := s.caller.operators()
 	w.and("p.status = ?", billing.SetupOpen)
 	w.and("p.subject = any(?)", subjects)
 	given(w, "p.tenant = ?", tenant)
-	return list[MethodSetup](ctx, s, `select `+methodSetupColumns+` from method_setups p`, w, ` order by p.created_at, p.id`)
+	return list[MethodSetup](ctx, s.db, `select `+methodSetupColumns+` from method_setups p`, w, ` order by p.created_at, p.id`)
 }

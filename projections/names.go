@@ -145,21 +145,21 @@ func heldAs(kind, field string) string {
 
 // NameTaken tells whether a name is taken, such as the "domain" of a "site". It
 // does not tell by which record.
-func (s ResourceReader) NameTaken(ctx context.Context, kind, field, name string) (bool, error) {
+func (s HostingReader) NameTaken(ctx context.Context, kind, field, name string) (bool, error) {
 	return s.nameTaken(ctx, kind, field, name, "")
 }
 
 // NameTakenByOthers is NameTaken, but for an order that may hold it itself.
-func (s ResourceReader) NameTakenByOthers(ctx context.Context, kind, field, name string, order uuid.UUID) (bool, error) {
+func (s HostingReader) NameTakenByOthers(ctx context.Context, kind, field, name string, order uuid.UUID) (bool, error) {
 	return s.nameTaken(ctx, kind, field, name, "order:"+order.String())
 }
 
-func (s ResourceReader) nameTaken(ctx context.Context, kind, field, name, except string) (taken bool, err error) {
-	w := s.public()
+func (s HostingReader) nameTaken(ctx context.Context, kind, field, name, except string) (taken bool, err error) {
+	w := s.caller.public()
 	w.conditions = append(w.conditions, heldAs(kind, field))
 	w.and("name = ?", name)
 	w.and("holder <> ?", except)
-	taken, err = value[bool](ctx, s, `select exists (select from names`, w, `)`)
+	taken, err = value[bool](ctx, s.db, `select exists (select from names`, w, `)`)
 	if err != nil {
 		err = fmt.Errorf("look for a name: %w", err)
 	}
@@ -185,14 +185,14 @@ func claimedNames() string {
 // or one above or below it, in any kind. A tenant's parent and its sub-tenants
 // are no others. Tenant 0 has neither. The order may hold it itself. Whether
 // the same name is taken in the same kind is left to [ResourceReader.NameTaken].
-func (s ResourceReader) ClaimedByOthers(ctx context.Context, kind, name string, tenant int64, order uuid.UUID) (bool, error) {
+func (s HostingReader) ClaimedByOthers(ctx context.Context, kind, name string, tenant int64, order uuid.UUID) (bool, error) {
 	name = strings.TrimSuffix(name, ".")
-	w := s.operators()
+	w := s.caller.operators()
 	w.conditions = append(w.conditions, `held`, `(`+claimedNames()+`)`, w.with(nearName, upwards(name), name, name))
 	w.conditions = append(w.conditions, w.with(`(kind <> ? or `+turnedName+` <> reverse(?))`, kind, name))
 	w.and(`holder <> ?`, "order:"+order.String())
 	w.args = append(w.args, tenant)
-	claimed, err := value[bool](ctx, s, `with near as materialized (select kind, `+numberOfHolder+` as id from names`, w, fmt.Sprintf(ofOthers, len(w.args)))
+	claimed, err := value[bool](ctx, s.db, `with near as materialized (select kind, `+numberOfHolder+` as id from names`, w, fmt.Sprintf(ofOthers, len(w.args)))
 	if err != nil {
 		err = fmt.Errorf("look for claims of a domain: %w", err)
 	}

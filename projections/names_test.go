@@ -14,7 +14,7 @@ const siteTaken = "site with this domain already exists."
 
 func (p *panel) holds(t *testing.T, domain string) bool {
 	t.Helper()
-	taken, err := p.For(Caller{}).NameTaken(t.Context(), "site", "domain", domain)
+	taken, err := p.For(Caller{}).Hosting().NameTaken(t.Context(), "site", "domain", domain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestManyOrdersForOneDomainAtOnceGiveOneOrder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if all, err := p.For(System).Orders(t.Context(), OrderFilter{}); won != 1 || len(all) != 1 || err != nil {
+	if all, err := p.For(System).Orders().Orders(t.Context(), OrderFilter{}); won != 1 || len(all) != 1 || err != nil {
 		t.Fatal(won, all, err)
 	}
 }
@@ -88,12 +88,12 @@ func TestAReopenedOrderTakesItsNameAgain(t *testing.T) {
 	if p.holds(t, "shop.example.com") {
 		t.Fatal("an expired order must let go")
 	}
-	own, err := p.For(System).NameTakenByOthers(t.Context(), "site", "domain", "shop.example.com", c.ID)
+	own, err := p.For(System).Hosting().NameTakenByOthers(t.Context(), "site", "domain", "shop.example.com", c.ID)
 	if err != nil || own {
 		t.Fatal(own, err)
 	}
 	p.do(t, p.truth(c, order.SessionComplete, order.Payment{ID: "pay_1", State: order.StatePaid}))
-	o, err := p.For(System).Order(t.Context(), c.ID)
+	o, err := p.For(System).Orders().Order(t.Context(), c.ID)
 	if err != nil || o.Status != order.StatusPaid || o.CancelReason != "" || !p.holds(t, "shop.example.com") {
 		t.Fatal(o, err)
 	}

@@ -112,6 +112,12 @@ func texts(m map[string]string) map[string]string {
 	return m
 }
 
+// A NoticeReader reads notifications, preferences and webhook endpoints.
+type NoticeReader Scope
+
+// Notices returns the reader of notices.
+func (s Scope) Notices() NoticeReader { return NoticeReader(s) }
+
 // A Notification is something that a user was told.
 type Notification struct {
 	ID               uuid.UUID
@@ -162,15 +168,15 @@ var notificationsBy = listedBy{
 
 // Notification returns one of the caller's own notifications.
 func (s NoticeReader) Notification(ctx context.Context, id uuid.UUID) (Notification, error) {
-	w := s.user("n.user_id")
+	w := s.caller.user("n.user_id")
 	w.and("n.id = ?", id)
-	return one[Notification](ctx, s, "Notification", `select `+notificationColumns+` from notifications n`+ofInbox, w)
+	return one[Notification](ctx, s.db, "Notification", `select `+notificationColumns+` from notifications n`+ofInbox, w)
 }
 
 // Notifications lists the caller's own notifications: by is_read and
 // notification_type.
 func (s NoticeReader) Notifications(ctx context.Context, l Listing) (Listed[Notification], error) {
-	w, by, others := s.user("n.user_id"), notificationsBy, l.Filters
+	w, by, others := s.caller.user("n.user_id"), notificationsBy, l.Filters
 	figure := "total"
 	l.Filters = nil
 	for _, f := range others {
@@ -186,7 +192,7 @@ func (s NoticeReader) Notifications(ctx context.Context, l Listing) (Listed[Noti
 	if len(l.Filters)+len(l.Search) == 0 {
 		by.counted = s.counted(figure)
 	}
-	return part[Notification](ctx, s, by, w, l)
+	return part[Notification](ctx, s.db, by, w, l)
 }
 
 // Preferences are what a user wants to hear of: one's own, or any user's for
@@ -197,9 +203,9 @@ func (s NoticeReader) Preferences(ctx context.Context, user int64) (notice.Prefe
 		Version int
 	}
 	p := notice.DefaultPreferences()
-	w := s.user("user_id")
+	w := s.caller.user("user_id")
 	w.and("user_id = ?", user)
-	set, found, err := maybe(one[row](ctx, s, "User", `select wishes, version from preferences`, w))
+	set, found, err := maybe(one[row](ctx, s.db, "User", `select wishes, version from preferences`, w))
 	if err == nil && found {
 		err = p.Fields().Load(set.Wishes)
 	}
@@ -209,9 +215,9 @@ func (s NoticeReader) Preferences(ctx context.Context, user int64) (notice.Prefe
 // NotificationsAmong are those of the caller's own notifications that have
 // these identifiers, by them.
 func (s NoticeReader) NotificationsAmong(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Notification, error) {
-	w := s.user("n.user_id")
+	w := s.caller.user("n.user_id")
 	w.and("n.id = any(?)", ids)
-	rows, err := list[Notification](ctx, s, `select `+notificationColumns+` from notifications n`+ofInbox, w, "")
+	rows, err := list[Notification](ctx, s.db, `select `+notificationColumns+` from notifications n`+ofInbox, w, "")
 	found := make(map[uuid.UUID]Notification, len(rows))
 	for _, n := range rows {
 		found[n.ID] = n

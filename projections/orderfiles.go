@@ -170,37 +170,37 @@ var (
 )
 
 // CreditBalances lists those of the caller's tenant; superusers without one see all.
-func (s OrderReader) CreditBalances(ctx context.Context, l Listing) (Listed[CreditBalance], error) {
-	return part[CreditBalance](ctx, s, creditBalancesBy, s.tenant("b.tenant"), l)
+func (s BillingReader) CreditBalances(ctx context.Context, l Listing) (Listed[CreditBalance], error) {
+	return part[CreditBalance](ctx, s.db, creditBalancesBy, s.caller.tenant("b.tenant"), l)
 }
 
 // CreditBalance is one of the caller's tenant.
-func (s OrderReader) CreditBalance(ctx context.Context, id uuid.UUID) (CreditBalance, error) {
-	w := s.tenantOrAll("b.tenant")
+func (s BillingReader) CreditBalance(ctx context.Context, id uuid.UUID) (CreditBalance, error) {
+	w := s.caller.tenantOrAll("b.tenant")
 	w.and("b.id = ?", id)
-	return one[CreditBalance](ctx, s, "Credit balance", `select `+creditBalanceColumns+` from credit_balances b`, w)
+	return one[CreditBalance](ctx, s.db, "Credit balance", `select `+creditBalanceColumns+` from credit_balances b`, w)
 }
 
 // CreditMovements lists those of the caller's tenant; superusers without one see all.
-func (s OrderReader) CreditMovements(ctx context.Context, l Listing) (Listed[CreditMovement], error) {
-	return part[CreditMovement](ctx, s, creditMovementsBy, s.tenant("m.tenant"), l)
+func (s BillingReader) CreditMovements(ctx context.Context, l Listing) (Listed[CreditMovement], error) {
+	return part[CreditMovement](ctx, s.db, creditMovementsBy, s.caller.tenant("m.tenant"), l)
 }
 
 // CreditMovement is one of the caller's tenant.
-func (s OrderReader) CreditMovement(ctx context.Context, id uuid.UUID) (CreditMovement, error) {
-	w := s.tenantOrAll("m.tenant")
+func (s BillingReader) CreditMovement(ctx context.Context, id uuid.UUID) (CreditMovement, error) {
+	w := s.caller.tenantOrAll("m.tenant")
 	w.and("m.id = ?", id)
-	return one[CreditMovement](ctx, s, "Credit movement", `select `+creditMovementColumns+` from credit_movements m`, w)
+	return one[CreditMovement](ctx, s.db, "Credit movement", `select `+creditMovementColumns+` from credit_movements m`, w)
 }
 
 // OpenInvoices lists the open invoices that a balance pays, the oldest first.
-func (s OrderReader) OpenInvoices(ctx context.Context, a billing.CreditAccount) (ids []uuid.UUID, err error) {
+func (s BillingReader) OpenInvoices(ctx context.Context, a billing.CreditAccount) (ids []uuid.UUID, err error) {
 	type open struct{ ID uuid.UUID }
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("i.tenant = ?", a.Tenant)
 	w.and("i.currency = ?", a.Currency)
 	w.and("i.number like 'TEST%' = ?", a.Test)
-	rows, err := list[open](ctx, s, `select i.id from invoices i`, w, ` and i.status = 'open' order by i.created_at, i.number`)
+	rows, err := list[open](ctx, s.db, `select i.id from invoices i`, w, ` and i.status = 'open' order by i.created_at, i.number`)
 	for _, row := range rows {
 		ids = append(ids, row.ID)
 	}
@@ -216,14 +216,14 @@ var ordersBy = listedBy{
 // tenant whose service was set up; the number, the customer's address and name, and the domain are
 // searched.
 func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
-	w, by := s.operators(), ordersBy
+	w, by := s.caller.operators(), ordersBy
 	if len(l.Filters)+len(l.Search) == 0 {
 		by.counted = &known{`select coalesce(sum(placed), 0)::bigint from order_days` + w.String(), nil}
 	}
 	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
 	l.Filters = w.taking(l.Filters, "tenant", `o.id in (select order_id from subscriptions where tenant = ?
 		union all select substring(r.requested_for from '^order:(.*)')::uuid from resources r where r.tenant = ? and r.requested_for like 'order:%')`)
-	return part[Order](ctx, s, by, w, l)
+	return part[Order](ctx, s.db, by, w, l)
 }
 
 // An OrderFile is an order with what came of it.
@@ -241,16 +241,16 @@ func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, er
 	var subscriptions []Subscription
 	var invoices []Invoice
 	var f OrderFile
-	err := s.ask(ctx, func(b *pgx.Batch) {
-		w := s.operators()
+	err := s.db.ask(ctx, func(b *pgx.Batch) {
+		w := s.caller.operators()
 		w.and("id = ?", id)
 		b.Queue(`select `+orderColumns+` from orders`+w.String(), w.args...).Query(filled(&orders))
-		w = s.operators()
+		w = s.caller.operators()
 		w.and("order_id = ?", id)
 		b.Queue(`select `+subscriptionColumns+` from subscriptions s`+w.String(), w.args...).Query(filled(&subscriptions))
 		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String()+` order by i.created_at, i.id`, w.args...).Query(filled(&invoices))
 		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
-		w = s.operators()
+		w = s.caller.operators()
 		w.ofOrder(id)
 		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
 	})
@@ -307,11 +307,11 @@ func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found B
 		Orders int64
 	}
 	var holds []held
-	err = s.ask(ctx, func(b *pgx.Batch) {
-		w := s.operators()
+	err = s.db.ask(ctx, func(b *pgx.Batch) {
+		w := s.caller.operators()
 		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
 		b.Queue(`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+` order by day, currency, test`, w.args...).Query(filled(&found.Days))
-		w = s.operators()
+		w = s.caller.operators()
 		b.Queue(`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() + ` and holds <> '{}') h group by hold`).Query(filled(&holds))
 		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(into(&found.Failed))
 		b.Queue(`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` + w.String() + ` and not is_settled`).
@@ -354,11 +354,11 @@ type Booked struct {
 
 // Booked lists the invoices and credit notes that were issued in a time, and the payments
 // that were booked in it, the earliest first.
-func (s OrderReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
-	w := s.operators()
+func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
+	w := s.caller.operators()
 	w.and("created_at >= ?", from)
 	w.and("created_at < ?", until)
-	return list[Booked](ctx, s, `
+	return list[Booked](ctx, s.db, `
 		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
 		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
 			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`

@@ -54,12 +54,12 @@ func TestADayCountsItsOrdersAndMoney(t *testing.T) {
 		p.do(t, p.truth(other, order.SessionComplete, step.payment))
 		isDay(t, p, OrderDay{Placed: 2, Paid: 2, Failed: 1, Active: 1, Received: 1435 + 2*2870, Returned: step.back})
 	}
-	found, err := p.For(System).Backlog(t.Context(), time.Now())
+	found, err := p.For(System).Operations().Backlog(t.Context(), time.Now())
 	if err != nil || found.Held[order.DuplicateHold] != 1 || found.Failed != 0 || found.Incidents != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	for _, c := range []Caller{{}, {KeyOwner: 7}, {User: 7, Tenant: 1}} {
-		if found, err := p.For(c).Backlog(t.Context(), time.Time{}); err != nil || len(found.Days)+len(found.Held) != 0 {
+		if found, err := p.For(c).Operations().Backlog(t.Context(), time.Time{}); err != nil || len(found.Days)+len(found.Held) != 0 {
 			t.Errorf("%+v sees %+v: %v", c, found, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestADayCountsItsOrdersAndMoney(t *testing.T) {
 
 func isDay(t *testing.T, p *panel, want OrderDay) {
 	t.Helper()
-	found, err := p.For(Caller{Superuser: true, User: 1}).Backlog(t.Context(), time.Now())
+	found, err := p.For(Caller{Superuser: true, User: 1}).Operations().Backlog(t.Context(), time.Now())
 	if err != nil || len(found.Days) != 1 {
 		t.Fatal(found, err)
 	}

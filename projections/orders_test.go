@@ -17,7 +17,7 @@ func TestAnOrderIsShownAsItWasAgreed(t *testing.T) {
 	p := openPanel(t)
 	placed := p.place("")
 	p.do(t, placed)
-	got, err := p.For(Caller{KeyOwner: 7}).OrderView(t.Context(), placed.ID)
+	got, err := p.For(Caller{KeyOwner: 7}).Orders().OrderView(t.Context(), placed.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestOnlyKeysOfTheSameOwnerShowAnOrder(t *testing.T) {
 		{Caller{User: 7}, false}, // the owner's own account, not the owner's key
 		{Caller{User: 9, Tenant: 7}, false},
 	} {
-		_, err := p.For(c.caller).OrderView(t.Context(), placed.ID)
+		_, err := p.For(c.caller).Orders().OrderView(t.Context(), placed.ID)
 		if c.sees != (err == nil) || !c.sees && err.Error() != "No Order matches the given query." {
 			t.Errorf("%+v: %v", c.caller, err)
 		}
@@ -61,17 +61,17 @@ func TestCustomersDataIsForOperatorsOnly(t *testing.T) {
 	p.do(t, placed)
 	for _, c := range []Caller{{}, {KeyOwner: 7}, {User: 7, Tenant: 1}} {
 		scope := p.For(c)
-		if _, err := scope.Order(t.Context(), placed.ID); domain.CodeOf(err) != domain.NotFound {
+		if _, err := scope.Orders().Order(t.Context(), placed.ID); domain.CodeOf(err) != domain.NotFound {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if all, err := scope.Orders(t.Context(), OrderFilter{}); err != nil || len(all) != 0 {
+		if all, err := scope.Orders().Orders(t.Context(), OrderFilter{}); err != nil || len(all) != 0 {
 			t.Errorf("%+v lists %v: %v", c, all, err)
 		}
-		if counts, err := scope.OrdersByStatus(t.Context()); err != nil || len(counts) != 0 {
+		if counts, err := scope.Orders().OrdersByStatus(t.Context()); err != nil || len(counts) != 0 {
 			t.Errorf("%+v counts %v: %v", c, counts, err)
 		}
 	}
-	o, err := p.For(System).OrderByNumber(t.Context(), "ORD-20261121-000001")
+	o, err := p.For(System).Orders().OrderByNumber(t.Context(), "ORD-20261121-000001")
 	if err != nil || o.CustomerEmail != "ana@example.com" || o.Plan.Quotas["quota_sites"] != 5 || o.Minor != 2870 {
 		t.Fatal(o, err)
 	}
@@ -109,7 +109,7 @@ func TestAnOrderFollowsItsPaymentAndItsProvisioning(t *testing.T) {
 		}},
 	} {
 		p.do(t, step.command)
-		o, err := p.For(System).Order(t.Context(), id)
+		o, err := p.For(System).Orders().Order(t.Context(), id)
 		if err != nil || !step.want(o) {
 			t.Fatalf("after %T: %+v, %v", step.command, o, err)
 		}
@@ -126,7 +126,7 @@ func TestAWrongAmountHoldsTheOrder(t *testing.T) {
 	placed := p.place("")
 	id := p.opened(t, placed)
 	p.do(t, p.truth(placed, order.SessionComplete, order.Payment{ID: "pay_1", State: order.StatePaid, Minor: 1}))
-	held, err := p.For(System).Orders(t.Context(), OrderFilter{Hold: order.MismatchHold})
+	held, err := p.For(System).Orders().Orders(t.Context(), OrderFilter{Hold: order.MismatchHold})
 	if err != nil || len(held) != 1 || held[0].ID != id || held[0].Status != order.StatusPaymentProcessing || held[0].PaymentID != "pay_1" {
 		t.Fatal(held, err)
 	}
@@ -140,7 +140,7 @@ func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 	c := p.place("")
 	id := c.ID
 	row := func() Order {
-		o, err := p.For(System).Order(t.Context(), id)
+		o, err := p.For(System).Orders().Order(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestWhatWentBackOfAPaymentIsWhatItsHistorySays(t *testing.T) {
 		{order.Payment{ID: "pay_1", State: order.StatePaid, Disputes: lost}, 2870},
 	} {
 		p.do(t, p.truth(placed, order.SessionComplete, step.payment))
-		if o, err := p.For(System).Order(t.Context(), id); err != nil || o.Refunded != step.back {
+		if o, err := p.For(System).Orders().Order(t.Context(), id); err != nil || o.Refunded != step.back {
 			t.Errorf("after %+v the row says %d (%v)", step.payment, o.Refunded, err)
 		}
 	}
@@ -196,11 +196,11 @@ func TestOperatorsListOrdersByStatusNewestFirst(t *testing.T) {
 		ids = append(ids, c.ID)
 	}
 	p.do(t, order.Cancel{ID: ids[1], By: order.ByAdmin, At: noon})
-	found, err := p.For(Caller{Superuser: true}).Orders(t.Context(), OrderFilter{Status: order.StatusPending, Limit: 3})
+	found, err := p.For(Caller{Superuser: true}).Orders().Orders(t.Context(), OrderFilter{Status: order.StatusPending, Limit: 3})
 	if err != nil || len(found) != 3 || found[0].ID != ids[4] || found[2].ID != ids[2] {
 		t.Fatal(found, err)
 	}
-	counts, err := p.For(System).OrdersByStatus(t.Context())
+	counts, err := p.For(System).Orders().OrdersByStatus(t.Context())
 	if err != nil || counts[order.StatusPending] != 4 || counts[order.StatusCancelled] != 1 {
 		t.Fatal(counts, err)
 	}

@@ -15,6 +15,12 @@ import (
 	"hostpanel/domain/tax"
 )
 
+// An OrderReader reads orders, and what is on offer: plans, widgets and API keys.
+type OrderReader Scope
+
+// Orders returns the reader of orders.
+func (s Scope) Orders() OrderReader { return OrderReader(s) }
+
 // An OrderView is what the seller of the order may see of it, through the
 // storefront: nothing about its customer (docs/storefront.md, "Orders").
 type OrderView struct {
@@ -175,25 +181,25 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 // see the orders that were placed with a key of the same owner. While one is
 // being provisioned its message names the first step; see [OrderView.Explain].
 func (s OrderReader) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
-	w := s.keyOwner("owner")
+	w := s.caller.keyOwner("owner")
 	w.and("id = ?", id)
-	o, err := one[OrderView](ctx, s, "Order", `select `+orderViewColumns+` from orders`, w)
+	o, err := one[OrderView](ctx, s.db, "Order", `select `+orderViewColumns+` from orders`, w)
 	o.Explain("")
 	return o, err
 }
 
 // Order returns all about one order.
 func (s OrderReader) Order(ctx context.Context, id uuid.UUID) (Order, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("id = ?", id)
-	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+	return one[Order](ctx, s.db, "Order", `select `+orderColumns+` from orders`, w)
 }
 
 // OrderByNumber finds an order by what people call it ("ORD-20261121-7F3K9Q").
 func (s OrderReader) OrderByNumber(ctx context.Context, number string) (Order, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("order_number = ?", number)
-	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+	return one[Order](ctx, s.db, "Order", `select `+orderColumns+` from orders`, w)
 }
 
 // OrderForRun is what provisioning has to know of the order.
@@ -203,9 +209,9 @@ func (s OrderReader) OrderForRun(ctx context.Context, id uuid.UUID) (Order, erro
 
 // OrdersPaying lists the orders that were placed to pay an invoice, oldest first.
 func (s OrderReader) OrdersPaying(ctx context.Context, invoice uuid.UUID) ([]Order, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("invoice = ?", invoice)
-	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, ` order by created_at, id`)
+	return list[Order](ctx, s.db, `select `+orderColumns+` from orders`, w, ` order by created_at, id`)
 }
 
 var tenantOrdersBy = listedBy{
@@ -219,17 +225,17 @@ const buysService = `invoice is null`
 // TenantOrders lists what was ordered for the caller's tenant; superusers without one see
 // all.
 func (s OrderReader) TenantOrders(ctx context.Context, l Listing) (Listed[Order], error) {
-	w := s.tenant("o.tenant")
+	w := s.caller.tenant("o.tenant")
 	w.conditions = append(w.conditions, buysService, "o.tenant is not null")
-	return part[Order](ctx, s, tenantOrdersBy, w, l)
+	return part[Order](ctx, s.db, tenantOrdersBy, w, l)
 }
 
 // TenantOrder is one of the caller's tenant.
 func (s OrderReader) TenantOrder(ctx context.Context, id uuid.UUID) (Order, error) {
-	w := s.tenantOrAll("tenant")
+	w := s.caller.tenantOrAll("tenant")
 	w.conditions = append(w.conditions, buysService, "tenant is not null")
 	w.and("id = ?", id)
-	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+	return one[Order](ctx, s.db, "Order", `select `+orderColumns+` from orders`, w)
 }
 
 // A Served order is one whose service a tenant has, or has had.
@@ -242,10 +248,10 @@ type Served struct {
 }
 
 // ServicesOf are the orders whose services a tenant has, or has had, oldest first.
-func (s OrderReader) ServicesOf(ctx context.Context, tenant int64) ([]Served, error) {
-	w := s.operators()
+func (s BillingReader) ServicesOf(ctx context.Context, tenant int64) ([]Served, error) {
+	w := s.caller.operators()
 	w.and("s.tenant = ?", tenant)
-	return list[Served](ctx, s, `select s.order_id, o.resource_type, o.plan, o.ordered_by is null as made, s.status as subscription
+	return list[Served](ctx, s.db, `select s.order_id, o.resource_type, o.plan, o.ordered_by is null as made, s.status as subscription
 		from subscriptions s join orders o on o.id = s.order_id`, w, ` order by s.created_at, s.order_id`)
 }
 
@@ -308,18 +314,18 @@ func servicesBy(keepDisputed bool) listedBy {
 }
 
 // Services lists those of the caller's tenant; superusers without one see all.
-func (s OrderReader) Services(ctx context.Context, l Listing, keepDisputed bool) (Listed[Service], error) {
-	w := s.tenant("o.tenant")
+func (s BillingReader) Services(ctx context.Context, l Listing, keepDisputed bool) (Listed[Service], error) {
+	w := s.caller.tenant("o.tenant")
 	w.conditions = append(w.conditions, isService)
-	return part[Service](ctx, s, servicesBy(keepDisputed), w, l)
+	return part[Service](ctx, s.db, servicesBy(keepDisputed), w, l)
 }
 
 // Service is one of the caller's tenant, by its order.
-func (s OrderReader) Service(ctx context.Context, order uuid.UUID, keepDisputed bool) (Service, error) {
-	w, by := s.tenantOrAll("o.tenant"), servicesBy(keepDisputed)
+func (s BillingReader) Service(ctx context.Context, order uuid.UUID, keepDisputed bool) (Service, error) {
+	w, by := s.caller.tenantOrAll("o.tenant"), servicesBy(keepDisputed)
 	w.conditions = append(w.conditions, isService)
 	w.and("o.id = ?", order)
-	return one[Service](ctx, s, "Service", `select `+by.columns+` from `+by.from+by.joined, w)
+	return one[Service](ctx, s.db, "Service", `select `+by.columns+` from `+by.from+by.joined, w)
 }
 
 // An OrderFilter picks orders; the zero value of a field sets no condition.
@@ -333,12 +339,12 @@ type OrderFilter struct {
 
 // Orders lists orders, newest first.
 func (s OrderReader) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	given(w, "status = ?", f.Status)
 	given(w, "? = any(holds)", f.Hold)
 	given(w, "plan_id = ?", f.Plan)
 	given(w, "created_at < ?", f.Before)
-	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, w.newest("created_at", "id", f.Limit))
+	return list[Order](ctx, s.db, `select `+orderColumns+` from orders`, w, w.newest("created_at", "id", f.Limit))
 }
 
 // OrdersByStatus counts orders.
@@ -347,7 +353,7 @@ func (s OrderReader) OrdersByStatus(ctx context.Context) (map[order.Status]int64
 		Status order.Status
 		Orders int64
 	}
-	rows, err := list[row](ctx, s, `select status, count(*) as orders from orders`, s.operators(), ` group by status`)
+	rows, err := list[row](ctx, s.db, `select status, count(*) as orders from orders`, s.caller.operators(), ` group by status`)
 	counts := make(map[order.Status]int64, len(rows))
 	for _, r := range rows {
 		counts[r.Status] = r.Orders

@@ -149,7 +149,7 @@ func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
 	if found, err := store.Read(t.Context(), hosting.Ref{Kind: "tenant", ID: 2}.Stream()); err != nil || len(found) > 0 {
 		t.Error(found, err)
 	}
-	all, err := Open(readers).For(System).Resources(t.Context(), "tenant", 0)
+	all, err := Open(readers).For(System).Hosting().Resources(t.Context(), "tenant", 0)
 	if err != nil || len(all) != 1 {
 		t.Error(all, err)
 	}
@@ -191,7 +191,7 @@ func TestAViewOfThePastKeepsTenantsApart(t *testing.T) {
 		caller Caller
 		sites  int
 	}{{Caller{User: 7, Tenant: 1}, 1}, {Caller{User: 7}, 0}, {Caller{}, 0}, {Caller{User: 8, Superuser: true}, 2}} {
-		all, err := Open(readers).For(q.caller).Resources(t.Context(), "site", 0)
+		all, err := Open(readers).For(q.caller).Hosting().Resources(t.Context(), "site", 0)
 		if err != nil || len(all) != q.sites {
 			t.Errorf("%+v sees %d sites: %v", q.caller, len(all), err)
 		}

@@ -117,8 +117,8 @@ func (r planRow) plan() (Plan, error) {
 
 // offered is the scope of what is on offer: everybody sees what is active,
 // operators see all.
-func (s StorefrontReader) offered() *where {
-	w := s.public()
+func (s OrderReader) offered() *where {
+	w := s.caller.public()
 	if !s.caller.seesAll() {
 		w.and("is_active = ?", true)
 	}
@@ -127,8 +127,8 @@ func (s StorefrontReader) offered() *where {
 
 // Plans lists the active plans in the order in which they are offered; a
 // resource type picks those of one sort.
-func (s StorefrontReader) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
-	w := s.public()
+func (s OrderReader) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
+	w := s.caller.public()
 	w.and("is_active = ?", true)
 	given(w, "resource_type = ?", resourceType)
 	return s.plans(ctx, w)
@@ -143,19 +143,19 @@ var plansBy = listedBy{
 
 // AllPlans lists plans that are not active as well, to operators: by name,
 // slug, resource_type, price, position, is_active, currency, billing_period.
-func (s StorefrontReader) AllPlans(ctx context.Context, l Listing) (Listed[Plan], error) {
-	return loadedPart(planRow.plan)(part[planRow](ctx, s, plansBy, s.operators(), l))
+func (s OrderReader) AllPlans(ctx context.Context, l Listing) (Listed[Plan], error) {
+	return loadedPart(planRow.plan)(part[planRow](ctx, s.db, plansBy, s.caller.operators(), l))
 }
 
-func (s StorefrontReader) plans(ctx context.Context, w *where) ([]Plan, error) {
-	return loaded(planRow.plan)(list[planRow](ctx, s, selectPlans, w, " order by position, price, id"))
+func (s OrderReader) plans(ctx context.Context, w *where) ([]Plan, error) {
+	return loaded(planRow.plan)(list[planRow](ctx, s.db, selectPlans, w, " order by position, price, id"))
 }
 
 // Plan returns an active plan; operators and the program itself find others too.
-func (s StorefrontReader) Plan(ctx context.Context, id int64) (Plan, error) {
+func (s OrderReader) Plan(ctx context.Context, id int64) (Plan, error) {
 	w := s.offered()
 	w.and("id = ?", id)
-	r, err := one[planRow](ctx, s, "Plan", selectPlans, w)
+	r, err := one[planRow](ctx, s.db, "Plan", selectPlans, w)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -167,7 +167,7 @@ func (s StorefrontReader) Plan(ctx context.Context, id int64) (Plan, error) {
 // request has sent as null. What is known to be wrong is left alone.
 func (s Scope) CheckPlan(ctx context.Context, p *storefront.Plan, id int64, sent field.Set, wrong *field.Errors) error {
 	if sent.Has("slug") && p.Slug != "" && !wrong.Has("slug") {
-		taken, err := s.slugTaken(ctx, p.Slug, id)
+		taken, err := s.Orders().slugTaken(ctx, p.Slug, id)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (s Scope) CheckPlan(ctx context.Context, p *storefront.Plan, id int64, sent
 	if p.ResourceType != storefront.HostingPlan || p.Package == nil || wrong.Has("package") {
 		return nil
 	}
-	_, err := s.Resource(ctx, hosting.Ref{Kind: "package", ID: *p.Package})
+	_, err := s.Hosting().Resource(ctx, hosting.Ref{Kind: "package", ID: *p.Package})
 	if domain.CodeOf(err) == domain.NotFound {
 		wrong.Add("package", field.NoSuchPK(*p.Package))
 		return nil
@@ -190,19 +190,19 @@ func (s Scope) CheckPlan(ctx context.Context, p *storefront.Plan, id int64, sent
 }
 
 // slugTaken tells operators whether a plan other than this one has the slug.
-func (s StorefrontReader) slugTaken(ctx context.Context, slug string, except int64) (bool, error) {
-	w := s.operators()
+func (s OrderReader) slugTaken(ctx context.Context, slug string, except int64) (bool, error) {
+	w := s.caller.operators()
 	w.and("slug = ?", slug)
 	w.and("id <> ?", except)
-	_, taken, err := maybe(one[struct{ ID int64 }](ctx, s, "Plan", `select id from plans`, w))
+	_, taken, err := maybe(one[struct{ ID int64 }](ctx, s.db, "Plan", `select id from plans`, w))
 	return taken, err
 }
 
 // PlansAmong are those of the ids that are plans, in order, to operators.
-func (s StorefrontReader) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
-	w := s.operators()
+func (s OrderReader) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
+	w := s.caller.operators()
 	w.and("id = any(?)", ids)
-	found, err := list[struct{ ID int64 }](ctx, s, `select id from plans`, w, " order by id")
+	found, err := list[struct{ ID int64 }](ctx, s.db, `select id from plans`, w, " order by id")
 	known := make([]int64, len(found))
 	for i, plan := range found {
 		known[i] = plan.ID

@@ -192,11 +192,11 @@ type State struct {
 
 // States lists the read tables to operators.
 func (s OperationsReader) States(ctx context.Context) ([]State, error) {
-	return list[State](ctx, s, `
+	return list[State](ctx, s.db, `
 		select name, status, case when status = 'live' then head else position end as position, head,
 			case when status = 'live' or at is null then 0
 				else extract(epoch from at - (select recorded_at from events where events.position = greatest(projections.position, 1)))::bigint end as lag_seconds, swapped,
 			case when status = 'live' then greatest(at, updated_at) else updated_at end as updated_at
 		from projections, (select coalesce(max(position), 0) as head, max(recorded_at) as at
-			from (select position, recorded_at from events order by position desc limit 1) last) log`, s.operators(), " order by name")
+			from (select position, recorded_at from events order by position desc limit 1) last) log`, s.caller.operators(), " order by name")
 }

@@ -63,11 +63,11 @@ const (
 
 // LimitOfSubTenants tells how many sub-tenants a tenant has, and how many it may
 // have; -1 is any number.
-func (s ResourceReader) LimitOfSubTenants(ctx context.Context, tenant int64) (used, most int64, err error) {
+func (s HostingReader) LimitOfSubTenants(ctx context.Context, tenant int64) (used, most int64, err error) {
 	type numbers struct{ Used, Most int64 }
-	w := s.operators()
+	w := s.caller.operators()
 	w.args = append(w.args, tenant)
-	found, err := list[numbers](ctx, s, `select of.most, `+subTenantsOf+` as used from (`+accountsOf+`) of`, w, "")
+	found, err := list[numbers](ctx, s.db, `select of.most, `+subTenantsOf+` as used from (`+accountsOf+`) of`, w, "")
 	if err != nil || len(found) == 0 {
 		return 0, 0, err
 	}
@@ -139,11 +139,11 @@ func overLimits() map[string]error {
 
 // Limit tells how many resources of a kind a tenant has, and how many it may
 // have; -1 is any number.
-func (s ResourceReader) Limit(ctx context.Context, kind hosting.Kind, tenant int64) (used, most int64, err error) {
+func (s HostingReader) Limit(ctx context.Context, kind hosting.Kind, tenant int64) (used, most int64, err error) {
 	type numbers struct{ Used, Most int64 }
-	w := s.operators()
+	w := s.caller.operators()
 	w.args = append(w.args, kind.Name, tenant, "max_"+kind.Quota, kind.Unset())
-	found, err := list[numbers](ctx, s, `
+	found, err := list[numbers](ctx, s.db, `
 		select of.most, (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) as used
 		from (`+strings.NewReplacer("$4", "$3", "$5", "$4").Replace(limitOf)+`) of`, w, "")
 	if err != nil || len(found) == 0 {
@@ -176,7 +176,7 @@ func (s Scope) hostingAdds(ctx context.Context, pack *int64, quotas map[string]i
 		return hosting.HostingAdds(nil, quotas), nil
 	}
 	ref := hosting.Ref{Kind: "package", ID: *pack}
-	found, err := s.Recorded(ctx, ref)
+	found, err := s.Hosting().Recorded(ctx, ref)
 	row, known := found[ref]
 	if err != nil || !known || row.Status == hosting.Gone {
 		return hosting.HostingAdds(nil, quotas), err
@@ -190,7 +190,7 @@ func (s Scope) hostingAdds(ctx context.Context, pack *int64, quotas map[string]i
 // stands in the tenant's record, where a change of the plan sets it.
 func (s Scope) Grants(ctx context.Context, of Service) (hosting.Limits, hosting.SaaSLimits, error) {
 	ref := hosting.Ref{Kind: "tenant", ID: of.Tenant}
-	found, err := s.Recorded(ctx, ref)
+	found, err := s.Hosting().Recorded(ctx, ref)
 	row, known := found[ref]
 	if err != nil || !known || !of.Made || row.Status == hosting.Gone {
 		l, saas, failed := s.PlanAdds(ctx, of.Plan)
@@ -232,10 +232,10 @@ var usage = `
 
 // Usage is the last measurement of what a tenant uses; the zero one before the
 // first.
-func (s ResourceReader) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, err error) {
-	w := s.tenantOrAll("tenant")
+func (s HostingReader) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, err error) {
+	w := s.caller.tenantOrAll("tenant")
 	w.and("tenant = ?", tenant)
-	found, err := list[struct{ Figures json.RawMessage }](ctx, s, `select figures from tenant_usage`, w, "")
+	found, err := list[struct{ Figures json.RawMessage }](ctx, s.db, `select figures from tenant_usage`, w, "")
 	if err != nil || len(found) == 0 {
 		return m, err
 	}
@@ -246,15 +246,15 @@ func (s ResourceReader) Usage(ctx context.Context, tenant int64) (m hosting.Meas
 }
 
 // Counts tells how many resources a tenant has, by kind.
-func (s ResourceReader) Counts(ctx context.Context, tenant int64) (map[string]int64, error) {
+func (s HostingReader) Counts(ctx context.Context, tenant int64) (map[string]int64, error) {
 	type count struct {
 		Kind string
 		N    int64
 	}
-	w := s.tenantOrAll("r.tenant")
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, present)
-	found, err := list[count](ctx, s, `select r.kind, count(*) as n from resources r`, w, " group by r.kind")
+	found, err := list[count](ctx, s.db, `select r.kind, count(*) as n from resources r`, w, " group by r.kind")
 	counts := map[string]int64{}
 	for _, one := range found {
 		counts[one.Kind] = one.N
@@ -270,22 +270,22 @@ type StateCount struct {
 }
 
 // StateCounts counts a tenant's resources by kind and state.
-func (s ResourceReader) StateCounts(ctx context.Context, tenant int64) ([]StateCount, error) {
+func (s HostingReader) StateCounts(ctx context.Context, tenant int64) ([]StateCount, error) {
 	w := s.ownedBy(tenant)
-	return list[StateCount](ctx, s, `select r.kind, r.sync_status, count(*) as n from resources r`, w, " group by r.kind, r.sync_status")
+	return list[StateCount](ctx, s.db, `select r.kind, r.sync_status, count(*) as n from resources r`, w, " group by r.kind, r.sync_status")
 }
 
 // Refused are a tenant's resources that the engine, or an authority, has refused, the
 // latest first.
-func (s ResourceReader) Refused(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
+func (s HostingReader) Refused(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
 	w := s.ownedBy(tenant)
 	w.conditions = append(w.conditions, `(r.sync_status = 'error' or r.kind in (`+issuedKinds+`) and r.spec ->> 'status' = 'failed')`)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.updated_at", "r.id", limit))
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, w.newest("r.updated_at", "r.id", limit))
 }
 
 // ownedBy is the scope of what a tenant has at present.
-func (s ResourceReader) ownedBy(tenant int64) *where {
-	w := s.tenantOrAll("r.tenant")
+func (s HostingReader) ownedBy(tenant int64) *where {
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, present)
 	return w

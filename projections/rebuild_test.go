@@ -174,7 +174,7 @@ func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
 	tables := Open(l.Pool())
 	state := func() State {
 		t.Helper()
-		all, err := tables.For(Caller{Superuser: true}).States(t.Context())
+		all, err := tables.For(Caller{Superuser: true}).Operations().States(t.Context())
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
@@ -190,7 +190,7 @@ func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := tables.For(Caller{KeyOwner: 1}).States(t.Context()); err != nil || len(all) != 0 {
+	if all, err := tables.For(Caller{KeyOwner: 1}).Operations().States(t.Context()); err != nil || len(all) != 0 {
 		t.Fatal(all, err)
 	}
 }

@@ -60,7 +60,7 @@ func (h *history) ordersAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, err := h.For(System).Order(t.Context(), c.ID)
+		row, err := h.For(System).Orders().Order(t.Context(), c.ID)
 		if domain.CodeOf(err) == domain.NotFound && o.Status == "" {
 			continue // it was refused
 		}

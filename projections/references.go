@@ -51,20 +51,20 @@ func lookupsSQL() string {
 
 // Referring counts the resources of a kind that refer to one with this number,
 // by the name of the reference.
-func (s ResourceReader) Referring(ctx context.Context, kind, reference string, id int64) (int64, error) {
+func (s HostingReader) Referring(ctx context.Context, kind, reference string, id int64) (int64, error) {
 	counts, err := s.ReferringEach(ctx, kind, reference, []int64{id})
 	return counts[id], err
 }
 
 // ReferringEach counts the resources of a kind that refer to each of these, by
 // the name of the reference.
-func (s ResourceReader) ReferringEach(ctx context.Context, kind, reference string, ids []int64) (map[int64]int64, error) {
+func (s HostingReader) ReferringEach(ctx context.Context, kind, reference string, ids []int64) (map[int64]int64, error) {
 	type numbers struct{ ID, N int64 }
-	w := s.tenantOrAll("r.tenant")
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.and("r."+reference+" = any(?)", ids)
 	w.conditions = append(w.conditions, present)
-	found, err := list[numbers](ctx, s, `select r.`+reference+` as id, count(*) as n from resources r`, w, ` group by 1`)
+	found, err := list[numbers](ctx, s.db, `select r.`+reference+` as id, count(*) as n from resources r`, w, ` group by 1`)
 	counts := make(map[int64]int64, len(ids))
 	for _, each := range found {
 		counts[each.ID] = each.N
@@ -74,30 +74,30 @@ func (s ResourceReader) ReferringEach(ctx context.Context, kind, reference strin
 
 // Among reads the resources of a kind with these numbers, present or not, in
 // one question.
-func (s ResourceReader) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
-	w := s.tenantOrAll("r.tenant")
+func (s HostingReader) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.and("r.id = any(?)", ids)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
 const kept = `r.kept`
 
 // Kept returns one resource that is there or in the bin.
-func (s ResourceReader) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {
-	w := s.tenantOrAll("r.tenant")
+func (s HostingReader) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
 	w.conditions = append(w.conditions, kept)
 	kind, _ := hosting.KindNamed(ref.Kind)
-	return one[Resource](ctx, s, kind.Class, `select `+resourceColumns+fromResources, w)
+	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
 }
 
 // Binned are the resources of a kind that are called so and are in the bin.
-func (s ResourceReader) Binned(ctx context.Context, kind hosting.Kind, called string) ([]Resource, error) {
-	w := s.operators()
+func (s HostingReader) Binned(ctx context.Context, kind hosting.Kind, called string) ([]Resource, error) {
+	w := s.caller.operators()
 	w.and("r.kind = ?", kind.Name)
 	w.and("r.called = ?", called)
 	w.conditions = append(w.conditions, "r.trashed_at is not null", kept)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id")
 }

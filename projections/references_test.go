@@ -41,7 +41,7 @@ func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
 	by := func(name string, value any) []Filter { return []Filter{{Field: name, Op: "=", Value: value}} }
 	kindOf := func(kind hosting.Kind, l Listing) func(context.Context, Scope) error {
 		l.Limit = 20
-		return func(ctx context.Context, s Scope) error { _, err := s.OfKind(ctx, kind, l); return err }
+		return func(ctx context.Context, s Scope) error { _, err := s.Hosting().OfKind(ctx, kind, l); return err }
 	}
 	for _, look := range []struct {
 		up    string
@@ -55,16 +55,19 @@ func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
 		{"the records of a zone", "resources_of_zone", kindOf(record, Listing{Filters: by("zone", int64(42)), Order: []Ordering{{Field: "id"}}})},
 		{"the parts of a site", "resources_of_site", kindOf(ftp, Listing{Filters: by("site", int64(42))})},
 		{"how many records a zone has", "resources_of_zone", func(ctx context.Context, s Scope) error {
-			_, err := s.Referring(ctx, "dns_record", "zone", 42)
+			_, err := s.Hosting().Referring(ctx, "dns_record", "zone", 42)
 			return err
 		}},
 		{"how many records each zone of a page has", "resources_of_zone", func(ctx context.Context, s Scope) error {
-			_, err := s.ReferringEach(ctx, "dns_record", "zone", []int64{41, 42, 43})
+			_, err := s.Hosting().ReferringEach(ctx, "dns_record", "zone", []int64{41, 42, 43})
 			return err
 		}},
-		{"the names of a page", "resources_", func(ctx context.Context, s Scope) error { _, err := s.Among(ctx, "site", []int64{42, 43}); return err }},
+		{"the names of a page", "resources_", func(ctx context.Context, s Scope) error {
+			_, err := s.Hosting().Among(ctx, "site", []int64{42, 43})
+			return err
+		}},
 		{"one in the bin", "resources_pkey", func(ctx context.Context, s Scope) error {
-			_, _, err := maybe(s.Kept(ctx, hosting.Ref{Kind: "site", ID: 42}))
+			_, _, err := maybe(s.Hosting().Kept(ctx, hosting.Ref{Kind: "site", ID: 42}))
 			return err
 		}},
 	} {
@@ -73,7 +76,7 @@ func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
 		}
 	}
 	p.looksBy(t, ear, tables, "in the bin by its name", "resources_in_bin", System, func(ctx context.Context, s Scope) error {
-		_, err := s.Binned(ctx, site, "42.example.com")
+		_, err := s.Hosting().Binned(ctx, site, "42.example.com")
 		return err
 	})
 }

@@ -183,6 +183,12 @@ func observed(e hosting.EngineConfirmed) field.Values {
 	return e.Observed
 }
 
+// A HostingReader reads hosting resources, tenants included, and operations on them.
+type HostingReader Scope
+
+// Hosting returns the reader of hosting.
+func (s Scope) Hosting() HostingReader { return HostingReader(s) }
+
 // A Resource is one hosting resource as callers see it.
 type Resource struct {
 	Kind         string
@@ -248,35 +254,35 @@ func (r *Resource) Draft() (*hosting.Draft, error) {
 
 // Resource returns one resource of the caller's tenant, or any for superusers. A
 // resource that is leaving, gone or in the bin is not found.
-func (s ResourceReader) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
-	w := s.tenantOrAll("r.tenant")
+func (s HostingReader) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
 	w.conditions = append(w.conditions, present)
 	kind, _ := hosting.KindNamed(ref.Kind)
-	return one[Resource](ctx, s, kind.Class, `select `+resourceColumns+fromResources, w)
+	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
 }
 
 const present = `r.present`
 
 // Resources lists the resources of a kind in the caller's tenant, newest first;
 // limit 0 is 100.
-func (s ResourceReader) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
-	w := s.tenant("r.tenant")
+func (s HostingReader) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
+	w := s.caller.tenant("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.conditions = append(w.conditions, present)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.created_at", "r.id", limit))
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, w.newest("r.created_at", "r.id", limit))
 }
 
 // Acknowledged tells whether the engine has confirmed or refused a request, or a
 // later one. The request is given by the version of the stream after it. Removed
 // resources count as well.
-func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, version int) (bool, error) {
-	w := s.tenantOrAll("r.tenant")
+func (s HostingReader) Acknowledged(ctx context.Context, ref hosting.Ref, version int) (bool, error) {
+	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
 	w.and("r.wish >= ?", version)
-	answered, err := value[bool](ctx, s, `select exists (select from resources r`, w, ` and r.sync_status <> 'pending')`)
+	answered, err := value[bool](ctx, s.db, `select exists (select from resources r`, w, ` and r.sync_status <> 'pending')`)
 	if err != nil {
 		err = fmt.Errorf("look at %s: %w", ref.Stream(), err)
 	}
@@ -289,23 +295,23 @@ func (w *where) ofOrder(order uuid.UUID) {
 }
 
 // ResourcesOfOrder returns the resources of an order in any state, oldest first.
-func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
-	w := s.operators()
+func (s HostingReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
+	w := s.caller.operators()
 	w.ofOrder(order)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
 
 // MadeBy lists what orders have made for the caller's tenant and what is still there,
 // oldest first.
-func (s ResourceReader) MadeBy(ctx context.Context, orders ...uuid.UUID) ([]Resource, error) {
+func (s HostingReader) MadeBy(ctx context.Context, orders ...uuid.UUID) ([]Resource, error) {
 	names := make([]string, len(orders))
 	for i, id := range orders {
 		names[i] = "order:" + id.String()
 	}
-	w := s.tenantOrAll("r.tenant")
+	w := s.caller.tenantOrAll("r.tenant")
 	w.conditions = append(w.conditions, present, "r.requested_for <> ''")
 	w.and("r.requested_for = any(?)", names)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
 
 // issuances are what certificates go through beside the life of all kinds

@@ -29,13 +29,13 @@ func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {
 		{hosting.Confirm{Ref: ref, EngineID: 9}, hosting.Running, "synced"},
 	} {
 		p.do(t, step.command)
-		r, err := p.For(Caller{Tenant: 5}).Resource(t.Context(), ref)
+		r, err := p.For(Caller{Tenant: 5}).Hosting().Resource(t.Context(), ref)
 		if err != nil || r.Status != step.status || r.SyncStatus != step.sync {
 			t.Fatalf("after %T: %+v, %v", step.command, r, err)
 		}
 		p.agrees(t, ref)
 	}
-	r, err := p.For(Caller{Tenant: 5}).Resource(t.Context(), ref)
+	r, err := p.For(Caller{Tenant: 5}).Hosting().Resource(t.Context(), ref)
 	var s hosting.Site
 	if err == nil {
 		err = r.Load(&s)
@@ -81,7 +81,7 @@ func TestAnAnswerToAnEarlierRequestLeavesTheLaterOneOpen(t *testing.T) {
 	p.do(t, site(42, 5, "example.com", ""))
 	p.do(t, hosting.Change{Ref: ref, Spec: field.Values{"ssl_enabled": json.RawMessage("true")}})
 	p.do(t, hosting.Confirm{Ref: ref, EngineID: 9, Version: 1})
-	r, err := p.For(System).Resource(t.Context(), ref)
+	r, err := p.For(System).Hosting().Resource(t.Context(), ref)
 	if err != nil || r.Status != hosting.Changing || r.SyncStatus != "pending" || *r.EngineID != 9 {
 		t.Fatal(r, err)
 	}
@@ -107,11 +107,11 @@ func TestResourcesOfOtherTenantsAreInvisible(t *testing.T) {
 		{Caller{User: 1, Superuser: true, Tenant: 5}, 1, true},
 		{System, 2, true},
 	} {
-		found, err := p.For(c.caller).Resources(t.Context(), "site", 0)
+		found, err := p.For(c.caller).Hosting().Resources(t.Context(), "site", 0)
 		if err != nil || len(found) != c.lists {
 			t.Errorf("%+v lists %v: %v", c.caller, found, err)
 		}
-		_, err = p.For(c.caller).Resource(t.Context(), hosting.Ref{Kind: "site", ID: 2})
+		_, err = p.For(c.caller).Hosting().Resource(t.Context(), hosting.Ref{Kind: "site", ID: 2})
 		if c.reaches != (err == nil) || !c.reaches && err.Error() != "No Site matches the given query." {
 			t.Errorf("%+v: %v", c.caller, err)
 		}
@@ -127,12 +127,12 @@ func TestAResourceThatLeavesIsNoMore(t *testing.T) {
 	p.do(t, hosting.Confirm{Ref: ref, EngineID: 9})
 	p.do(t, hosting.Remove{Ref: ref})
 	p.agrees(t, ref)
-	if _, err := p.For(System).Resource(t.Context(), ref); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.For(System).Hosting().Resource(t.Context(), ref); domain.CodeOf(err) != domain.NotFound {
 		t.Fatal(err)
 	}
 	p.do(t, hosting.Confirm{Ref: ref})
 	p.agrees(t, ref)
-	all, err := p.For(System).ResourcesOfOrder(t.Context(), made)
+	all, err := p.For(System).Hosting().ResourcesOfOrder(t.Context(), made)
 	if err != nil || len(all) != 1 || all[0].Status != hosting.Gone {
 		t.Fatal(all, err)
 	}

@@ -58,39 +58,14 @@ func (t *Tables) Snapshot(ctx context.Context, c Caller, read func(Scope) error)
 
 // A Scope reads the tables for one caller. What the caller may not see does
 // not exist: lists leave it out, and asking for it is answered like asking for
-// nothing at all. Each area of the tables has a reader of its own.
+// nothing at all. Each area of the tables has a reader of its own, which stands
+// beside its tables.
 type Scope struct {
-	*reader
-	AccountReader
-	StorefrontReader
-	OrderReader
-	ResourceReader
-	NoticeReader
-	OperationsReader
+	caller Caller // whose rows they are
+	db     *reader
 }
 
-// The readers of the areas. Their methods stand beside the tables that they
-// read.
-type (
-	// AccountReader reads users and memberships.
-	AccountReader struct{ *reader }
-	// StorefrontReader reads plans, widgets and API keys.
-	StorefrontReader struct{ *reader }
-	// OrderReader reads orders, subscriptions and invoices.
-	OrderReader struct{ *reader }
-	// ResourceReader reads hosting resources, tenants included.
-	ResourceReader struct{ *reader }
-	// NoticeReader reads notifications, preferences and webhook endpoints.
-	NoticeReader struct{ *reader }
-	// OperationsReader reads incidents and the state of the read tables.
-	OperationsReader struct{ *reader }
-)
-
-func scopeOver(r reader) Scope {
-	return Scope{
-		&r, AccountReader{&r}, StorefrontReader{&r}, OrderReader{&r}, ResourceReader{&r}, NoticeReader{&r}, OperationsReader{&r},
-	}
-}
+func scopeOver(r reader) Scope { return Scope{r.caller, &r} }
 
 // A reader asks the database on behalf of one caller.
 type reader struct {
@@ -104,16 +79,10 @@ type questioned interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// An asker sends questions to the database on behalf of a caller.
-type asker interface {
-	ask(ctx context.Context, questions func(*pgx.Batch)) error
-	askFitted(ctx context.Context, questions func(*pgx.Batch)) error
-}
-
 // ActingFor returns the scope of a superuser who acts for a tenant, or for
 // none: 0. The scope of any other caller stays as it is.
 func (s Scope) ActingFor(tenant int64) Scope {
-	r := *s.reader
+	r := *s.db
 	if r.caller.Superuser {
 		r.caller.Tenant = tenant
 	}
@@ -121,7 +90,7 @@ func (s Scope) ActingFor(tenant int64) Scope {
 }
 
 // OfProgram is what the program itself sees, at the same moment and by the same connection.
-func (s Scope) OfProgram() Scope { return scopeOver(reader{pool: s.pool, caller: System}) }
+func (s Scope) OfProgram() Scope { return scopeOver(reader{pool: s.db.pool, caller: System}) }
 
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
 
@@ -181,49 +150,49 @@ func given[T comparable](w *where, condition string, arg T) {
 func (w *where) String() string { return " where " + strings.Join(w.conditions, " and ") }
 
 // public is the scope of tables that everybody may read.
-func (s *reader) public() *where { return &where{conditions: []string{"true"}} }
+func (Caller) public() *where { return &where{conditions: []string{"true"}} }
 
 // operators is the scope of tables for operators only.
-func (s *reader) operators() *where { return s.allOr(nothing()) }
+func (c Caller) operators() *where { return c.allOr(nothing()) }
 
 // keyOwner is the scope of rows that belong to the owner of a storefront key.
-func (s *reader) keyOwner(column string) *where {
-	return s.allOr(narrowed(owned(column, s.caller.KeyOwner)))
+func (c Caller) keyOwner(column string) *where {
+	return c.allOr(narrowed(owned(column, c.KeyOwner)))
 }
 
 // self is the scope of accounts: one's own, or all for operators.
-func (s *reader) self(column string) *where { return s.allOr(narrowed(owned(column, s.caller.User))) }
+func (c Caller) self(column string) *where { return c.allOr(narrowed(owned(column, c.User))) }
 
 // user is the scope of rows that belong to one user. A superuser has own ones
 // too, and sees no other.
-func (s *reader) user(column string) *where {
-	if s.caller.System {
-		return s.public()
+func (c Caller) user(column string) *where {
+	if c.System {
+		return c.public()
 	}
-	return narrowed(owned(column, s.caller.User))
+	return narrowed(owned(column, c.User))
 }
 
 // tenant is the scope of lists of rows that belong to a tenant. A superuser
 // without an active tenant sees those of all.
-func (s *reader) tenant(column string) *where {
-	switch w := owned(column, s.caller.Tenant); {
-	case !s.caller.seesAll():
+func (c Caller) tenant(column string) *where {
+	switch w := owned(column, c.Tenant); {
+	case !c.seesAll():
 		return narrowed(w)
-	case s.caller.Tenant != 0:
+	case c.Tenant != 0:
 		return w
 	}
-	return s.public()
+	return c.public()
 }
 
 // tenantOrAll is the scope of a single row that belongs to a tenant, of which
 // superusers reach every one.
-func (s *reader) tenantOrAll(column string) *where {
-	return s.allOr(narrowed(owned(column, s.caller.Tenant)))
+func (c Caller) tenantOrAll(column string) *where {
+	return c.allOr(narrowed(owned(column, c.Tenant)))
 }
 
-func (s *reader) allOr(w *where) *where {
-	if s.caller.seesAll() {
-		return s.public()
+func (c Caller) allOr(w *where) *where {
+	if c.seesAll() {
+		return c.public()
 	}
 	return w
 }
@@ -243,22 +212,22 @@ func nothing() *where { return &where{conditions: []string{"false"}} }
 // way to it: before them goes for whom they are asked, which the rules of the
 // tables look at. All of it is one round trip and one transaction, with which
 // that ends (docs/security.md, "Row-level security").
-func (s *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
-	return s.askPlanned(ctx, onBehalf, questions)
+func (r *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
+	return r.askPlanned(ctx, onBehalf, questions)
 }
 
 // askFitted asks questions whose best plan depends on their arguments: Postgres is free to
 // choose it (docs/read-tables.md, "Plans").
-func (s *reader) askFitted(ctx context.Context, questions func(*pgx.Batch)) error {
-	return s.askPlanned(ctx, onBehalf+fitted, questions)
+func (r *reader) askFitted(ctx context.Context, questions func(*pgx.Batch)) error {
+	return r.askPlanned(ctx, onBehalf+fitted, questions)
 }
 
-func (s *reader) askPlanned(ctx context.Context, settings string, questions func(*pgx.Batch)) error {
+func (r *reader) askPlanned(ctx context.Context, settings string, questions func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
-	b.Queue(settings, s.caller.behalf()...)
+	b.Queue(settings, r.caller.behalf()...)
 	questions(b)
-	unread := s.standing.join(b)
-	err := s.pool.SendBatch(ctx, b).Close()
+	unread := r.standing.join(b)
+	err := r.pool.SendBatch(ctx, b).Close()
 	return eventstore.Unavailable(cmp.Or(unread(), err))
 }
 
@@ -289,8 +258,8 @@ func numbered(id int64) string {
 
 // list reads all rows that the conditions leave. The columns are named by the
 // fields of T; tail is what follows the conditions.
-func list[T any](ctx context.Context, s asker, sql string, w *where, tail string) (found []T, err error) {
-	err = s.ask(ctx, func(b *pgx.Batch) {
+func list[T any](ctx context.Context, db *reader, sql string, w *where, tail string) (found []T, err error) {
+	err = db.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(sql+w.String()+tail, w.args...).Query(func(rows pgx.Rows) (err error) {
 			found, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 			return err
@@ -308,8 +277,8 @@ func into(values ...any) func(pgx.Row) error {
 }
 
 // value reads the one value that a query yields, as [list] reads rows.
-func value[T any](ctx context.Context, s asker, sql string, w *where, tail string) (found T, err error) {
-	err = s.ask(ctx, func(b *pgx.Batch) {
+func value[T any](ctx context.Context, db *reader, sql string, w *where, tail string) (found T, err error) {
+	err = db.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(sql+w.String()+tail, w.args...).QueryRow(into(&found))
 	})
 	return found, err
@@ -328,8 +297,8 @@ const usualLimit = 100
 
 // one reads the single row that the conditions leave, or refuses with
 // "No {class} matches the given query."
-func one[T any](ctx context.Context, s asker, class, sql string, w *where) (T, error) {
-	found, err := list[T](ctx, s, sql, w, " limit 1")
+func one[T any](ctx context.Context, db *reader, class, sql string, w *where) (T, error) {
+	found, err := list[T](ctx, db, sql, w, " limit 1")
 	if err == nil && len(found) == 0 {
 		err = domain.Refuse(domain.NotFound, "No %s matches the given query.", class)
 	}

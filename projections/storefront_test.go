@@ -47,7 +47,7 @@ func TestAPlanShowsTheFieldsOfItsOwnSort(t *testing.T) {
 		3: `{"id":3,"name":"Agency","slug":"agency","description":"","price":"50.00","effective_price":"50.00","setup_fee":"0.00","currency":"EUR",` +
 			`"billing_period":"monthly","resource_type":"saas","saas_max_vms":0,"saas_max_hosting_accounts":1,"saas_max_agents":1,"saas_whitelabel":false}`,
 	} {
-		plan, err := p.For(Caller{}).Plan(t.Context(), id)
+		plan, err := p.For(Caller{}).Orders().Plan(t.Context(), id)
 		if err != nil || shown(t, &plan) != want {
 			t.Errorf("\n%s\n%s\n%v", shown(t, &plan), want, err)
 		}
@@ -64,17 +64,17 @@ func TestPlansAreOfferedByPositionThenPrice(t *testing.T) {
 			t.Errorf("%q: %s", sort, got)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 4 {
+	if all, err := p.For(Caller{Superuser: true}).Orders().AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 4 {
 		t.Fatal(all, err)
 	}
-	if all, err := p.For(Caller{KeyOwner: 7}).AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
+	if all, err := p.For(Caller{KeyOwner: 7}).Orders().AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
 		t.Fatal(all, err)
 	}
 }
 
 func planNames(t *testing.T, s Scope, sort string) string {
 	t.Helper()
-	found, err := s.Plans(t.Context(), sort)
+	found, err := s.Orders().Plans(t.Context(), sort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +90,10 @@ func TestAPlanThatIsNotActiveCannotBeOrdered(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "9"))
 	p.do(t, change(1, "is_active", "false"))
-	if _, err := p.For(Caller{KeyOwner: 7}).Plan(t.Context(), 1); domain.CodeOf(err) != domain.NotFound || err.Error() != "No Plan matches the given query." {
+	if _, err := p.For(Caller{KeyOwner: 7}).Orders().Plan(t.Context(), 1); domain.CodeOf(err) != domain.NotFound || err.Error() != "No Plan matches the given query." {
 		t.Fatal(err)
 	}
-	if plan, err := p.For(System).Plan(t.Context(), 1); err != nil || plan.IsActive {
+	if plan, err := p.For(System).Orders().Plan(t.Context(), 1); err != nil || plan.IsActive {
 		t.Fatal(plan, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestAWidgetShowsItsActivePlansOfTheSortsItWants(t *testing.T) {
 		form(2, "bbbbbbbbbbbbbbbb", storefront.Widget{Plans: all, ShowHosting: true}),
 		form(3, "cccccccccccccccc", storefront.Widget{Plans: all}))
 	for id, want := range map[string]string{"aaaaaaaaaaaaaaaa": "ABC", "bbbbbbbbbbbbbbbb": "AC", "cccccccccccccccc": "C"} {
-		w, err := p.For(Caller{KeyOwner: 7}).Widget(t.Context(), id)
+		w, err := p.For(Caller{KeyOwner: 7}).Orders().Widget(t.Context(), id)
 		got := ""
 		for _, plan := range w.Offered {
 			got += plan.Name
@@ -182,7 +182,7 @@ func TestAWidgetIsShownAsItsWebsiteNeedsIt(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "A", "1"), form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{Plans: []int64{1}, ShowHosting: true, CTAText: "Buy"}))
-	w, err := p.For(Caller{}).Widget(t.Context(), "aaaaaaaaaaaaaaaa")
+	w, err := p.For(Caller{}).Orders().Widget(t.Context(), "aaaaaaaaaaaaaaaa")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,14 +200,14 @@ func TestAWidgetThatIsNotActiveIsNotThere(t *testing.T) {
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{}))
 	p.do(t, storefront.ChangeWidget{Widget: 1, Spec: map[string]json.RawMessage{"is_active": json.RawMessage("false")}, At: noon})
 	for _, id := range []string{"aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"} {
-		if _, err := p.For(Caller{KeyOwner: 7}).Widget(t.Context(), id); err == nil || err.Error() != "No Widget matches the given query." {
+		if _, err := p.For(Caller{KeyOwner: 7}).Orders().Widget(t.Context(), id); err == nil || err.Error() != "No Widget matches the given query." {
 			t.Fatal(err)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).Orders().Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
-	if all, err := p.For(Caller{}).Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
+	if all, err := p.For(Caller{}).Orders().Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
 		t.Fatal(all, err)
 	}
 }
@@ -224,7 +224,7 @@ func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
 	expires := noon.Add(time.Hour)
 	later := storefront.APIKey{Name: "Shop", RateLimit: 5, ExpiresAt: &expires}
 	p.do(t, storefront.ChangeKey{ID: "ab12CD34", Spec: later.Fields().Only("rate_limit_per_minute", "expires_at").Values(), At: noon})
-	k, found, err := p.For(System).APIKey(t.Context(), "ab12CD34")
+	k, found, err := p.For(System).Orders().APIKey(t.Context(), "ab12CD34")
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
@@ -233,10 +233,10 @@ func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
 		t.Fatalf("%+v", k)
 	}
 	p.do(t, storefront.RevokeKey{ID: "ab12CD34", At: noon})
-	if k, _, _ := p.For(System).APIKey(t.Context(), "ab12CD34"); k.RevokedAt == nil {
+	if k, _, _ := p.For(System).Orders().APIKey(t.Context(), "ab12CD34"); k.RevokedAt == nil {
 		t.Fatal("a revoked key must say so")
 	}
-	if _, found, err := p.For(System).APIKey(t.Context(), "00000000"); found || err != nil {
+	if _, found, err := p.For(System).Orders().APIKey(t.Context(), "00000000"); found || err != nil {
 		t.Fatal(found, err)
 	}
 }
@@ -246,12 +246,12 @@ func TestAPIKeysAreForOperatorsOnly(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, issue("ab12CD34"))
 	for _, c := range []Caller{{}, {KeyOwner: 7}, {User: 7, Tenant: 1}} {
-		_, found, err := p.For(c).APIKey(t.Context(), "ab12CD34")
-		if all, listed := p.For(c).APIKeys(t.Context(), Listing{}); found || err != nil || len(all.Rows) != 0 || listed != nil {
+		_, found, err := p.For(c).Orders().APIKey(t.Context(), "ab12CD34")
+		if all, listed := p.For(c).Orders().APIKeys(t.Context(), Listing{}); found || err != nil || len(all.Rows) != 0 || listed != nil {
 			t.Errorf("%+v: %v %v", c, found, err)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).APIKeys(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).Orders().APIKeys(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
 }
@@ -268,7 +268,7 @@ func TestTheUseOfAKeyIsNotedByTheHourAndSurvivesARebuild(t *testing.T) {
 	if _, err := Rebuild(t.Context(), p.owner, p.Store.Reader(), []string{"api_keys"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if k, _, err := p.For(System).APIKey(t.Context(), "ab12CD34"); err != nil || !k.LastUsedAt.Equal(noon.Add(2*time.Hour)) {
+	if k, _, err := p.For(System).Orders().APIKey(t.Context(), "ab12CD34"); err != nil || !k.LastUsedAt.Equal(noon.Add(2*time.Hour)) {
 		t.Fatal(k.LastUsedAt, err)
 	}
 }

@@ -34,7 +34,7 @@ func TestTheLastActiveSuperuserStays(t *testing.T) {
 	if err := p.try(t, account.Deactivate{User: 3, At: noon}); !errors.As(err, &refusal) || refusal.Code != domain.Conflict || refusal.Reason != "last_superuser" {
 		t.Fatal(err)
 	}
-	all, err := p.For(System).Superusers(t.Context())
+	all, err := p.For(System).Accounts().Superusers(t.Context())
 	if err != nil || len(all) != 1 || all[0].ID != 3 {
 		t.Fatal(all, err)
 	}
@@ -69,7 +69,7 @@ func TestOfTwoWhoDemoteEachOtherOneStays(t *testing.T) {
 		if err := <-refused; !errors.As(err, &refusal) || refusal.Reason != "last_superuser" {
 			t.Fatal(err)
 		}
-		if all, err := p.For(System).Superusers(t.Context()); err != nil || len(all) != 1 {
+		if all, err := p.For(System).Accounts().Superusers(t.Context()); err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // memberOf is the scope of tenants: those of which the caller is a member, the one
 // for which they act, to its administrators its sub-tenants, or all for operators.
-func (s ResourceReader) memberOf() *where {
+func (s HostingReader) memberOf() *where {
 	if s.caller.User == 0 {
-		return s.operators()
+		return s.caller.operators()
 	}
 	w := &where{}
 	w.and("r.id = any(array(select m.tenant from memberships m where m.user_id = ? ", s.caller.User) // few, looked up one by one
@@ -21,21 +21,21 @@ func (s ResourceReader) memberOf() *where {
 		w.conditions[0] += w.with(" union all select s.id from resources s where s.kind = 'tenant' and s.parent = ? and s.present and s.requested_for = ''", s.caller.Tenant)
 	}
 	w.conditions[0] += "))"
-	return s.allOr(narrowed(w))
+	return s.caller.allOr(narrowed(w))
 }
 
 // SubTenants are the numbers of the sub-tenants of a tenant that are left, those in the
 // bin too. What an order has made is none.
-func (s ResourceReader) SubTenants(ctx context.Context, parent int64) ([]Resource, error) {
-	w := s.operators()
+func (s HostingReader) SubTenants(ctx context.Context, parent int64) ([]Resource, error) {
+	w := s.caller.operators()
 	w.and("r.kind = ?", "tenant")
 	w.and("r.parent = ?", parent)
 	w.conditions = append(w.conditions, "r.requested_for = ''", "r.status <> 'gone'")
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
 // tenants is the scope of tenants that are there.
-func (s ResourceReader) tenants() *where {
+func (s HostingReader) tenants() *where {
 	w := s.memberOf()
 	w.conditions = append(w.conditions, "r.kind = 'tenant'", present)
 	return w
@@ -49,39 +49,39 @@ var tenantsBy = listedBy{
 
 // Tenants lists the tenants of which the caller is a member, or all to
 // operators: by name, slug, status, is_active, package, parent. The slug is searched, too.
-func (s ResourceReader) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
-	return part[Resource](ctx, s, tenantsBy, s.tenants(), l)
+func (s HostingReader) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
+	return part[Resource](ctx, s.db, tenantsBy, s.tenants(), l)
 }
 
 // Tenant returns a tenant of which the caller is a member; operators reach all.
-func (s ResourceReader) Tenant(ctx context.Context, id int64) (Resource, error) {
+func (s HostingReader) Tenant(ctx context.Context, id int64) (Resource, error) {
 	w := s.tenants()
 	w.and("r.id = ?", id)
 	tenant, _ := hosting.KindNamed("tenant")
-	return one[Resource](ctx, s, tenant.Class, `select `+resourceColumns+fromResources, w)
+	return one[Resource](ctx, s.db, tenant.Class, `select `+resourceColumns+fromResources, w)
 }
 
 // OutOfStep are the records of a tenant that do not rest though it rests, or
 // still rest with it though it does not: those in the bin too, but none that
 // cannot be disabled or is leaving. Limit 0 is any number.
-func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+func (s HostingReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
 	return s.outOfStep(ctx, tenant, hosting.ByTenant, disableable, rests, limit)
 }
 
 // SitesOutOfStep are those that do not rest with the hosting services of their tenant, or
 // still do: all but machines, which rest with their own orders.
-func (s ResourceReader) SitesOutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+func (s HostingReader) SitesOutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
 	return s.outOfStep(ctx, tenant, hosting.ByOrder, hosted, rests, limit)
 }
 
-func (s ResourceReader) outOfStep(ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64) ([]hosting.Ref, error) {
-	w := s.operators()
+func (s HostingReader) outOfStep(ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64) ([]hosting.Ref, error) {
+	w := s.caller.operators()
 	w.and("r.tenant = ?", tenant)
 	w.and("r.kind = any(?)", kinds)
 	w.and("('"+by+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, kept)
 	w.args = append(w.args, domain.OrNull(limit))
-	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
+	return list[hosting.Ref](ctx, s.db, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
 // disableable are the kinds that can be disabled.
@@ -101,13 +101,13 @@ func namesOf(is func(hosting.Kind) bool) (names []string) {
 
 // WithPackage are the numbers of the tenants that have a package, those in the
 // bin too: they are at the engine until they are removed.
-func (s ResourceReader) WithPackage(ctx context.Context, id int64) ([]int64, error) {
+func (s HostingReader) WithPackage(ctx context.Context, id int64) ([]int64, error) {
 	type numbered struct{ ID int64 }
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("r.kind = ?", "tenant")
 	w.and("r.package = ?", id)
 	w.conditions = append(w.conditions, kept)
-	found, err := list[numbered](ctx, s, `select r.id from resources r`, w, " order by r.id")
+	found, err := list[numbered](ctx, s.db, `select r.id from resources r`, w, " order by r.id")
 	numbers := make([]int64, len(found))
 	for i, one := range found {
 		numbers[i] = one.ID
@@ -123,13 +123,13 @@ type Look struct {
 
 // Branding is how a tenant's panel and mails look; false: like everybody's, because
 // it has no configuration or has switched it off.
-func (s ResourceReader) Branding(ctx context.Context, tenant int64) (hosting.WhiteLabel, bool, error) {
+func (s HostingReader) Branding(ctx context.Context, tenant int64) (hosting.WhiteLabel, bool, error) {
 	look, has, err := s.LookOf(ctx, tenant)
 	return look.WhiteLabel, has, err
 }
 
 // LookOf is [ResourceReader.Branding] with the number of the configuration.
-func (s ResourceReader) LookOf(ctx context.Context, tenant int64) (look Look, has bool, err error) {
+func (s HostingReader) LookOf(ctx context.Context, tenant int64) (look Look, has bool, err error) {
 	row, has, err := s.ofTenant(ctx, "whitelabel", tenant)
 	if has {
 		look.ID, err = row.ID, row.Load(&look.WhiteLabel)
@@ -139,13 +139,13 @@ func (s ResourceReader) LookOf(ctx context.Context, tenant int64) (look Look, ha
 
 // ReceivesMail tells whether a domain is one of the tenant's mail domains, and
 // active.
-func (s ResourceReader) ReceivesMail(ctx context.Context, tenant int64, domain string) (bool, error) {
+func (s HostingReader) ReceivesMail(ctx context.Context, tenant int64, domain string) (bool, error) {
 	_, has, err := s.ofTenant(ctx, "mail_domain", tenant, Filter{Field: "domain", Op: "=", Value: domain})
 	return has, err
 }
 
 // ofTenant is the tenant's active resource of a kind that the filters leave.
-func (s ResourceReader) ofTenant(ctx context.Context, kind string, tenant int64, filters ...Filter) (row Resource, has bool, err error) {
+func (s HostingReader) ofTenant(ctx context.Context, kind string, tenant int64, filters ...Filter) (row Resource, has bool, err error) {
 	k, _ := hosting.KindNamed(kind)
 	found, err := s.OfKind(ctx, k, Listing{Limit: 1, Filters: append(filters,
 		Filter{Field: "tenant", Op: "=", Value: tenant}, Filter{Field: "is_active", Op: "=", Value: true})})

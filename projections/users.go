@@ -161,6 +161,12 @@ func userChange[E domain.Event](set func(E) Row) Handler {
 	return On(func(at eventstore.RecordedEvent, e E) Change { return update("users", its(at), changed(at, set(e))) })
 }
 
+// An AccountReader reads users and memberships.
+type AccountReader Scope
+
+// Accounts returns the reader of accounts.
+func (s Scope) Accounts() AccountReader { return AccountReader(s) }
+
 // A User may sign in.
 type User struct {
 	ID              int64
@@ -207,12 +213,12 @@ const fromUsers = ` from users u`
 func (s AccountReader) User(ctx context.Context, id int64) (User, error) {
 	w := s.users()
 	w.and("u.id = ?", id)
-	return one[User](ctx, s, "User", `select `+userColumns+fromUsers, w)
+	return one[User](ctx, s.db, "User", `select `+userColumns+fromUsers, w)
 }
 
 // users is the scope of accounts.
 func (s AccountReader) users() *where {
-	w := s.self("u.id")
+	w := s.caller.self("u.id")
 	if !s.caller.System {
 		w.conditions = append(w.conditions, notErased)
 	}
@@ -227,12 +233,12 @@ func (s AccountReader) UserNames(ctx context.Context, users map[int64]bool) (map
 	if len(users) == 0 {
 		return nil, nil
 	}
-	w := s.self("id")
+	w := s.caller.self("id")
 	w.and("id = any(?)", slices.Collect(maps.Keys(users)))
 	found, err := list[struct {
 		ID   int64
 		Name string
-	}](ctx, s, `select id, coalesce(nullif(name, ''), email) as name from users`, w, "")
+	}](ctx, s.db, `select id, coalesce(nullif(name, ''), email) as name from users`, w, "")
 	names := map[int64]string{}
 	for _, one := range found {
 		names[one.ID] = one.Name
@@ -242,23 +248,23 @@ func (s AccountReader) UserNames(ctx context.Context, users map[int64]bool) (map
 
 // UserByEmail finds who has the address, in whatever case it is written.
 func (s AccountReader) UserByEmail(ctx context.Context, email string) (User, bool, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("u.email_key = lower(?)", strings.TrimSpace(email))
 	w.conditions = append(w.conditions, `u.email_key <> ''`)
-	return maybe(one[User](ctx, s, "User", `select `+userColumns+fromUsers, w))
+	return maybe(one[User](ctx, s.db, "User", `select `+userColumns+fromUsers, w))
 }
 
 // UserBySubject finds the account of the person whose data has this subject.
 func (s AccountReader) UserBySubject(ctx context.Context, subject uuid.UUID) (User, bool, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("u.subject = ?", subject)
-	return maybe(one[User](ctx, s, "User", `select `+userColumns+fromUsers, w))
+	return maybe(one[User](ctx, s.db, "User", `select `+userColumns+fromUsers, w))
 }
 
 // Superusers are all who may operate the installation, oldest first.
 func (s AccountReader) Superusers(ctx context.Context) ([]User, error) {
-	w := s.operators()
-	return list[User](ctx, s, `select `+userColumns+fromUsers, w, " and u.is_superuser and u.is_active order by u.id")
+	w := s.caller.operators()
+	return list[User](ctx, s.db, `select `+userColumns+fromUsers, w, " and u.is_superuser and u.is_active order by u.id")
 }
 
 var usersBy = listedBy{
@@ -271,10 +277,10 @@ var usersBy = listedBy{
 // is_superuser, is_active, active_tenant, last_login_at, and the tenant for which they
 // may act. Erased ones are gone.
 func (s AccountReader) Users(ctx context.Context, l Listing) (Listed[User], error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.conditions = append(w.conditions, notErased)
 	l.Filters = w.taking(l.Filters, "tenant", "exists (select from memberships m where m.user_id = u.id and m.tenant = ?)")
-	return part[User](ctx, s, usersBy, w, l)
+	return part[User](ctx, s.db, usersBy, w, l)
 }
 
 const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at, coalesce(t.version, 0) as tenant_version`
@@ -288,25 +294,25 @@ const inService = `t.present is distinct from false`
 // Memberships are the tenants that a user may act for: one's own, or any user's
 // for operators.
 func (s AccountReader) Memberships(ctx context.Context, user int64) ([]Membership, error) {
-	w := s.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
+	w := s.caller.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
 	w.and("m.user_id = ?", user)
 	w.conditions = append(w.conditions, inService)
-	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
+	return list[Membership](ctx, s.db, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
 }
 
 // MembershipsOf are those of several users at once, to operators.
 func (s AccountReader) MembershipsOf(ctx context.Context, users ...int64) ([]Membership, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("m.user_id = any(?)", users)
 	w.conditions = append(w.conditions, inService)
-	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id, m.tenant")
+	return list[Membership](ctx, s.db, `select `+membershipColumns+fromMemberships, w, " order by m.user_id, m.tenant")
 }
 
 // Members are the users who may act for the caller's tenant.
 func (s AccountReader) Members(ctx context.Context, tenant int64) ([]Membership, error) {
-	w := s.tenantOrAll("m.tenant")
+	w := s.caller.tenantOrAll("m.tenant")
 	w.and("m.tenant = ?", tenant)
-	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id")
+	return list[Membership](ctx, s.db, `select `+membershipColumns+fromMemberships, w, " order by m.user_id")
 }
 
 // An Identity is a user as they call: who they are, and what they may do in
@@ -321,10 +327,10 @@ type Identity struct {
 // acts for none, unless a superuser; a removed tenant is never active. In a
 // sub-tenant of theirs, administrators are what they are in its parent.
 func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool, error) {
-	w := s.self("u.id")
+	w := s.caller.self("u.id")
 	w.and("u.id = ?", user)
 	w.conditions = append(w.conditions, notErased)
-	return maybe(one[Identity](ctx, s, "User", selectIdentity, w))
+	return maybe(one[Identity](ctx, s.db, "User", selectIdentity, w))
 }
 
 var selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,

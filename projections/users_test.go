@@ -21,11 +21,11 @@ func TestAnAddressHasOneAccountInWhateverCase(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"))
 	p.refused(t, "email", "user with this email already exists.", open(2, "Ana@Example.com"))
-	u, found, err := p.For(System).UserByEmail(t.Context(), " ANA@example.com ")
+	u, found, err := p.For(System).Accounts().UserByEmail(t.Context(), " ANA@example.com ")
 	if err != nil || !found || u.ID != 1 || !u.IsActive || u.HasPassword {
 		t.Fatal(u, found, err)
 	}
-	if _, found, err := p.For(System).UserByEmail(t.Context(), ""); found || err != nil {
+	if _, found, err := p.For(System).Accounts().UserByEmail(t.Context(), ""); found || err != nil {
 		t.Fatal(found, err)
 	}
 }
@@ -57,19 +57,19 @@ func TestAMemberActsForTheirTenant(t *testing.T) {
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon}, account.ChangePassword{User: 1, At: noon})
 	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
 	own := p.For(Caller{User: 1})
-	u, err := own.User(t.Context(), 1)
+	u, err := own.Accounts().User(t.Context(), 1)
 	if err != nil || *u.ActiveTenant != 5 || !u.HasPassword || u.Version != 5 {
 		t.Fatal(u, err)
 	}
-	of, err := own.Memberships(t.Context(), 1)
+	of, err := own.Accounts().Memberships(t.Context(), 1)
 	if err != nil || len(of) != 2 || of[0].TenantName != "Ana SL" || of[0].Role != account.Admin || of[1].Role != account.Member {
 		t.Fatal(of, err)
 	}
 	p.do(t, account.RevokeMembership{User: 1, Tenant: 5, At: noon})
-	if u, err = own.User(t.Context(), 1); err != nil || *u.ActiveTenant != 6 {
+	if u, err = own.Accounts().User(t.Context(), 1); err != nil || *u.ActiveTenant != 6 {
 		t.Fatal(u, err)
 	}
-	members, err := p.For(Caller{User: 1, Tenant: 6}).Members(t.Context(), 6)
+	members, err := p.For(Caller{User: 1, Tenant: 6}).Accounts().Members(t.Context(), 6)
 	if err != nil || len(members) != 1 {
 		t.Fatal(members, err)
 	}
@@ -84,13 +84,13 @@ func TestAccountsAreSeenByThemselvesAndByOperators(t *testing.T) {
 		caller Caller
 		sees   bool
 	}{{Caller{User: 1}, true}, {Caller{User: 2, Superuser: true}, true}, {System, true}, {Caller{User: 2, Tenant: 5}, false}, {Caller{}, false}, {Caller{KeyOwner: 1}, false}} {
-		_, err := p.For(c.caller).User(t.Context(), 1)
-		of, listed := p.For(c.caller).Memberships(t.Context(), 1)
+		_, err := p.For(c.caller).Accounts().User(t.Context(), 1)
+		of, listed := p.For(c.caller).Accounts().Memberships(t.Context(), 1)
 		if c.sees != (err == nil) || c.sees != (len(of) == 1) || listed != nil {
 			t.Errorf("%+v: %v %v", c.caller, err, of)
 		}
 	}
-	if members, err := p.For(Caller{User: 9, Tenant: 6}).Members(t.Context(), 5); err != nil || len(members) != 0 {
+	if members, err := p.For(Caller{User: 9, Tenant: 6}).Accounts().Members(t.Context(), 5); err != nil || len(members) != 0 {
 		t.Fatal(members, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestSuperusersAreThoseWhoMayStillSignIn(t *testing.T) {
 		p.do(t, c)
 	}
 	p.do(t, account.Deactivate{User: 2, At: noon})
-	all, err := p.For(System).Superusers(t.Context())
+	all, err := p.For(System).Accounts().Superusers(t.Context())
 	if err != nil || len(all) != 1 || all[0].ID != 3 {
 		t.Fatal(all, err)
 	}
@@ -121,26 +121,26 @@ func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon}, issue)
 	p.do(t, issue)
 	s := p.For(Caller{User: 1, Tenant: 5})
-	sub, found, err := s.SubscriptionOfOrder(t.Context(), id)
+	sub, found, err := s.Billing().SubscriptionOfOrder(t.Context(), id)
 	if err != nil || !found || sub.Status != billing.Running || !sub.PeriodEnd.Equal(noon.AddDate(1, 0, 0)) {
 		t.Fatal(sub, found, err)
 	}
-	invoice, found, err := s.InvoiceOfOrder(t.Context(), id)
+	invoice, found, err := s.Billing().InvoiceOfOrder(t.Context(), id)
 	if err != nil || !found || invoice.Number != "INV-2026-000001" || !invoice.Total.Equal(amount("28.7")) {
 		t.Fatal(invoice, found, err)
 	}
 	p.do(t, billing.End{Order: id, Reason: "ended", At: noon})
-	if sub, _, _ = s.SubscriptionOfOrder(t.Context(), id); sub.Status != billing.Over || sub.EndReason != "ended" {
+	if sub, _, _ = s.Billing().SubscriptionOfOrder(t.Context(), id); sub.Status != billing.Over || sub.EndReason != "ended" {
 		t.Fatal(sub)
 	}
 	for _, other := range []Caller{{}, {User: 1}, {User: 2, Tenant: 6}} {
-		_, found, err := p.For(other).InvoiceOfOrder(t.Context(), id)
-		all, listed := p.For(other).Invoices(t.Context(), Listing{})
+		_, found, err := p.For(other).Billing().InvoiceOfOrder(t.Context(), id)
+		all, listed := p.For(other).Billing().Invoices(t.Context(), Listing{})
 		if found || err != nil || listed != nil || len(all.Rows) != 0 {
 			t.Errorf("%+v sees %v %v", other, found, all)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).Invoices(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).Billing().Invoices(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
 }
@@ -158,19 +158,19 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	}
 	first, second, _ := raise(1), raise(1), raise(2)
 	s := p.For(Caller{User: 1, Superuser: true})
-	all, err := s.Notifications(t.Context(), Listing{})
+	all, err := s.Notices().Notifications(t.Context(), Listing{})
 	if err != nil || all.Count != 2 || all.Rows[0].ID != second || all.Rows[0].IsRead {
 		t.Fatal(all, err)
 	}
 	p.do(t, notice.MarkRead{ID: first, At: noon}, notice.ConfirmMail{ID: first, At: noon})
-	if n, err := s.Unread(t.Context()); err != nil || n.Count != 1 {
+	if n, err := s.Notices().Unread(t.Context()); err != nil || n.Count != 1 {
 		t.Fatal(n, err)
 	}
-	unread, err := s.Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: false}}})
+	unread, err := s.Notices().Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: false}}})
 	if err != nil || unread.Count != 1 || unread.Rows[0].ID != second {
 		t.Fatal(unread, err)
 	}
-	n, err := s.Notification(t.Context(), first)
+	n, err := s.Notices().Notification(t.Context(), first)
 	if err != nil || !n.IsRead || n.ReadAt == nil || !n.IsEmailSent {
 		t.Fatal(n, err)
 	}
@@ -180,11 +180,11 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	if text := shown(t, &n); text != want {
 		t.Fatalf("\n%s\n%s", text, want)
 	}
-	if _, err := p.For(Caller{User: 2}).Notification(t.Context(), first); err == nil || err.Error() != "No Notification matches the given query." {
+	if _, err := p.For(Caller{User: 2}).Notices().Notification(t.Context(), first); err == nil || err.Error() != "No Notification matches the given query." {
 		t.Fatal(err)
 	}
 	p.do(t, notice.Unread{ID: first}, notice.Delete{ID: second})
-	if all, err = s.Notifications(t.Context(), Listing{}); err != nil || all.Count != 1 || all.Rows[0].IsRead {
+	if all, err = s.Notices().Notifications(t.Context(), Listing{}); err != nil || all.Count != 1 || all.Rows[0].IsRead {
 		t.Fatal(all, err)
 	}
 }
@@ -202,13 +202,13 @@ func TestAUserReadsAllAtOnce(t *testing.T) {
 	s, other := p.For(Caller{User: 1}), p.For(Caller{User: 2})
 	early, kept, _ := tell(1), tell(1), tell(2)
 	p.do(t, notice.MarkRead{ID: early, At: noon})
-	first, err := s.Notification(t.Context(), early)
+	first, err := s.Notices().Notification(t.Context(), early)
 	if err != nil {
 		t.Fatal(err)
 	}
 	count := func(s Scope, want int64) Unread {
 		t.Helper()
-		found, err := s.Unread(t.Context())
+		found, err := s.Notices().Unread(t.Context())
 		if err != nil || found.Count != want {
 			t.Fatalf("%+v %v, want %d", found, err, want)
 		}
@@ -217,11 +217,11 @@ func TestAUserReadsAllAtOnce(t *testing.T) {
 	p.do(t, notice.MarkAllRead{User: 1, Through: count(s, 1).Through})
 	count(s, 0)
 	count(other, 1)
-	n, err := s.Notification(t.Context(), kept)
+	n, err := s.Notices().Notification(t.Context(), kept)
 	if err != nil || !n.IsRead || n.ReadAt == nil || !n.WithAll || n.Inbox != 1 {
 		t.Fatal(n, err)
 	}
-	if again, err := s.Notification(t.Context(), early); err != nil || !again.ReadAt.Equal(*first.ReadAt) {
+	if again, err := s.Notices().Notification(t.Context(), early); err != nil || !again.ReadAt.Equal(*first.ReadAt) {
 		t.Error(again, err)
 	}
 	p.do(t, notice.Unread{ID: kept, WithAll: true})
@@ -229,7 +229,7 @@ func TestAUserReadsAllAtOnce(t *testing.T) {
 	p.do(t, notice.MarkAllRead{User: 1, Through: first.CreatedAt})
 	count(s, 2)
 	for read, want := range map[bool][]uuid.UUID{false: {late, kept}, true: {early}} {
-		found, err := s.Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: read}}})
+		found, err := s.Notices().Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: read}}})
 		if err != nil || int(found.Count) != len(want) || found.Rows[0].ID != want[0] || found.Rows[0].IsRead != read {
 			t.Errorf("%v: %+v %v", read, found, err)
 		}
@@ -240,7 +240,7 @@ func TestPreferencesAreTheDefaultsUntilTheyAreSet(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
 	s := p.For(Caller{User: 1})
-	if prefs, version, err := s.Preferences(t.Context(), 1); err != nil || version != 0 || prefs != notice.DefaultPreferences() {
+	if prefs, version, err := s.Notices().Preferences(t.Context(), 1); err != nil || version != 0 || prefs != notice.DefaultPreferences() {
 		t.Fatal(prefs, version, err)
 	}
 	want := notice.DefaultPreferences()
@@ -248,10 +248,10 @@ func TestPreferencesAreTheDefaultsUntilTheyAreSet(t *testing.T) {
 		*off = false
 		p.do(t, notice.SetPreferences{User: 1, Values: want.Fields().Values()})
 	}
-	if prefs, version, err := s.Preferences(t.Context(), 1); err != nil || version != 2 || prefs != want {
+	if prefs, version, err := s.Notices().Preferences(t.Context(), 1); err != nil || version != 2 || prefs != want {
 		t.Fatal(prefs, version, err)
 	}
-	if prefs, _, err := p.For(Caller{User: 2}).Preferences(t.Context(), 1); err != nil || prefs != notice.DefaultPreferences() {
+	if prefs, _, err := p.For(Caller{User: 2}).Notices().Preferences(t.Context(), 1); err != nil || prefs != notice.DefaultPreferences() {
 		t.Fatal("another user's preferences were read", prefs, err)
 	}
 }

@@ -176,23 +176,23 @@ var endpointsBy = listedBy{
 
 // WebhookEndpoint returns one of the caller's tenant; superusers reach all.
 func (s NoticeReader) WebhookEndpoint(ctx context.Context, id int64) (WebhookEndpoint, error) {
-	w := s.tenantOrAll("e.tenant")
+	w := s.caller.tenantOrAll("e.tenant")
 	w.and("e.id = ?", id)
-	return one[WebhookEndpoint](ctx, s, "WebhookEndpoint", `select `+endpointColumns+` from webhook_endpoints e`, w)
+	return one[WebhookEndpoint](ctx, s.db, "WebhookEndpoint", `select `+endpointColumns+` from webhook_endpoints e`, w)
 }
 
 // WebhookEndpoints lists those of the caller's tenant: by is_active and url.
 func (s NoticeReader) WebhookEndpoints(ctx context.Context, l Listing) (Listed[WebhookEndpoint], error) {
-	return part[WebhookEndpoint](ctx, s, endpointsBy, s.tenant("e.tenant"), l)
+	return part[WebhookEndpoint](ctx, s.db, endpointsBy, s.caller.tenant("e.tenant"), l)
 }
 
 // Listening are the endpoints of a tenant that are switched on, for the
 // program itself.
 func (s NoticeReader) Listening(ctx context.Context, tenant int64) ([]WebhookEndpoint, error) {
-	w := s.operators()
+	w := s.caller.operators()
 	w.and("e.tenant = ?", tenant)
 	w.conditions = append(w.conditions, "e.is_active")
-	return list[WebhookEndpoint](ctx, s, `select `+endpointColumns+` from webhook_endpoints e`, w, " order by e.id")
+	return list[WebhookEndpoint](ctx, s.db, `select `+endpointColumns+` from webhook_endpoints e`, w, " order by e.id")
 }
 
 // A WebhookDelivery is a message on its way to an endpoint, or what became of
@@ -245,18 +245,18 @@ var deliveriesBy = listedBy{
 
 // WebhookDelivery returns one of an endpoint of the caller's tenant.
 func (s NoticeReader) WebhookDelivery(ctx context.Context, endpoint int64, id uuid.UUID) (WebhookDelivery, error) {
-	w := s.tenantOrAll("d.tenant")
+	w := s.caller.tenantOrAll("d.tenant")
 	w.and("d.endpoint = ?", endpoint)
 	w.and("d.id = ?", id)
-	return one[WebhookDelivery](ctx, s, "WebhookDelivery", `select `+deliveryColumns+` from webhook_deliveries d`, w)
+	return one[WebhookDelivery](ctx, s.db, "WebhookDelivery", `select `+deliveryColumns+` from webhook_deliveries d`, w)
 }
 
 // WebhookDeliveries lists those of an endpoint: by status, event_type,
 // event_id, attempts.
 func (s NoticeReader) WebhookDeliveries(ctx context.Context, endpoint int64, l Listing) (Listed[WebhookDelivery], error) {
-	w := s.tenantOrAll("d.tenant")
+	w := s.caller.tenantOrAll("d.tenant")
 	w.and("d.endpoint = ?", endpoint)
-	return part[WebhookDelivery](ctx, s, deliveriesBy, w, l)
+	return part[WebhookDelivery](ctx, s.db, deliveriesBy, w, l)
 }
 
 // SweepDeliveries takes deliveries out of the table that are over and have
@@ -264,7 +264,7 @@ func (s NoticeReader) WebhookDeliveries(ctx context.Context, endpoint int64, l L
 func (t *Tables) SweepDeliveries(ctx context.Context, shown time.Duration) error {
 	const atOnce = 10_000
 	over := `created_at < business_now() - $2::interval and status <> '` + string(webhook.Pending) + `'`
-	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
+	err := t.For(System).db.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce, shown)
 	})
 	if err != nil {

@@ -68,13 +68,13 @@ func TestATenantReadsItsOwnEndpointsOnly(t *testing.T) {
 		{Caller{User: 9, Superuser: true, Tenant: 6}, 1, "1 2 3"},
 		{Caller{User: 9}, 0, ""},
 	} {
-		found, err := p.For(c.who).WebhookEndpoints(t.Context(), Listing{})
+		found, err := p.For(c.who).Notices().WebhookEndpoints(t.Context(), Listing{})
 		if err != nil || found.Count != c.listed {
 			t.Errorf("%+v: %+v, %v", c.who, found, err)
 		}
 		var seen []string
 		for id := int64(1); id <= 3; id++ {
-			if e, err := p.For(c.who).WebhookEndpoint(t.Context(), id); err == nil {
+			if e, err := p.For(c.who).Notices().WebhookEndpoint(t.Context(), id); err == nil {
 				seen = append(seen, fmt.Sprint(e.ID))
 			} else if err.Error() != "No WebhookEndpoint matches the given query." {
 				t.Error(err)
@@ -84,11 +84,11 @@ func TestATenantReadsItsOwnEndpointsOnly(t *testing.T) {
 			t.Errorf("%+v sees %s", c.who, got)
 		}
 	}
-	heard, err := p.For(System).Listening(t.Context(), 5)
+	heard, err := p.For(System).Notices().Listening(t.Context(), 5)
 	if err != nil || len(heard) != 1 || heard[0].ID != 1 || !heard[0].Wants("site.created") || heard[0].Wants("order.active") {
 		t.Errorf("%+v, %v", heard, err)
 	}
-	if heard, err := p.For(ben).Listening(t.Context(), 5); err != nil || len(heard) != 0 {
+	if heard, err := p.For(ben).Notices().Listening(t.Context(), 5); err != nil || len(heard) != 0 {
 		t.Errorf("%+v, %v", heard, err)
 	}
 }
@@ -99,7 +99,7 @@ func TestADeliveryIsSeenAsFarAsItIs(t *testing.T) {
 	id := uuid.New()
 	seen := func(want string) {
 		t.Helper()
-		d, err := p.For(ana).WebhookDelivery(t.Context(), 5, id)
+		d, err := p.For(ana).Notices().WebhookDelivery(t.Context(), 5, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,14 +124,14 @@ func TestADeliveryIsSeenAsFarAsItIs(t *testing.T) {
 	p.do(t, webhook.Confirm{ID: id, Status: 204, At: noon})
 	seen("delivered 3 204  false true")
 	for _, who := range []Caller{ben, {User: 1}} {
-		if _, err := p.For(who).WebhookDelivery(t.Context(), 5, id); domain.CodeOf(err) != domain.NotFound {
+		if _, err := p.For(who).Notices().WebhookDelivery(t.Context(), 5, id); domain.CodeOf(err) != domain.NotFound {
 			t.Errorf("%+v: %v", who, err)
 		}
-		if found, err := p.For(who).WebhookDeliveries(t.Context(), 5, Listing{}); err != nil || found.Count != 0 {
+		if found, err := p.For(who).Notices().WebhookDeliveries(t.Context(), 5, Listing{}); err != nil || found.Count != 0 {
 			t.Errorf("%+v: %+v %v", who, found, err)
 		}
 	}
-	if _, err := p.For(ana).WebhookDelivery(t.Context(), 6, id); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.For(ana).Notices().WebhookDelivery(t.Context(), 6, id); domain.CodeOf(err) != domain.NotFound {
 		t.Error(err)
 	}
 }
@@ -228,7 +228,7 @@ func TestDeliveriesAreShownForThirtyDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[uuid.UUID]bool{over: false, recent: true, pending: true} {
-		_, err := p.For(System).WebhookDelivery(t.Context(), 5, id)
+		_, err := p.For(System).Notices().WebhookDelivery(t.Context(), 5, id)
 		if (err == nil) != want {
 			t.Error(id, err)
 		}

@@ -91,10 +91,10 @@ func (r widgetRow) widget() (Widget, error) {
 
 // Widget returns an active widget by its public name, with the active plans
 // that it shows; operators find others too.
-func (s StorefrontReader) Widget(ctx context.Context, widgetID string) (Widget, error) {
+func (s OrderReader) Widget(ctx context.Context, widgetID string) (Widget, error) {
 	cond := s.offered()
 	cond.and("widget_id = ?", widgetID)
-	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, cond)
+	r, err := one[widgetRow](ctx, s.db, "Widget", selectWidgets, cond)
 	if err != nil {
 		return Widget{}, err
 	}
@@ -106,10 +106,10 @@ func (s StorefrontReader) Widget(ctx context.Context, widgetID string) (Widget, 
 }
 
 // WidgetRecord returns any widget by its number, to operators.
-func (s StorefrontReader) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
-	w := s.operators()
+func (s OrderReader) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
+	w := s.caller.operators()
 	w.and("id = ?", id)
-	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, w)
+	r, err := one[widgetRow](ctx, s.db, "Widget", selectWidgets, w)
 	if err != nil {
 		return Widget{}, err
 	}
@@ -117,14 +117,14 @@ func (s StorefrontReader) WidgetRecord(ctx context.Context, id int64) (Widget, e
 }
 
 // WidgetsWith are the widgets that name a plan, to operators.
-func (s StorefrontReader) WidgetsWith(ctx context.Context, plan int64) ([]Widget, error) {
-	w := s.operators()
+func (s OrderReader) WidgetsWith(ctx context.Context, plan int64) ([]Widget, error) {
+	w := s.caller.operators()
 	w.and("spec -> 'plans' @> to_jsonb(?::bigint)", plan)
-	return loaded(widgetRow.widget)(list[widgetRow](ctx, s, selectWidgets, w, " order by id"))
+	return loaded(widgetRow.widget)(list[widgetRow](ctx, s.db, selectWidgets, w, " order by id"))
 }
 
-func (s StorefrontReader) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
-	cond := s.public()
+func (s OrderReader) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
+	cond := s.caller.public()
 	cond.and("is_active = ?", true)
 	cond.and("id = any(?)", w.Plans)
 	if !w.ShowHosting {
@@ -144,6 +144,6 @@ var widgetsBy = listedBy{
 
 // Widgets lists widgets to operators, those that are not active as well: by
 // name, widget_id, is_active.
-func (s StorefrontReader) Widgets(ctx context.Context, l Listing) (Listed[Widget], error) {
-	return loadedPart(widgetRow.widget)(part[widgetRow](ctx, s, widgetsBy, s.operators(), l))
+func (s OrderReader) Widgets(ctx context.Context, l Listing) (Listed[Widget], error) {
+	return loadedPart(widgetRow.widget)(part[widgetRow](ctx, s.db, widgetsBy, s.caller.operators(), l))
 }

@@ -162,7 +162,7 @@ var (
 // Zone is a DNS zone with the records that are switched on, as it is to be
 // published; servers are the installation's, with final dots. What is written
 // meanwhile may be in it already, but has a later serial.
-func (s ResourceReader) Zone(ctx context.Context, id int64, servers []string) (z dns.Zone, err error) {
+func (s HostingReader) Zone(ctx context.Context, id int64, servers []string) (z dns.Zone, err error) {
 	row, err := s.Resource(ctx, hosting.Ref{Kind: zoneKind.Name, ID: id})
 	if err != nil {
 		return z, err
@@ -179,14 +179,14 @@ func (s ResourceReader) Zone(ctx context.Context, id int64, servers []string) (z
 	return z, err
 }
 
-func (s ResourceReader) zoneSerial(ctx context.Context, zone int64) (dns.Serial, error) {
-	w := s.public()
+func (s HostingReader) zoneSerial(ctx context.Context, zone int64) (dns.Serial, error) {
+	w := s.caller.public()
 	w.and("zone = ?", zone)
-	serial, err := value[int64](ctx, s, `select serial from zone_serials`, w, "")
+	serial, err := value[int64](ctx, s.db, `select serial from zone_serials`, w, "")
 	return dns.Serial(serial), err //nolint:gosec // of 32 bits
 }
 
-func (s ResourceReader) zoneRecords(ctx context.Context, zone int64) (records []dns.Record, err error) {
+func (s HostingReader) zoneRecords(ctx context.Context, zone int64) (records []dns.Record, err error) {
 	found, err := s.OfKind(ctx, recordKind, Listing{
 		Filters: []Filter{{Field: "zone", Op: "=", Value: zone}, {Field: "is_active", Op: "=", Value: true}},
 		Order:   []Ordering{{Field: "id"}}, Limit: dns.MaxRecords,

@@ -40,7 +40,7 @@ func set(name, value string) field.Values { return field.Values{name: field.Appe
 
 func (p *panel) serial(t *testing.T) dns.Serial {
 	t.Helper()
-	serial, err := p.For(System).zoneSerial(t.Context(), theZone)
+	serial, err := p.For(System).Hosting().zoneSerial(t.Context(), theZone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,14 +172,14 @@ func TestAZoneIsPublishedWithWhatIsSwitchedOn(t *testing.T) {
 	off := record(2, "A", "old", "192.0.2.9")
 	off.Spec["is_active"] = []byte("false")
 	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "www", "192.0.2.1"), off)
-	z, err := p.For(Caller{Tenant: 5}).Zone(t.Context(), theZone, []string{"ns1.panel.example.", "ns2.panel.example."})
+	z, err := p.For(Caller{Tenant: 5}).Hosting().Zone(t.Context(), theZone, []string{"ns1.panel.example.", "ns2.panel.example."})
 	if err != nil || z.Serial != p.serial(t) || len(z.Records) != 1 || z.Records[0].Name != "www" {
 		t.Fatal(z, err)
 	}
 	if file := z.File(); !strings.Contains(file, "NS\tns2.panel.example.\n") || !strings.Contains(file, "www.example.com.\t3600\tIN\tA\t192.0.2.1\n") {
 		t.Error(file)
 	}
-	if _, err := p.For(Caller{Tenant: 6}).Zone(t.Context(), theZone, nil); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.For(Caller{Tenant: 6}).Hosting().Zone(t.Context(), theZone, nil); domain.CodeOf(err) != domain.NotFound {
 		t.Error("another tenant reads the zone:", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestAZoneHasFiveThousandRecords(t *testing.T) {
 	p.fill(t, dns.MaxRecords-1)
 	p.do(t, record(dns.MaxRecords, "A", "last", "192.0.2.1"))
 	p.refused(t, field.NonField, "Limit reached: dns_records.", record(9999, "A", "more", "192.0.2.1"))
-	z, err := p.For(System).Zone(t.Context(), theZone, nil)
+	z, err := p.For(System).Hosting().Zone(t.Context(), theZone, nil)
 	if err != nil || len(z.Records) != dns.MaxRecords || strings.Count(z.File(), "\n") != dns.MaxRecords+4 {
 		t.Fatal(len(z.Records), err)
 	}

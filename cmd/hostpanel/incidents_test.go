@@ -17,7 +17,7 @@ import (
 // openIncidents are those that operators have yet to see to.
 func openIncidents(t *testing.T, p *program.Program) map[string]int64 {
 	t.Helper()
-	open, err := p.Tables.For(projections.System).OpenIncidents(t.Context())
+	open, err := p.Tables.For(projections.System).Operations().OpenIncidents(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 	}
 	silent := func() int64 {
 		t.Helper()
-		open, err := w.Tables.For(projections.System).OpenIncidents(t.Context())
+		open, err := w.Tables.For(projections.System).Operations().OpenIncidents(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

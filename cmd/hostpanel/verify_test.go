@@ -42,7 +42,7 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	if again, _, _ := told(t, "verify", "--data-dir", t.TempDir()); again != console.Failed {
 		t.Errorf("verify ends with %d the second time", again)
 	}
-	open, err := p.Tables.For(projections.System).Incidents(t.Context(), projections.Listing{})
+	open, err := p.Tables.For(projections.System).Operations().Incidents(t.Context(), projections.Listing{})
 	if err != nil || open.Count != 1 || open.Rows[0].Kind != operations.LogBroken ||
 		open.Rows[0].About["position"] != fmt.Sprint(position) {
 		t.Errorf("operators hear of %+v, %v", open, err)

@@ -125,7 +125,7 @@ func (s *profile) tenantForm(ctx context.Context, c route.Call) (*web.Form, erro
 		hints, err := s.tenantHints(ctx, c)
 		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
 	}
-	memberships, err := s.callers.Scope(c).Memberships(ctx, who.ID)
+	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *profile) tenantForm(ctx context.Context, c route.Call) (*web.Form, erro
 }
 
 func (s *profile) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
-	tenants, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{Limit: hintsShown})
+	tenants, err := s.callers.Scope(c).Hosting().Tenants(ctx, projections.Listing{Limit: hintsShown})
 	hints := make([]web.Option, 0, len(tenants.Rows))
 	for _, t := range tenants.Rows {
 		hints = append(hints, web.Option{Value: strconv.FormatInt(t.ID, 10), Text: t.TenantName})
@@ -185,7 +185,7 @@ func (s *profile) takePassword(ctx context.Context, c route.Call, sent url.Value
 	if err := s.accounts.Change(ctx, c.Cause(), who.ID, password); err != nil {
 		return nil, err
 	}
-	now, _, err := s.callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}

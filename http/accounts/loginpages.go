@@ -112,7 +112,7 @@ func (s *entrance) giveCode(ctx context.Context, c route.Call, sent url.Values) 
 	if err != nil {
 		return nil, err
 	}
-	user, known, err := s.callers.System().Identity(ctx, pending.User)
+	user, known, err := s.callers.System().Accounts().Identity(ctx, pending.User)
 	if err != nil {
 		return nil, err
 	}

@@ -87,13 +87,13 @@ func (m *me) Tag() string {
 
 // me reads the account as it is now, after whatever the call has changed.
 func (s *profile) me(ctx context.Context, c route.Call) (*me, error) {
-	found, _, err := s.callers.Scope(c).Identity(ctx, caller.Of(c).ID)
+	found, _, err := s.callers.Scope(c).Accounts().Identity(ctx, caller.Of(c).ID)
 	if err != nil {
 		return nil, err
 	}
 	m := &me{Identity: found}
 	scope := s.callers.Reading(caller.Identity{Identity: found})
-	all, err := scope.Memberships(ctx, m.ID)
+	all, err := scope.Accounts().Memberships(ctx, m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (m *me) nameTenant(ctx context.Context, scope projections.Scope) error {
 			return nil
 		}
 	}
-	tenant, err := scope.Tenant(ctx, *m.ActiveTenant)
+	tenant, err := scope.Hosting().Tenant(ctx, *m.ActiveTenant)
 	if record.IsMissing(err) {
 		return nil // it is leaving
 	}
@@ -169,7 +169,7 @@ func (s *profile) exists(ctx context.Context, c route.Call, tenant int64) error 
 	if tenant == 0 {
 		return nil
 	}
-	_, err := s.callers.Scope(c).Tenant(ctx, tenant)
+	_, err := s.callers.Scope(c).Hosting().Tenant(ctx, tenant)
 	if record.IsMissing(err) {
 		return domain.RefuseField("active_tenant", field.NoSuchPK(tenant))
 	}
@@ -207,7 +207,7 @@ func (s *profile) changePassword(ctx context.Context, c route.Call, p *passwordC
 	if err := s.accounts.Change(ctx, c.Cause(), who.ID, p.New); err != nil {
 		return nil, err
 	}
-	now, _, err := s.callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (s *factors) switchOn(ctx context.Context, c route.Call, code string) (code
 	if codes, err = s.accounts.EnableFactor(ctx, c.Cause(), who.ID, caller.PlainCode(code)); err != nil {
 		return nil, nil, err
 	}
-	now, _, err := s.callers.System().Identity(ctx, who.ID)
+	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -91,7 +91,7 @@ func (s *passwords) holder(ctx context.Context, token string) (projections.User,
 	if err != nil {
 		return projections.User{}, err
 	}
-	user, err := s.callers.System().User(ctx, id)
+	user, err := s.callers.System().Accounts().User(ctx, id)
 	if err == nil && !user.IsActive {
 		err = domain.Refuse(domain.NotFound, "The account has ended.")
 	}

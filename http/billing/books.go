@@ -53,7 +53,7 @@ func (t *total) Fields() field.Set {
 }
 
 func (s *books) totals(ctx context.Context, c route.Call) ([]total, error) {
-	found, err := s.callers.Scope(c).InvoiceTotals(ctx)
+	found, err := s.callers.Scope(c).Billing().InvoiceTotals(ctx)
 	all := make([]total, len(found))
 	for i, t := range found {
 		all[i] = total{t, t.Month.UTC().Format(monthForm)}
@@ -78,7 +78,7 @@ func (s *books) books(ctx context.Context, c route.Call) (*route.Document, error
 	if err != nil {
 		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
 	}
-	rows, err := s.callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
+	rows, err := s.callers.Scope(c).Billing().Booked(ctx, from, from.AddDate(0, 1, 0))
 	if err != nil {
 		return nil, err
 	}

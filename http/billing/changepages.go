@@ -98,11 +98,11 @@ func wishOf(c route.Call, back *web.Returned, sub *subscription) (wanted planWis
 
 // planChoices are the plans of the same sort that are on offer, and the billing periods.
 func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
-	bought, err := s.callers.System().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Orders().Order(ctx, sub.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	offered, err := s.callers.System().Plans(ctx, bought.ResourceType)
+	offered, err := s.callers.System().Orders().Plans(ctx, bought.ResourceType)
 	if err != nil {
 		return nil, err
 	}

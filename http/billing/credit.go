@@ -119,18 +119,18 @@ func movementFilters() field.Set {
 }
 
 func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
-	rows, err := s.callers.Scope(c).CreditBalances(ctx, l)
+	rows, err := s.callers.Scope(c).Billing().CreditBalances(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditBalance) creditBalance { return creditBalance{CreditBalance: row} })
 }
 
 func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
-	rows, err := s.callers.Scope(c).CreditMovements(ctx, l)
+	rows, err := s.callers.Scope(c).Billing().CreditMovements(ctx, l)
 	return record.Map(rows, err, func(row projections.CreditMovement) creditMovement { return creditMovement{row} })
 }
 
 // balance is the one that the path names.
 func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -139,7 +139,7 @@ func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&creditMovement{row}, err)
 }
 
@@ -194,7 +194,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Billing().Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -218,7 +218,7 @@ func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*cr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().CreditMovement(ctx, id)
+	row, err := s.callers.System().Billing().CreditMovement(ctx, id)
 	return &creditMovement{row}, err
 }
 
@@ -259,7 +259,7 @@ func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*creditM
 		return nil, err
 	}
 	return record.Shown(c, func() (*creditMovement, error) {
-		row, err := s.callers.System().CreditMovement(ctx, m.ID)
+		row, err := s.callers.System().Billing().CreditMovement(ctx, m.ID)
 		return &creditMovement{row}, err
 	})
 }

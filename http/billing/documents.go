@@ -93,12 +93,12 @@ func fileOf(number string, as format, body []byte) *route.Document {
 }
 
 func (s *documents) invoiceDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	i, err := s.callers.Scope(c).Invoice(ctx, c.UUID("id"))
+	i, err := s.callers.Scope(c).Billing().Invoice(ctx, c.UUID("id"))
 	return i.ID, i.Number, err
 }
 
 func (s *documents) creditNoteDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
-	n, err := s.callers.Scope(c).CreditNote(ctx, c.UUID("id"))
+	n, err := s.callers.Scope(c).Billing().CreditNote(ctx, c.UUID("id"))
 	return n.InvoiceID, n.Number, err
 }
 

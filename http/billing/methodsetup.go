@@ -81,7 +81,7 @@ func (s *paymentMethods) add(ctx context.Context, c route.Call, a *addition) (*m
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().MethodSetup(ctx, id)
+	row, err := s.callers.System().Billing().MethodSetup(ctx, id)
 	return (*methodSetupPage)(&row), err
 }
 
@@ -135,7 +135,7 @@ func (s *paymentMethods) cameBack(ctx context.Context, c route.Call) (string, er
 	if err != nil {
 		return "", nil //nolint:nilerr // it is another visit
 	}
-	m, err := s.callers.Scope(c).MethodSetup(ctx, id)
+	m, err := s.callers.Scope(c).Billing().MethodSetup(ctx, id)
 	if record.IsMissing(err) {
 		return "", nil
 	}
@@ -144,7 +144,7 @@ func (s *paymentMethods) cameBack(ctx context.Context, c route.Call) (string, er
 	}
 	if err == nil && m.Status == billing.SetupOpen {
 		err = waiting.For(ctx, s.changes, setupWait, func(ctx context.Context) (bool, error) {
-			m, err = s.callers.System().MethodSetup(ctx, id)
+			m, err = s.callers.System().Billing().MethodSetup(ctx, id)
 			return m.Status != billing.SetupOpen, err
 		})
 	}

@@ -61,7 +61,7 @@ func TestACardIsAddedInTheBrowserWithoutAPayment(t *testing.T) {
 	}
 	back := strings.TrimPrefix(done.ReturnURL, s.Public)
 	paneltest.Has(t, b.Get(back).Body.String(), "The payment method is saved.", "visa …4242")
-	all, err := s.Tables.For(projections.System).PaymentMethodsOf(t.Context(), 1, subjectOf(t, s, paneltest.Ana))
+	all, err := s.Tables.For(projections.System).Billing().PaymentMethodsOf(t.Context(), 1, subjectOf(t, s, paneltest.Ana))
 	if err != nil || len(all) != 1 || all[0].OrderID != nil ||
 		*all[0].SetupID != uuid.MustParse(back[len(web.PaymentMethodsPath)+len("?setup="):]) {
 		t.Errorf("saved: %+v %v", all, err)

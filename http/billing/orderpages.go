@@ -51,12 +51,12 @@ func rowOfOrder(w web.Words, row projections.Order) orderRow {
 }
 
 func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := listed(ctx, c, "Orders", s.callers.Scope(c).TenantOrders, rowOfOrder)
+	data, err := listed(ctx, c, "Orders", s.callers.Scope(c).Orders().TenantOrders, rowOfOrder)
 	if err != nil {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	plans, err := s.callers.System().Plans(ctx, "")
+	plans, err := s.callers.System().Orders().Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (s *orders) barClosed(ctx context.Context, c route.Call) error {
 	case id == 0:
 		return &route.Refusal{Status: http.StatusForbidden, Detail: "No active tenant.", Code: "no_active_tenant"}
 	}
-	row, err := s.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := s.callers.System().Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *orders) checkOrder(ctx context.Context, c route.Call, f *orderForm, wro
 // billTo bills the tenant's company at its address, unless the form names another one, and
 // tells whether it is a sub-tenant.
 func (s *orders) billTo(ctx context.Context, c route.Call, f *orderForm) (isSubTenant bool, err error) {
-	row, err := s.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
+	row, err := s.callers.System().Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
 	if err != nil {
 		return false, err
 	}
@@ -193,12 +193,12 @@ func (s *orders) resumeOrder(ctx context.Context, _ route.Call, location string)
 func orderAt(location string) (uuid.UUID, error) { return uuid.Parse(path.Base(location)) }
 
 func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[tenantOrder], error) {
-	rows, err := s.callers.Scope(c).TenantOrders(ctx, l)
+	rows, err := s.callers.Scope(c).Orders().TenantOrders(ctx, l)
 	return record.Map(rows, err, newTenantOrder)
 }
 
 func (s *orders) findOrder(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).TenantOrder(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Orders().TenantOrder(ctx, c.UUID("id"))
 	found := newTenantOrder(row)
 	return record.Subject(&found, err)
 }

@@ -46,7 +46,7 @@ func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 }
 
 func (s *invoices) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Invoices", s.callers.Scope(c).Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
+	data, err := listed(ctx, c, "Invoices", s.callers.Scope(c).Billing().Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
 	return listSheet(s.web, c, "invoices", data, err)
 }
 
@@ -89,7 +89,7 @@ func seesNone(c route.Call) bool {
 // showInvoice is the page of an invoice.
 func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
+	notes, err := s.callers.Scope(c).Billing().CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func paymentMethodFilters() field.Set {
 }
 
 func (s *paymentMethods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
-	rows, err := s.callers.Scope(c).PaymentMethods(ctx, l)
+	rows, err := s.callers.Scope(c).Billing().PaymentMethods(ctx, l)
 	return record.Map(rows, err, func(row projections.PaymentMethod) paymentMethod { return paymentMethod{PaymentMethod: row} })
 }
 
@@ -111,14 +111,14 @@ func (s *subscriptions) chooseMethod(ctx context.Context, c route.Call, sub *sub
 // mayCharge refuses methods of other tenants, and those of people who have neither bought
 // the service nor make the call.
 func (s *subscriptions) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
-	m, err := s.callers.Scope(c).PaymentMethod(ctx, method)
+	m, err := s.callers.Scope(c).Billing().PaymentMethod(ctx, method)
 	if record.IsMissing(err) || err == nil && m.Tenant != sub.Tenant {
 		return domain.RefuseField("payment_method", "There is no such saved payment method.")
 	}
 	if err != nil || m.Subject == caller.Of(c).Person() {
 		return err
 	}
-	bought, err := s.callers.System().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Orders().Order(ctx, sub.OrderID)
 	if err == nil && m.Subject != bought.Subject {
 		err = domain.RefuseField("payment_method", "The payment method belongs to a person who has not bought this service.")
 	}

@@ -18,7 +18,7 @@ import (
 // subjectOf is the subject of a user.
 func subjectOf(t testing.TB, s *paneltest.Shop, user int64) uuid.UUID {
 	t.Helper()
-	found, known, err := s.Tables.For(projections.System).Identity(t.Context(), user)
+	found, known, err := s.Tables.For(projections.System).Accounts().Identity(t.Context(), user)
 	if err != nil || !known {
 		t.Fatal(known, err)
 	}

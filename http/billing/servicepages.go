@@ -36,7 +36,7 @@ func rowOfService(w web.Words, of projections.Service) serviceRow {
 
 func (s *services) showList(ctx context.Context, c route.Call) (*route.Document, error) {
 	read := func(ctx context.Context, l projections.Listing) (projections.Listed[projections.Service], error) {
-		return s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
+		return s.callers.Scope(c).Billing().Services(ctx, l, s.keepDisputed)
 	}
 	data, err := listed(ctx, c, "Services", read, rowOfService, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
 	return listSheet(s.web, c, "services", data, err)
@@ -49,7 +49,7 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
+	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
 	if err != nil {
 		return nil, err
 	}

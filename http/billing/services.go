@@ -52,7 +52,7 @@ func serviceFilters() field.Set {
 }
 
 func (s *services) list(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
-	rows, err := s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
+	rows, err := s.callers.Scope(c).Billing().Services(ctx, l, s.keepDisputed)
 	if err != nil {
 		return projections.Listed[service]{}, err
 	}
@@ -60,7 +60,7 @@ func (s *services) list(ctx context.Context, c route.Call, l projections.Listing
 	for i, row := range rows.Rows {
 		ids[i] = row.OrderID
 	}
-	made, err := s.callers.Scope(c).MadeBy(ctx, ids...)
+	made, err := s.callers.Scope(c).Hosting().MadeBy(ctx, ids...)
 	return record.Map(rows, err, func(row projections.Service) service { return newService(row, made) })
 }
 
@@ -70,11 +70,11 @@ func (s *services) find(ctx context.Context, c route.Call) (any, string, error) 
 
 // service is the one that the path names.
 func (s *services) service(ctx context.Context, c route.Call) (*serviceDetail, error) {
-	row, err := s.callers.Scope(c).Service(ctx, c.UUID("id"), s.keepDisputed)
+	row, err := s.callers.Scope(c).Billing().Service(ctx, c.UUID("id"), s.keepDisputed)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.callers.Scope(c).MadeBy(ctx, row.OrderID)
+	made, err := s.callers.Scope(c).Hosting().MadeBy(ctx, row.OrderID)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (s *subscriptions) showSubscriptions(ctx context.Context, c route.Call) (*r
 	row := func(w web.Words, one projections.Subscription) subscriptionRow {
 		return rowOfSubscription(w, web.Readers(c), one)
 	}
-	data, err := listed(ctx, c, "Subscriptions", s.callers.Scope(c).Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
+	data, err := listed(ctx, c, "Subscriptions", s.callers.Scope(c).Billing().Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
 	return listSheet(s.web, c, "subscriptions", data, err)
 }
 
@@ -88,7 +88,7 @@ const newestInvoices = 12
 // showSubscription is the page of a subscription with its invoices.
 func (s *subscriptions) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestAnOrderIsTaxedByItsBuyer(t *testing.T) {
 		s := paneltest.Open(t).Stock(t).TaxedBy(mode)
 		for buyer, want := range sold {
 			a := paneltest.Read(t, s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", "{"+buyer, 1)))
-			o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
+			o, err := s.For(projections.System).Orders().OrderByNumber(t.Context(), a.Number)
 			if err != nil {
 				t.Fatal(err)
 			}

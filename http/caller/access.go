@@ -280,7 +280,7 @@ func (s *Callers) holderIn(ctx context.Context, scope projections.Scope, token C
 	if err != nil {
 		return Identity{}, err
 	}
-	found, known, err := scope.Identity(ctx, id)
+	found, known, err := scope.Accounts().Identity(ctx, id)
 	who := Identity{found}
 	switch {
 	case err != nil:

@@ -106,7 +106,7 @@ func (k *Keys) key(ctx context.Context, id string) (projections.APIKey, error) {
 	if known {
 		return key, nil
 	}
-	key, issued, err := k.tables.For(projections.System).APIKey(ctx, id)
+	key, issued, err := k.tables.For(projections.System).Orders().APIKey(ctx, id)
 	if err != nil || !issued {
 		return projections.APIKey{}, err
 	}

@@ -116,10 +116,10 @@ func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, er
 // furnish adds what every page shows. Superusers see the panel's own look, for whomever
 // they act.
 func (s *Callers) furnish(ctx context.Context, v *Visit) (err error) {
-	if v.Unread, err = s.Reading(v.Who).UnreadCount(ctx); err != nil || v.Who.IsSuperuser || v.Who.Tenant() == 0 {
+	if v.Unread, err = s.Reading(v.Who).Notices().UnreadCount(ctx); err != nil || v.Who.IsSuperuser || v.Who.Tenant() == 0 {
 		return err
 	}
-	look, has, err := s.System().LookOf(ctx, v.Who.Tenant())
+	look, has, err := s.System().Hosting().LookOf(ctx, v.Who.Tenant())
 	if has {
 		v.Look = &look
 	}
@@ -134,7 +134,7 @@ func (s *Callers) visit(ctx context.Context, id string, find func(context.Contex
 	if err != nil || !known {
 		return v, err
 	}
-	who, known, err := s.System().Identity(ctx, session.User)
+	who, known, err := s.System().Accounts().Identity(ctx, session.User)
 	if err == nil && known && who.IsActive && who.SessionVersion == session.Version {
 		v.session, v.Who = session, Identity{who}
 	}

@@ -47,7 +47,7 @@ func (s *Callers) Authenticate(ctx context.Context, c route.Call, p Proof, throu
 	if err != nil {
 		return projections.User{}, err
 	}
-	user, _, err := s.System().UserByEmail(ctx, p.Username)
+	user, _, err := s.System().Accounts().UserByEmail(ctx, p.Username)
 	if err != nil {
 		return projections.User{}, err
 	}

@@ -120,7 +120,7 @@ func (s *Area) enter(ctx context.Context, c route.Call) (*route.Document, error)
 	if !s.Link.use(c.Param("token")) {
 		return web.SeeOther(caller.LoginPath), nil
 	}
-	user, known, err := s.Callers.System().UserByEmail(ctx, s.Operator)
+	user, known, err := s.Callers.System().Accounts().UserByEmail(ctx, s.Operator)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (k *collection) name(ctx context.Context, scope projections.Scope, n hostin
 		return nil
 	}
 	of := slices.IndexFunc(k.kind.Refs, func(r hosting.Reference) bool { return r.Field == n.Of })
-	rows, err := scope.Among(ctx, k.kind.Refs[of].Kind, ids)
+	rows, err := scope.Hosting().Among(ctx, k.kind.Refs[of].Kind, ids)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (k *collection) name(ctx context.Context, scope projections.Scope, n hostin
 
 // count counts what refers to the records.
 func (k *collection) count(ctx context.Context, scope projections.Scope, n hosting.Count, all []*resource) error {
-	counts, err := scope.ReferringEach(ctx, n.Kind, n.By, idsOf(all, func(w *resource) int64 { return w.row.ID }))
+	counts, err := scope.Hosting().ReferringEach(ctx, n.Kind, n.By, idsOf(all, func(w *resource) int64 { return w.row.ID }))
 	for _, w := range all {
 		w.seen.counts[n.Field] = counts[w.row.ID]
 	}
@@ -134,7 +134,7 @@ func (k *collection) link(ctx context.Context, scope projections.Scope, all []*r
 		return nil
 	}
 	to, _ := hosting.KindNamed(link.Kind)
-	found, err := scope.OfKind(ctx, to, projections.Listing{
+	found, err := scope.Hosting().OfKind(ctx, to, projections.Listing{
 		Filters: []projections.Filter{{Field: link.Field, Op: "in", Value: slices.Collect(maps.Keys(leading))}}, Limit: int64(len(leading)),
 	})
 	for _, row := range found.Rows {

@@ -22,7 +22,7 @@ func (k *collection) restoring() route.Route {
 
 func (k *collection) findInBin(ctx context.Context, c route.Call) (any, string, error) {
 	scope := k.scopeOf(c)
-	row, err := scope.Kept(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
+	row, err := scope.Hosting().Kept(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
 	if err != nil {
 		return nil, "", err
 	}

@@ -231,7 +231,7 @@ func (k *collection) list(ctx context.Context, c route.Call, l projections.Listi
 	if k.kind.Oldest && len(l.Order) == 0 {
 		l.Order = []projections.Ordering{{Field: "id"}}
 	}
-	found, err := scope.OfKind(ctx, k.kind, l)
+	found, err := scope.Hosting().OfKind(ctx, k.kind, l)
 	if err != nil {
 		return listed, err
 	}
@@ -262,7 +262,7 @@ func (k *collection) knownFilters(ctx context.Context, c route.Call, l projectio
 		if i < 0 || !isOne || f.Field == "tenant" && !caller.Of(c).IsSuperuser {
 			continue
 		}
-		_, err := k.scopeOf(c).Resource(ctx, hosting.Ref{Kind: refs[i].Kind, ID: id})
+		_, err := k.scopeOf(c).Hosting().Resource(ctx, hosting.Ref{Kind: refs[i].Kind, ID: id})
 		if record.IsMissing(err) {
 			return field.Errors{{Field: f.Field, Messages: []string{field.NoSuchChoice}}}
 		}
@@ -275,7 +275,7 @@ func (k *collection) knownFilters(ctx context.Context, c route.Call, l projectio
 
 // find loads the resource that the path names, for reading.
 func (k *collection) find(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := k.scopeOf(c).Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
+	row, err := k.scopeOf(c).Hosting().Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
 	if err != nil {
 		return nil, "", err
 	}
@@ -325,7 +325,7 @@ func (k *collection) open(ctx context.Context, who caller.Identity) error {
 }
 
 func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
-	row, err := k.callers.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := k.callers.System().Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return nil, err
 	}

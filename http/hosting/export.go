@@ -73,14 +73,14 @@ func (e *exporter) recordsOf(w *resource) export.Part {
 			}
 		}
 		endpoints := func(p *projections.WebhookEndpoint) field.Set { return (&endpoint{WebhookEndpoint: *p}).Fields() }
-		return export.Records(ctx, to, e.endpoints.collection.kind.Collection+".json", scope.WebhookEndpoints, endpoints)
+		return export.Records(ctx, to, e.endpoints.collection.kind.Collection+".json", scope.Notices().WebhookEndpoints, endpoints)
 	}
 }
 
 // export writes the records of the kind as the API shows them.
 func (k *collection) export(ctx context.Context, scope projections.Scope, to *export.Archive) error {
 	list := func(ctx context.Context, l projections.Listing) (shown projections.Listed[hosted], err error) {
-		found, err := scope.OfKind(ctx, k.kind, l)
+		found, err := scope.Hosting().OfKind(ctx, k.kind, l)
 		if err != nil {
 			return shown, err
 		}
@@ -98,12 +98,12 @@ func (k *collection) export(ctx context.Context, scope projections.Scope, to *ex
 // exportZones writes the kind's zones as zone files.
 func (k *collection) exportZones(ctx context.Context, scope projections.Scope, to *export.Archive) error {
 	for offset := int64(0); ; {
-		found, err := scope.OfKind(ctx, k.kind, projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset})
+		found, err := scope.Hosting().OfKind(ctx, k.kind, projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset})
 		if err != nil {
 			return err
 		}
 		for _, row := range found.Rows {
-			zone, err := scope.Zone(ctx, row.ID, k.nameServers)
+			zone, err := scope.Hosting().Zone(ctx, row.ID, k.nameServers)
 			if err == nil {
 				err = to.File("zones/"+zoneFile(zone.Origin), []byte(zone.File()))
 			}

@@ -55,7 +55,7 @@ func (s *exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenan
 	if tenant != actsFor(c) {
 		return nil, nil
 	}
-	found, err := s.callers.Scope(c).Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
+	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: tenant}, {Field: "status", Op: "=", Value: string(billing.Open)},
 	}})
 	for _, i := range found.Rows {
@@ -70,7 +70,7 @@ func (s *exportPage) unlessActing(ctx context.Context, c route.Call, refused err
 	if !errors.Is(refused, route.NoPermission) {
 		return refused
 	}
-	memberships, err := s.callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, caller.Of(c).ID)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (j *job) result() json.RawMessage {
 func (j *job) Tag() string { return record.Tag("operation", j.ID.String(), j.Version) }
 
 func (s *jobs) findJob(ctx context.Context, c route.Call) (any, string, error) {
-	o, err := s.callers.Scope(c).Operation(ctx, c.UUID("uuid"))
+	o, err := s.callers.Scope(c).Hosting().Operation(ctx, c.UUID("uuid"))
 	return record.Subject(&job{Operation: o}, err)
 }
 
@@ -138,7 +138,7 @@ func (s *jobs) jobOf(ctx context.Context, c route.Call, location string) (projec
 	if err != nil {
 		return projections.Operation{}, err
 	}
-	return s.callers.Scope(c).Operation(ctx, id)
+	return s.callers.Scope(c).Hosting().Operation(ctx, id)
 }
 
 const jobWait = 25 * time.Second // for an operation, at most
@@ -146,7 +146,7 @@ const jobWait = 25 * time.Second // for an operation, at most
 // awaitJob waits until an operation has ended, or jobWait has passed.
 func (s *jobs) awaitJob(ctx context.Context, id uuid.UUID) (o projections.Operation, err error) {
 	err = waiting.For(ctx, s.changes, jobWait, func(ctx context.Context) (over bool, err error) {
-		o, err = s.callers.System().Operation(ctx, id)
+		o, err = s.callers.System().Hosting().Operation(ctx, id)
 		return o.IsOver(), err
 	})
 	return o, err

@@ -45,7 +45,7 @@ func (s *customers) showCustomers(ctx context.Context, c route.Call) (*route.Doc
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "tenant_is_", Values: []string{hosting.InService, hosting.Suspended}})
 	listing.Search = bar.Searched(c, w["tenants_search"])
-	found, err := s.callers.Scope(c).Tenants(ctx, listing)
+	found, err := s.callers.Scope(c).Hosting().Tenants(ctx, listing)
 	if err != nil {
 		return nil, err
 	}

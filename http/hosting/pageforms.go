@@ -120,7 +120,7 @@ const mostOffered = 500 // records of a choice; any other is named by its number
 // offer makes an input a choice among the records to which its reference may lead.
 func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref hosting.Reference, f field.Field) error {
 	target := s.kinds.named(ref.Kind)
-	found, err := s.callers.Scope(c).OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
+	found, err := s.callers.Scope(c).Hosting().OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
 	if err != nil {
 		return err
 	}

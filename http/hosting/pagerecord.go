@@ -168,7 +168,7 @@ func (s *pages) withReferred(ctx context.Context, c route.Call, values []web.Asp
 		id = *v
 	}
 	target := s.kinds.named(to.Kind)
-	rows, err := target.scopeOf(c).Among(ctx, to.Kind, []int64{id})
+	rows, err := target.scopeOf(c).Hosting().Among(ctx, to.Kind, []int64{id})
 	if err != nil || len(rows) == 0 {
 		return values, err
 	}

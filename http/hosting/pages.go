@@ -167,7 +167,7 @@ func (k *collection) onPages() pageKind {
 		find: k.find, findOpen: k.findOpen, bar: k.barSuspended, check: route.Check(k.check), blank: k.blank,
 		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: k.kind.Name, ID: id}.Stream() },
 		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
-			_, err := scope.Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
+			_, err := scope.Hosting().Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
 			return err
 		},
 		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.callers.Now()} }, //nolint:forcetypeassert // found by find
@@ -197,7 +197,7 @@ func (e *endpoints) onPages() pageKind {
 		},
 		find: e.find, findOpen: e.findOpen, bar: e.collection.barSuspended, check: route.Check(e.check), stream: webhook.EndpointStream,
 		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
-			_, err := scope.WebhookEndpoint(ctx, id)
+			_, err := scope.Notices().WebhookEndpoint(ctx, id)
 			return err
 		},
 		blank:  func() field.Record { return &endpoint{} },

@@ -53,18 +53,18 @@ var asksOfSubTenant = slices.DeleteFunc(slices.Clone(hosting.OfSubTenant), func(
 
 // mayHave tells whether a tenant has sub-tenants, or may have some.
 func (s *subTenants) mayHave(ctx context.Context, tenant int64) (bool, error) {
-	used, most, err := s.callers.System().LimitOfSubTenants(ctx, tenant)
+	used, most, err := s.callers.System().Hosting().LimitOfSubTenants(ctx, tenant)
 	return used != 0 || most != 0, err
 }
 
 func (s *subTenants) count(ctx context.Context, _ route.Call, tenant int64) (int64, error) {
-	used, _, err := s.callers.System().LimitOfSubTenants(ctx, tenant)
+	used, _, err := s.callers.System().Hosting().LimitOfSubTenants(ctx, tenant)
 	return used, err
 }
 
 // room is how many sub-tenants there are, and may be.
 func (s *subTenants) room(ctx context.Context, c route.Call) (string, error) {
-	used, most, err := s.callers.System().LimitOfSubTenants(ctx, actsFor(c))
+	used, most, err := s.callers.System().Hosting().LimitOfSubTenants(ctx, actsFor(c))
 	w, of := web.Texts[web.Readers(c)], share{used: used, limit: unlessUnlimited(most)}
 	return w["sub_tenants_room"] + " " + of.bar(w, "").Text, err
 }
@@ -117,7 +117,7 @@ func isNone(value []byte) bool { return len(value) == 0 || string(value) == "nul
 // parent.
 func (s *subTenants) packages(ctx context.Context, c route.Call, f field.Field) (options []web.Option, err error) {
 	kind, _ := hosting.KindNamed("package")
-	standard, err := s.callers.System().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
+	standard, err := s.callers.System().Hosting().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *subTenants) packages(ctx context.Context, c route.Call, f field.Field) 
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.callers.System().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
+	others, err := s.callers.System().Hosting().Among(ctx, kind.Name, []int64{packageOf(f), domain.OrZero(parent.spec.Package)})
 	for _, row := range append(standard.Rows, others...) {
 		one := web.Option{Value: strconv.FormatInt(row.ID, 10), Text: nameOfPackage(row)}
 		if !slices.Contains(options, one) {

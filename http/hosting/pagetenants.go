@@ -29,7 +29,7 @@ type tenantRow struct {
 
 func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number, w, bar := web.PageNumber(c), web.Texts[web.Readers(c)], &web.Bar{Action: web.TenantsPath}
-	found, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{
+	found, err := s.callers.Scope(c).Hosting().Tenants(ctx, projections.Listing{
 		Search: bar.Searched(c, w["panel_tenants_search"]), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * web.PageSize, Limit: web.PageSize,
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, domain.RefuseField("of", field.NoSuchChoice)
 	}
-	if _, err := s.callers.Scope(c).Tenant(ctx, id); err != nil {
+	if _, err := s.callers.Scope(c).Hosting().Tenant(ctx, id); err != nil {
 		return nil, err
 	}
 	if _, err := s.commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.callers.Now()}); err != nil {
@@ -72,7 +72,7 @@ func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, m
 	if !record.IsMissing(missing) || who.IsSuperuser {
 		return missing
 	}
-	memberships, err := s.callers.Scope(c).Memberships(ctx, who.ID)
+	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, who.ID)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, m
 // bearings are for which tenant the user acts, and whether there is a choice.
 func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayChoose bool, err error) {
 	if actsFor(c) != 0 {
-		row, err := s.callers.Scope(c).Tenant(ctx, actsFor(c))
+		row, err := s.callers.Scope(c).Hosting().Tenant(ctx, actsFor(c))
 		if err != nil {
 			return "", false, err
 		}
@@ -104,7 +104,7 @@ func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayCho
 	if caller.Of(c).IsSuperuser {
 		return name, true, nil
 	}
-	memberships, err := s.callers.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, caller.Of(c).ID)
 	isOwn := func(m projections.Membership) bool { return m.Tenant == actsFor(c) }
 	return name, len(memberships) > 1 || len(memberships) > 0 && !slices.ContainsFunc(memberships, isOwn), err
 }

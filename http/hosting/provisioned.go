@@ -62,7 +62,7 @@ func (s *sites) answer(ctx context.Context, c route.Call, p *provision) (*siteAn
 	p.pieces = nil
 	for _, one := range p.Pieces {
 		k := s.kinds.of(one.Kind)
-		row, err := k.scopeOf(c).Resource(ctx, one.Ref())
+		row, err := k.scopeOf(c).Hosting().Resource(ctx, one.Ref())
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *sites) showProvision(ctx context.Context, c route.Call, location string
 	if err != nil {
 		return nil, route.Missing("Site")
 	}
-	row, err := s.kinds.named("site").scopeOf(c).Resource(ctx, hosting.Ref{Kind: "site", ID: id})
+	row, err := s.kinds.named("site").scopeOf(c).Hosting().Resource(ctx, hosting.Ref{Kind: "site", ID: id})
 	if err != nil {
 		return nil, err
 	}

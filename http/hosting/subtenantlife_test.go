@@ -17,7 +17,7 @@ import (
 // restless is why a tenant is out of service.
 func reasons(t *testing.T, s *paneltest.Shop, id int64) string {
 	t.Helper()
-	found, err := s.For(projections.System).Among(t.Context(), "tenant", []int64{id})
+	found, err := s.For(projections.System).Hosting().Among(t.Context(), "tenant", []int64{id})
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

@@ -212,7 +212,7 @@ func TestAHostileAdministratorOfASubTenantReachesNothingElse(t *testing.T) {
 	s.Answers(t, "PATCH", one, `{"status":"suspended"}`, map[string]int{"ana": 200})
 	s.Answers(t, "PATCH", one, `{"status":"active"}`, map[string]int{"eve": 403}) // it is suspended
 	s.Answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"client.example"}`, map[string]int{"eve": 403})
-	if found, err := s.For(projections.System).Among(t.Context(), "tenant", []int64{id}); err != nil ||
+	if found, err := s.For(projections.System).Hosting().Among(t.Context(), "tenant", []int64{id}); err != nil ||
 		string(found[0].Spec["status"]) != `"suspended"` {
 		t.Error(found, err)
 	}

@@ -35,7 +35,7 @@ func standing(t *testing.T, s *paneltest.Shop, refs []hosting.Ref) map[string]st
 	t.Helper()
 	all := map[string]string{}
 	for _, ref := range refs {
-		found, err := s.For(projections.System).Among(t.Context(), ref.Kind, []int64{ref.ID})
+		found, err := s.For(projections.System).Hosting().Among(t.Context(), ref.Kind, []int64{ref.ID})
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}

@@ -118,7 +118,7 @@ var engineAway = &route.Refusal{
 func (s *jobs) beginSync(ctx context.Context, c route.Call, f *syncForm) (projections.Operation, error) {
 	about := hosting.Ref{Kind: "tenant", ID: c.ID("id")}
 	for range record.Tries {
-		running, is, err := s.callers.System().OpenOperation(ctx, hosting.TenantSync, about)
+		running, is, err := s.callers.System().Hosting().OpenOperation(ctx, hosting.TenantSync, about)
 		if err != nil || is {
 			c.Location(hosting.OperationPath(running.ID))
 			return running, err

@@ -72,7 +72,7 @@ func (t *tenants) list(ctx context.Context, c route.Call, l projections.Listing)
 	if err := t.knownPackage(ctx, l); err != nil {
 		return listed, err
 	}
-	found, err := t.callers.Scope(c).Tenants(ctx, l)
+	found, err := t.callers.Scope(c).Hosting().Tenants(ctx, l)
 	if err != nil {
 		return listed, err
 	}
@@ -88,7 +88,7 @@ func (t *tenants) knownPackage(ctx context.Context, l projections.Listing) error
 		if f.Field != "package" {
 			continue
 		}
-		_, err := t.callers.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		_, err := t.callers.System().Hosting().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
 		if record.IsMissing(err) {
 			err = domain.RefuseField("package", field.NoSuchChoice)
 		}
@@ -101,7 +101,7 @@ func (t *tenants) knownPackage(ctx context.Context, l projections.Listing) error
 
 // find finds one of those that the caller may act for.
 func (t *tenants) find(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := t.callers.Scope(c).Tenant(ctx, c.ID("id"))
+	row, err := t.callers.Scope(c).Hosting().Tenant(ctx, c.ID("id"))
 	if err != nil {
 		return nil, "", err
 	}
@@ -172,7 +172,7 @@ func (t *tenants) barOthers(ctx context.Context, c route.Call) error {
 	if who.Tenant() == 0 {
 		return route.NoPermission
 	}
-	used, most, err := t.callers.System().LimitOfSubTenants(ctx, who.Tenant())
+	used, most, err := t.callers.System().Hosting().LimitOfSubTenants(ctx, who.Tenant())
 	if err == nil && used == 0 && most == 0 {
 		err = route.NoPermission
 	}

@@ -84,7 +84,7 @@ func (t *tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 	if err := t.addSaaS(ctx, w, answer); err != nil {
 		return nil, err
 	}
-	usage, err := t.callers.System().Usage(ctx, w.row.ID)
+	usage, err := t.callers.System().Hosting().Usage(ctx, w.row.ID)
 	if !usage.CollectedAt.IsZero() {
 		answer.collectedAt = &usage.CollectedAt
 		answer.shares[hosting.StorageMB].used, answer.shares[hosting.TrafficMB].used = usage.StorageMB(), usage.TrafficMB()
@@ -94,7 +94,7 @@ func (t *tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 
 // addSaaS adds what the SaaS services of the tenant let it have.
 func (t *tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
-	accounts, _, err := t.callers.System().LimitOfSubTenants(ctx, w.row.ID)
+	accounts, _, err := t.callers.System().Hosting().LimitOfSubTenants(ctx, w.row.ID)
 	may := specOf(w).MaySaaS()
 	if accounts == 0 && may == (hosting.SaaSLimits{}) {
 		return err
@@ -108,7 +108,7 @@ func (t *tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
 
 // used counts what the tenant has, by what is counted.
 func (t *tenants) used(ctx context.Context, id int64) (map[string]int64, error) {
-	counts, err := t.callers.System().Counts(ctx, id)
+	counts, err := t.callers.System().Hosting().Counts(ctx, id)
 	used := map[string]int64{}
 	for _, kind := range hosting.Kinds {
 		if kind.Quota != "" {

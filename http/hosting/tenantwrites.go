@@ -39,7 +39,7 @@ func (t *tenants) afterwards(ctx context.Context, c route.Call, w *resource, rec
 	if err := t.collection.awaitDraft(ctx, c, w, receipt); err != nil {
 		return nil, err
 	}
-	rows, err := t.callers.System().Among(ctx, w.Kind.Name, []int64{w.ID})
+	rows, err := t.callers.System().Hosting().Among(ctx, w.Kind.Name, []int64{w.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 		return nil
 	}
 	return waiting.For(ctx, k.changes, k.engineWait, func(ctx context.Context) (bool, error) {
-		return k.callers.System().Acknowledged(ctx, ref, version)
+		return k.callers.System().Hosting().Acknowledged(ctx, ref, version)
 	})
 }
 

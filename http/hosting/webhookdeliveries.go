@@ -71,12 +71,12 @@ func statusNames() (names []string) {
 
 func (e *endpoints) listDeliveries(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[delivery], error) {
 	of := c.Subject.(*endpoint) //nolint:forcetypeassert // found by find
-	rows, err := e.callers.Scope(c).WebhookDeliveries(ctx, of.ID, l)
+	rows, err := e.callers.Scope(c).Notices().WebhookDeliveries(ctx, of.ID, l)
 	return record.Map(rows, err, func(row projections.WebhookDelivery) delivery { return delivery{WebhookDelivery: row} })
 }
 
 func (e *endpoints) delivery(ctx context.Context, c route.Call, to *endpoint, id uuid.UUID) (*delivery, error) {
-	row, err := e.callers.Scope(c).WebhookDelivery(ctx, to.ID, id)
+	row, err := e.callers.Scope(c).Notices().WebhookDelivery(ctx, to.ID, id)
 	return &delivery{row, to.before}, err
 }
 

@@ -144,12 +144,12 @@ func (e *endpoints) list(ctx context.Context, c route.Call, l projections.Listin
 		return listed, err
 	}
 	scope, l := e.collection.listScope(c, l)
-	rows, err := scope.WebhookEndpoints(ctx, l)
+	rows, err := scope.Notices().WebhookEndpoints(ctx, l)
 	return record.Map(rows, err, func(row projections.WebhookEndpoint) endpoint { return endpoint{WebhookEndpoint: row} })
 }
 
 func (e *endpoints) record(ctx context.Context, c route.Call, id int64) (*endpoint, error) {
-	row, err := e.callers.Scope(c).WebhookEndpoint(ctx, id)
+	row, err := e.callers.Scope(c).Notices().WebhookEndpoint(ctx, id)
 	return &endpoint{WebhookEndpoint: row, before: row}, err
 }
 

@@ -42,7 +42,7 @@ func (k *collection) changed(ctx context.Context, c route.Call, w *resource, rec
 	if err := k.awaitDraft(ctx, c, w, receipt); err != nil {
 		return nil, err
 	}
-	row, err := k.scopeOf(c).Resource(ctx, w.Ref())
+	row, err := k.scopeOf(c).Hosting().Resource(ctx, w.Ref())
 	if err != nil {
 		return nil, err
 	}

@@ -73,12 +73,12 @@ func (n *notification) Tag() string {
 }
 
 func (s *Area) listNotifications(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[notification], error) {
-	rows, err := s.Callers.Scope(c).Notifications(ctx, l)
+	rows, err := s.Callers.Scope(c).Notices().Notifications(ctx, l)
 	return record.Map(rows, err, func(n projections.Notification) notification { return notification{n, n.IsRead} })
 }
 
 func (s *Area) notification(ctx context.Context, c route.Call, id uuid.UUID) (*notification, error) {
-	row, err := s.Callers.Scope(c).Notification(ctx, id)
+	row, err := s.Callers.Scope(c).Notices().Notification(ctx, id)
 	return &notification{row, row.IsRead}, err
 }
 
@@ -139,7 +139,7 @@ func (u *unreadCount) Fields() field.Set { return field.Set{field.Int("unread_co
 // markAllRead is one event, however many notifications there are. Of two calls
 // at once, one marks them.
 func (s *Area) markAllRead(ctx context.Context, c route.Call, _ *route.Nothing) (*markedRead, error) {
-	found, err := s.Callers.Scope(c).Unread(ctx)
+	found, err := s.Callers.Scope(c).Notices().Unread(ctx)
 	if err != nil || found.Count == 0 {
 		return &markedRead{}, err
 	}
@@ -154,6 +154,6 @@ func (s *Area) markAllRead(ctx context.Context, c route.Call, _ *route.Nothing) 
 }
 
 func (s *Area) countUnread(ctx context.Context, c route.Call) (*unreadCount, error) {
-	count, err := s.Callers.Scope(c).UnreadCount(ctx)
+	count, err := s.Callers.Scope(c).Notices().UnreadCount(ctx)
 	return &unreadCount{count}, err
 }

@@ -41,7 +41,7 @@ type noticeRow struct {
 func (s *Area) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, isRead)
-	found, err := s.Callers.Scope(c).Notifications(ctx, listing)
+	found, err := s.Callers.Scope(c).Notices().Notifications(ctx, listing)
 	if err != nil {
 		return nil, err
 	}

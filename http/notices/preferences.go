@@ -38,7 +38,7 @@ func (p *preferences) Tag() string {
 
 func (s *Area) preferences(ctx context.Context, c route.Call) (*preferences, error) {
 	user := caller.Of(c).ID
-	wishes, version, err := s.Callers.Scope(c).Preferences(ctx, user)
+	wishes, version, err := s.Callers.Scope(c).Notices().Preferences(ctx, user)
 	return &preferences{user, version, wishes}, err
 }
 

@@ -86,7 +86,7 @@ func (f *inboxFollowing) shown(ctx context.Context, c route.Call, events []domai
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return f.area.Callers.Scope(c).NotificationsAmong(ctx, ids)
+	return f.area.Callers.Scope(c).Notices().NotificationsAmong(ctx, ids)
 }
 
 func eventOf(h domain.LiveEvent, shown map[uuid.UUID]projections.Notification) (string, route.Answer) {

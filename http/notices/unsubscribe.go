@@ -78,9 +78,9 @@ func (s *Area) isLastToHear(ctx context.Context, u notice.Unsubscription) (bool,
 
 // hearsAlone tells whether a user is the only superuser who gets alarms by mail.
 func (s *Area) hearsAlone(ctx context.Context, user int64) (isOne bool, err error) {
-	superusers, err := s.Callers.System().Superusers(ctx)
+	superusers, err := s.Callers.System().Accounts().Superusers(ctx)
 	for _, one := range superusers {
-		prefers, _, err := s.Callers.System().Preferences(ctx, one.ID)
+		prefers, _, err := s.Callers.System().Notices().Preferences(ctx, one.ID)
 		switch {
 		case err != nil:
 			return false, err
@@ -118,7 +118,7 @@ func (s *Area) unsubscription(ctx context.Context, c route.Call) (notice.Unsubsc
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
 		return u, errors.Join(s.Callers.Limiter.Spend(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
 	}
-	user, err := s.Callers.System().User(ctx, u.User)
+	user, err := s.Callers.System().Accounts().User(ctx, u.User)
 	if err == nil && user.Email == "" {
 		err = domain.Refuse(domain.NotFound, "The account has been erased.")
 	}

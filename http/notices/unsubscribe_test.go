@@ -30,7 +30,7 @@ func reader(t *testing.T, s *paneltest.Shop, user int64) (path string) {
 
 func mails(t *testing.T, s *paneltest.Shop, user int64) notice.Preferences {
 	t.Helper()
-	preferences, _, err := s.For(projections.System).Preferences(t.Context(), user)
+	preferences, _, err := s.For(projections.System).Notices().Preferences(t.Context(), user)
 	if err != nil {
 		t.Fatal(err)
 	}

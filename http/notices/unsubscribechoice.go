@@ -42,7 +42,7 @@ func (s *Area) showChoice(ctx context.Context, c route.Call) (*route.Document, e
 // choicePage shows the preferences. The last superuser who gets alarms is asked to confirm
 // that they stop.
 func (s *Area) choicePage(ctx context.Context, c route.Call, u notice.Unsubscription, back *web.Returned) (*route.Document, error) {
-	wishes, _, err := s.Callers.System().Preferences(ctx, u.User)
+	wishes, _, err := s.Callers.System().Notices().Preferences(ctx, u.User)
 	if err != nil {
 		return nil, err
 	}

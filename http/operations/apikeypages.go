@@ -27,7 +27,7 @@ type keyCard struct {
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := web.PageNumber(c)
-	keys, err := s.callers.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * web.PageSize, Limit: web.PageSize})
+	keys, err := s.callers.Scope(c).Orders().APIKeys(ctx, projections.Listing{Offset: (number - 1) * web.PageSize, Limit: web.PageSize})
 	if err != nil {
 		return nil, err
 	}

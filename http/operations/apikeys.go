@@ -84,12 +84,12 @@ func (s *apiKeys) keyRoutes() []route.Route {
 }
 
 func (s *apiKeys) listKeys(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[keyRecord], error) {
-	keys, err := s.callers.Scope(c).APIKeys(ctx, l)
+	keys, err := s.callers.Scope(c).Orders().APIKeys(ctx, l)
 	return record.Map(keys, err, func(k projections.APIKey) keyRecord { return keyRecord{k} })
 }
 
 func (s *apiKeys) keyRecord(ctx context.Context, c route.Call, id string) (*keyRecord, error) {
-	key, issued, err := s.callers.Scope(c).APIKey(ctx, id)
+	key, issued, err := s.callers.Scope(c).Orders().APIKey(ctx, id)
 	if err == nil && !issued {
 		err = route.Missing("APIKey")
 	}
@@ -106,7 +106,7 @@ func (s *apiKeys) checkKeyForm(ctx context.Context, c route.Call, k *keyForm, wr
 		k.Owner = caller.Of(c).ID
 	}
 	return record.MayRefer(wrong, "owner", &k.Owner, func(id int64) error {
-		user, err := s.callers.Scope(c).User(ctx, id)
+		user, err := s.callers.Scope(c).Accounts().User(ctx, id)
 		if err == nil && (!user.IsSuperuser || !user.IsActive) {
 			err = route.Missing("User")
 		}

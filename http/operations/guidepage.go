@@ -106,7 +106,7 @@ func (g *guide) about(ctx context.Context, c route.Call) (*guided, error) {
 	if language := c.Param("lang"); web.Texts[language] != nil {
 		a.Language = language
 	}
-	list, err := g.callers.Scope(c).Widgets(ctx, projections.Listing{Limit: guideWidgets})
+	list, err := g.callers.Scope(c).Orders().Widgets(ctx, projections.Listing{Limit: guideWidgets})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (g *guide) lookUp(ctx context.Context, c route.Call, a *guided) error {
 	if !widgetName.MatchString(a.WidgetID) {
 		return nil
 	}
-	found, err := g.callers.Scope(c).Widget(ctx, a.WidgetID)
+	found, err := g.callers.Scope(c).Orders().Widget(ctx, a.WidgetID)
 	switch {
 	case domain.CodeOf(err) == domain.NotFound:
 		return nil

@@ -110,7 +110,7 @@ func (s *inbox) matchWebhook(ctx context.Context, c route.Call, w *webhookDetail
 	if id, err := uuid.Parse(m.Order); err == nil {
 		named = projections.Filter{Field: "id", Op: "=", Value: id}
 	}
-	found, err := s.callers.Scope(c).OrdersListed(ctx, projections.Listing{Filters: []projections.Filter{named}, Limit: 1})
+	found, err := s.callers.Scope(c).Orders().OrdersListed(ctx, projections.Listing{Filters: []projections.Filter{named}, Limit: 1})
 	switch {
 	case err != nil:
 		return err

@@ -65,7 +65,7 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 		web.Choice{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident(language)},
 		web.Choice{Name: "is_settled", Text: "settled_", Values: []string{"false", "true"}, Value: web.IsTrue})
 	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.callers.Scope(c).Incidents(ctx, listing)
+	found, err := s.callers.Scope(c).Operations().Incidents(ctx, listing)
 	if err != nil {
 		return nil, err
 	}

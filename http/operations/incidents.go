@@ -103,12 +103,12 @@ func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdic
 }
 
 func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[incidentEntry], error) {
-	incidents, err := s.callers.Scope(c).Incidents(ctx, l)
+	incidents, err := s.callers.Scope(c).Operations().Incidents(ctx, l)
 	return record.Map(incidents, err, func(i projections.Incident) incidentEntry { return incidentEntry{i} })
 }
 
 func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*incidentEntry, error) {
-	i, err := s.callers.Scope(c).Incident(ctx, id)
+	i, err := s.callers.Scope(c).Operations().Incident(ctx, id)
 	return &incidentEntry{i}, err
 }
 

@@ -62,7 +62,7 @@ func (s *mailPreviews) lookOf(ctx context.Context, c route.Call) (l look, brand 
 	if err != nil {
 		return l, nil, nil //nolint:nilerr // no number is no tenant
 	}
-	row, err := s.callers.Scope(c).Tenant(ctx, id)
+	row, err := s.callers.Scope(c).Hosting().Tenant(ctx, id)
 	switch {
 	case record.IsMissing(err):
 		return l, nil, nil
@@ -90,7 +90,7 @@ func brands(rows []projections.Resource) ([]web.Option, error) {
 // looks is the bar in which an operator chooses how mails are shown.
 func (s *mailPreviews) looks(ctx context.Context, c route.Call, l look, brand []web.Option) (*web.Bar, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.callers.Scope(c).Tenants(ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost})
+	found, err := s.callers.Scope(c).Hosting().Tenants(ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost})
 	if err != nil {
 		return nil, err
 	}

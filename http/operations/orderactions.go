@@ -126,7 +126,7 @@ func (s *orders) checkChanged(ctx context.Context, c route.Call, r *retry, wrong
 		return nil
 	}
 	o := c.Subject.(*orderDetail) //nolint:forcetypeassert // found by findOrderFile
-	plan, err := s.callers.Scope(c).Plan(ctx, o.PlanID)
+	plan, err := s.callers.Scope(c).Orders().Plan(ctx, o.PlanID)
 	if err == nil && !slices.Contains(plan.VPS.OSOptions, os) {
 		wrong.Add("input", field.NotAChoice(os))
 	}

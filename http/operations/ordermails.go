@@ -12,7 +12,7 @@ import (
 var mailStates = []string{operations.MailSent, operations.MailWaits, operations.MailFailed, operations.MailGivenUp}
 
 func (s *orders) listMails(ctx context.Context, c route.Call) ([]mailEntry, error) {
-	if _, err := s.callers.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {
+	if _, err := s.callers.Scope(c).Orders().OrderFile(ctx, c.UUID("uuid")); err != nil {
 		return nil, err
 	}
 	found, err := s.mails.OrderMails(ctx, c.UUID("uuid"))

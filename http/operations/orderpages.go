@@ -45,7 +45,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: record.OrderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
 	listing.Search = bar.Searched(c, w["orders_search"])
-	found, err := s.callers.Scope(c).OrdersListed(ctx, listing)
+	found, err := s.callers.Scope(c).Orders().OrdersListed(ctx, listing)
 	if err != nil {
 		return nil, err
 	}

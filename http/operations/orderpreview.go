@@ -60,7 +60,7 @@ func (s *orders) previewOrder(ctx context.Context, c route.Call, f *orderWish) (
 	var wrong field.Errors
 	if f.tenant != nil {
 		f.Joins.Tenant = *f.tenant
-		if _, err := s.callers.Scope(c).Tenant(ctx, *f.tenant); record.IsMissing(err) {
+		if _, err := s.callers.Scope(c).Hosting().Tenant(ctx, *f.tenant); record.IsMissing(err) {
 			wrong.Add("tenant", field.NoSuchPK(*f.tenant))
 		} else if err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func (s *orders) showPreview(ctx context.Context, c route.Call) (*route.Document
 
 // previewChoices are the plans on offer, and the billing periods.
 func (s *orders) previewChoices(ctx context.Context, c route.Call, w web.Words) ([]web.Filter, error) {
-	offered, err := s.callers.Scope(c).Plans(ctx, "")
+	offered, err := s.callers.Scope(c).Orders().Plans(ctx, "")
 	plans := web.Filter{Name: "plan_id", Label: w["change_plan"], Value: c.Param("plan_id")}
 	for _, p := range offered {
 		plans.Options = append(plans.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.EffectivePrice(), p.Currency) + " " + w["period_monthly"]})

@@ -41,7 +41,7 @@ type orderFeed struct {
 
 func (s *orders) followOrder(ctx context.Context, c route.Call, after int64) (route.Following, error) {
 	id := c.UUID("uuid")
-	if _, err := s.callers.Scope(c).OrderFile(ctx, id); err != nil {
+	if _, err := s.callers.Scope(c).Orders().OrderFile(ctx, id); err != nil {
 		return nil, err
 	}
 	l, err := s.feed.Listen(ctx, after, order.Stream(id), s.runs.Stream(id), operations.ReviewStream(id))
@@ -57,7 +57,7 @@ func (f *orderFeed) Next(ctx context.Context, c route.Call) ([]route.Told, int64
 	if err != nil || len(facts) == 0 && f.begun {
 		return nil, at, err
 	}
-	file, err := f.server.callers.Scope(c).OrderFile(ctx, c.UUID("uuid"))
+	file, err := f.server.callers.Scope(c).Orders().OrderFile(ctx, c.UUID("uuid"))
 	if err != nil {
 		return nil, at, err
 	}

@@ -53,7 +53,7 @@ type overview struct {
 func (s *reports) overview(ctx context.Context, c route.Call) (*overview, error) {
 	o := &overview{at: s.callers.Now()}
 	var err error
-	if o.backlog, err = s.callers.Scope(c).Backlog(ctx, o.at.AddDate(0, 0, 1-overviewDays)); err != nil {
+	if o.backlog, err = s.callers.Scope(c).Operations().Backlog(ctx, o.at.AddDate(0, 0, 1-overviewDays)); err != nil {
 		return nil, err
 	}
 	if o.standing, err = s.watch.Standstill(ctx); err != nil {

@@ -198,7 +198,7 @@ func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRec
 
 func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	widgets, err := s.callers.Scope(c).WidgetsWith(ctx, p.ID)
+	widgets, err := s.callers.Scope(c).Orders().WidgetsWith(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -57,12 +57,12 @@ func (s *catalog) planRoutes() []route.Route {
 const lostRace = "Others were faster, again and again."
 
 func (s *catalog) listPlans(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[planRecord], error) {
-	plans, err := s.callers.Scope(c).AllPlans(ctx, l)
+	plans, err := s.callers.Scope(c).Orders().AllPlans(ctx, l)
 	return record.Map(plans, err, func(p projections.Plan) planRecord { return planRecord{p} })
 }
 
 func (s *catalog) plan(ctx context.Context, c route.Call, id int64) (*planRecord, error) {
-	plan, err := s.callers.Scope(c).Plan(ctx, id)
+	plan, err := s.callers.Scope(c).Orders().Plan(ctx, id)
 	return &planRecord{plan}, err
 }
 
@@ -105,7 +105,7 @@ func (s *catalog) changePlan(ctx context.Context, c route.Call, p *planRecord) (
 // withdrawPlan takes a plan off the shop and out of the widgets that show it.
 func (s *catalog) withdrawPlan(ctx context.Context, c route.Call) error {
 	p := c.Subject.(*planRecord) //nolint:forcetypeassert // found by findPlan
-	widgets, err := s.callers.Scope(c).WidgetsWith(ctx, p.ID)
+	widgets, err := s.callers.Scope(c).Orders().WidgetsWith(ctx, p.ID)
 	if err != nil {
 		return err
 	}

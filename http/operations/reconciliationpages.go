@@ -40,7 +40,7 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 	if err != nil {
 		return nil, err
 	}
-	differences, err := s.callers.Scope(c).Incidents(ctx, projections.Listing{
+	differences, err := s.callers.Scope(c).Operations().Incidents(ctx, projections.Listing{
 		Filters: []projections.Filter{{Field: "kind", Op: "in", Value: operations.Differences}, {Field: "is_settled", Op: "=", Value: false}},
 		Order:   []projections.Ordering{{Field: "reported_at"}},
 	})

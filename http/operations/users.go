@@ -98,7 +98,7 @@ func (s *users) userRoutes() []route.Route {
 }
 
 func (s *users) listUsers(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[userRecord], error) {
-	users, err := s.callers.Scope(c).Users(ctx, l)
+	users, err := s.callers.Scope(c).Accounts().Users(ctx, l)
 	if err != nil {
 		return projections.Listed[userRecord]{}, err
 	}
@@ -106,7 +106,7 @@ func (s *users) listUsers(ctx context.Context, c route.Call, l projections.Listi
 	for i, u := range users.Rows {
 		ids[i] = u.ID
 	}
-	memberships, err := s.callers.Scope(c).MembershipsOf(ctx, ids...)
+	memberships, err := s.callers.Scope(c).Accounts().MembershipsOf(ctx, ids...)
 	return record.Map(users, err, func(u projections.User) userRecord { return userOf(u, memberships) })
 }
 
@@ -122,11 +122,11 @@ func userOf(u projections.User, memberships []projections.Membership) userRecord
 }
 
 func (s *users) userRecord(ctx context.Context, c route.Call, id int64) (*userRecord, error) {
-	user, err := s.callers.Scope(c).User(ctx, id)
+	user, err := s.callers.Scope(c).Accounts().User(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	memberships, err := s.callers.Scope(c).MembershipsOf(ctx, id)
+	memberships, err := s.callers.Scope(c).Accounts().MembershipsOf(ctx, id)
 	record := userOf(user, memberships)
 	return &record, err
 }
@@ -139,7 +139,7 @@ func (s *users) findUser(ctx context.Context, c route.Call) (any, string, error)
 // on both is said where all addresses stand, and by the account itself.
 func (s *users) checkUser(ctx context.Context, c route.Call, u *userRecord, wrong *field.Errors) error {
 	if c.Sent.Has("email") && !record.IsWrong(*wrong, "email") {
-		other, taken, err := s.callers.Scope(c).UserByEmail(ctx, u.Email)
+		other, taken, err := s.callers.Scope(c).Accounts().UserByEmail(ctx, u.Email)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *users) checkUser(ctx context.Context, c route.Call, u *userRecord, wron
 // tenantExists looks a tenant up, which is missing if the caller cannot see it.
 func (s *users) tenantExists(ctx context.Context, c route.Call) func(id int64) error {
 	return func(id int64) error {
-		_, err := s.callers.Scope(c).Tenant(ctx, id)
+		_, err := s.callers.Scope(c).Hosting().Tenant(ctx, id)
 		return err
 	}
 }

@@ -60,7 +60,7 @@ func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Ret
 
 // planNumbers tell which plan has which number: order forms name plans by them.
 func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]web.Aspect, error) {
-	plans, err := s.callers.Scope(c).Plans(ctx, "")
+	plans, err := s.callers.Scope(c).Orders().Plans(ctx, "")
 	known := make([]web.Aspect, len(plans))
 	for i, p := range plans {
 		known[i] = web.Aspect{Name: strconv.FormatInt(p.ID, 10), Text: p.Name, Path: web.PlansPath + numbered(p.ID)}

@@ -53,12 +53,12 @@ func (s *catalog) widgetRoutes() []route.Route {
 }
 
 func (s *catalog) listWidgets(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[widgetRecord], error) {
-	widgets, err := s.callers.Scope(c).Widgets(ctx, l)
+	widgets, err := s.callers.Scope(c).Orders().Widgets(ctx, l)
 	return record.Map(widgets, err, func(w projections.Widget) widgetRecord { return widgetRecord{w} })
 }
 
 func (s *catalog) widgetRecord(ctx context.Context, c route.Call, id int64) (*widgetRecord, error) {
-	widget, err := s.callers.Scope(c).WidgetRecord(ctx, id)
+	widget, err := s.callers.Scope(c).Orders().WidgetRecord(ctx, id)
 	return &widgetRecord{widget}, err
 }
 
@@ -71,7 +71,7 @@ func (s *catalog) checkWidgetRecord(ctx context.Context, c route.Call, w *widget
 	if !c.Sent.Has("plans") || record.IsWrong(*wrong, "plans") {
 		return nil
 	}
-	known, err := s.callers.Scope(c).PlansAmong(ctx, w.Plans)
+	known, err := s.callers.Scope(c).Orders().PlansAmong(ctx, w.Plans)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func whyClosed(session order.HostedSession) string {
 // returnOrigins are where the way from the page's form may lead to in the end:
 // browsers follow the whole way with the page's policy in hand.
 func (s *Area) returnOrigins(ctx context.Context, session order.HostedSession) ([]string, error) {
-	o, err := s.Callers.System().Order(ctx, session.Order)
+	o, err := s.Callers.System().Orders().Order(ctx, session.Order)
 	if record.IsMissing(err) {
 		return nil, nil
 	}

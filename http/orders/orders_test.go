@@ -188,7 +188,7 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 		"customer_country":"es","customer_tax_id":" es b-87.654 321 ",
 		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans",
 		"price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
-	o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
+	o, err := s.For(projections.System).Orders().OrderByNumber(t.Context(), a.Number)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,14 +51,14 @@ func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
-		plans, err := s.Callers.Keys.Scope(c).Plans(ctx, kind)
+		plans, err := s.Callers.Keys.Scope(c).Orders().Plans(ctx, kind)
 		return offered(plans), err
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
 func (s *Area) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
-	widget, err := s.Callers.Keys.Scope(c).Widget(ctx, c.Var("widget_id"))
+	widget, err := s.Callers.Keys.Scope(c).Orders().Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
 	return s.offeredWidget(widget, offers), err
 }
@@ -70,7 +70,7 @@ func (s *Area) orderView(ctx context.Context, c route.Call) (*projections.OrderV
 // explained is an order with the message that tells its customer how it
 // stands. At which step provisioning is, only its run knows.
 func (s *Area) explained(ctx context.Context, scope projections.Scope, id uuid.UUID) (*projections.OrderView, error) {
-	view, err := scope.OrderView(ctx, id)
+	view, err := scope.Orders().OrderView(ctx, id)
 	if err != nil || view.Status != order.StatusProvisioning {
 		return &view, err
 	}

@@ -25,7 +25,7 @@ func (s *Area) previewArea() route.Area {
 }
 
 func (s *Area) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
-	widget, err := s.Callers.Scope(c).Widget(ctx, c.Var("widget_id"))
+	widget, err := s.Callers.Scope(c).Orders().Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
 	return s.offeredWidget(widget, offers), err
 }

@@ -26,7 +26,7 @@ const returnWait = 3 * time.Second // for the provider's truth to arrive
 // provider, waits a little for what comes of that, and sends the customer on.
 func (s *Area) comeBack(ctx context.Context, c route.Call) (*route.Document, error) {
 	id, outcome := c.UUID("order_id"), c.Param("outcome")
-	o, err := s.Callers.System().Order(ctx, id)
+	o, err := s.Callers.System().Orders().Order(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Area) askAndWait(ctx context.Context, o projections.Order) (projections
 	}
 	now := o
 	err := waiting.For(ctx, s.Changes, returnWait, func(ctx context.Context) (_ bool, err error) {
-		now, err = s.Callers.System().Order(ctx, o.ID)
+		now, err = s.Callers.System().Orders().Order(ctx, o.ID)
 		return now.Version != o.Version, err
 	})
 	return now, err
@@ -74,7 +74,7 @@ func (s *Area) shopPage(ctx context.Context, o projections.Order, outcome string
 	if err != nil || text == "" {
 		return nil, err
 	}
-	key, issued, err := s.Callers.System().APIKey(ctx, o.APIKey)
+	key, issued, err := s.Callers.System().Orders().APIKey(ctx, o.APIKey)
 	if err != nil || !issued || own != "" && !s.mayReturnTo(key, own) {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Area) widgetPage(ctx context.Context, id, outcome string) (string, erro
 	if id == "" {
 		return "", nil
 	}
-	widget, err := s.Callers.Reading(caller.Identity{}).Widget(ctx, id)
+	widget, err := s.Callers.Reading(caller.Identity{}).Orders().Widget(ctx, id)
 	if record.IsMissing(err) {
 		return "", nil
 	}
@@ -120,7 +120,7 @@ func (s *Area) shop(ctx context.Context, o projections.Order) (*url.URL, error) 
 			return page, err
 		}
 	}
-	key, issued, err := s.Callers.System().APIKey(ctx, o.APIKey)
+	key, issued, err := s.Callers.System().Orders().APIKey(ctx, o.APIKey)
 	if err != nil || !issued {
 		return nil, err
 	}

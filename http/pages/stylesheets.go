@@ -35,7 +35,7 @@ func look(
 	callers *caller.Callers, made func(hosting.WhiteLabel) (text, hash string),
 ) func(context.Context, route.Call) (*route.Document, error) {
 	return func(ctx context.Context, c route.Call) (*route.Document, error) {
-		row, err := callers.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
+		row, err := callers.System().Hosting().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
 		if err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	is, err := w.Vault().CheckPassword(t.Context(), 2, sagastest.GoodPassword)
 	w.Must(err)
 	w.Equal("the password works", is, false)
-	user, err := w.Tables.For(projections.System).User(t.Context(), 2)
+	user, err := w.Tables.For(projections.System).Accounts().User(t.Context(), 2)
 	w.Must(err)
 	w.Equal("what is left of the person", fmt.Sprint(user.Email, user.Name, user.IsActive), "false")
 	if err := w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 99); domain.CodeOf(err) != domain.NotFound {
@@ -157,10 +157,10 @@ func TestAnAddressThatHasPassedOnStays(t *testing.T) {
 	w.Opens(2, "first@example.com", "en")
 	w.Must(w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 1))
 	w.Equal("people forgotten", w.Count(`select count(*) from events where name = 'subject.erased'`), 2)
-	left, err := w.Tables.For(projections.System).User(t.Context(), 2)
+	left, err := w.Tables.For(projections.System).Accounts().User(t.Context(), 2)
 	w.Must(err)
 	w.Equal("the new owner", left.Email, "first@example.com")
-	gone, err := w.Tables.For(projections.System).User(t.Context(), 1)
+	gone, err := w.Tables.For(projections.System).Accounts().User(t.Context(), 1)
 	w.Must(err)
 	w.Equal("the old one", gone.Email+gone.Name, "")
 }

@@ -31,7 +31,7 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 // EraseSubject erases a person again in a database that comes from a backup older than
 // the erasure. Other subjects of the same person are in the list of erasures too.
 func (s *Service) EraseSubject(ctx context.Context, subject uuid.UUID) error {
-	owner, known, err := s.tables.For(projections.System).UserBySubject(ctx, subject)
+	owner, known, err := s.tables.For(projections.System).Accounts().UserBySubject(ctx, subject)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Service) erase(ctx context.Context, cause domain.Metadata, subjects []u
 // data that the engine has of these people. They come after the erasures, so the
 // runs that they start find no personal data.
 func (s *Service) pushes(ctx context.Context, subjects []uuid.UUID) (commands []domain.Command, err error) {
-	found, err := s.tables.For(projections.System).WithContactOf(ctx, subjects)
+	found, err := s.tables.For(projections.System).Hosting().WithContactOf(ctx, subjects)
 	for _, r := range found {
 		commands = append(commands, hosting.Push{Ref: hosting.Ref{Kind: r.Kind, ID: r.ID}})
 	}
@@ -93,7 +93,7 @@ func (s *Service) subjects(ctx context.Context, user int64) (all []uuid.UUID, ad
 			if slices.Contains(all, subject) {
 				continue
 			}
-			owner, known, err := s.tables.For(projections.System).UserBySubject(ctx, subject)
+			owner, known, err := s.tables.For(projections.System).Accounts().UserBySubject(ctx, subject)
 			if err != nil {
 				return nil, nil, err
 			}

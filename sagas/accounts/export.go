@@ -47,10 +47,10 @@ const (
 // whole log.
 func (s *Service) Export(ctx context.Context, user int64) (all PersonalData, err error) {
 	all.MadeAt = s.runner.Now().UTC()
-	if all.User, err = s.tables.For(projections.System).User(ctx, user); err != nil {
+	if all.User, err = s.tables.For(projections.System).Accounts().User(ctx, user); err != nil {
 		return all, err
 	}
-	if all.Memberships, err = s.tables.For(projections.System).Memberships(ctx, user); err != nil {
+	if all.Memberships, err = s.tables.For(projections.System).Accounts().Memberships(ctx, user); err != nil {
 		return all, err
 	}
 	if all.SignIns, _, err = s.vault.SignIns(ctx, user, all.User.SessionVersion, 0, exportedSignIns); err != nil {
@@ -92,7 +92,7 @@ func (s *Service) streamsOf(ctx context.Context, user int64) (all []domain.Strea
 		all = append(all, domain.Stream{Category: category, ID: strconv.FormatInt(user, 10)})
 	}
 	for after := int64(0); ; after += exportedNotices {
-		told, err := s.tables.For(projections.Caller{User: user}).Notifications(ctx, projections.Listing{Offset: after, Limit: exportedNotices})
+		told, err := s.tables.For(projections.Caller{User: user}).Notices().Notifications(ctx, projections.Listing{Offset: after, Limit: exportedNotices})
 		for _, n := range told.Rows {
 			all = append(all, domain.Stream{Category: notice.NotificationCategory, ID: n.ID.String()})
 		}

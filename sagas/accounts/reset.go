@@ -119,7 +119,7 @@ func (s *Service) nextReset(ctx context.Context) (r resetRequest, err error) {
 // sendReset starts the mail, in the transaction that forgets the request. An
 // address without an active account is forgotten alone.
 func (s *Service) sendReset(ctx context.Context, r resetRequest, address string) error {
-	user, known, err := s.tables.For(projections.System).UserByEmail(ctx, address)
+	user, known, err := s.tables.For(projections.System).Accounts().UserByEmail(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -137,6 +137,6 @@ func New(o Options) *Panel {
 
 // userNamed finds the account of an address.
 func (s *Panel) userNamed(ctx context.Context, email string) (int64, bool, error) {
-	user, known, err := s.tables.For(projections.System).UserByEmail(ctx, email)
+	user, known, err := s.tables.For(projections.System).Accounts().UserByEmail(ctx, email)
 	return user.ID, known, err
 }

@@ -170,7 +170,7 @@ func namesOf(events ...audit.Event) (streams []string) {
 
 // Looks lists who has looked at streams, the latest first.
 func (s *Service) Looks(ctx context.Context, who projections.Caller, l projections.Listing) (projections.Listed[audit.Look], error) {
-	found, err := s.tables.For(who).Looks(ctx, l)
+	found, err := s.tables.For(who).Audit().Looks(ctx, l)
 	if err != nil {
 		return projections.Listed[audit.Look]{}, err
 	}
@@ -179,7 +179,7 @@ func (s *Service) Looks(ctx context.Context, who projections.Caller, l projectio
 		ids[userOf(row.Actor)] = true
 	}
 	delete(ids, 0)
-	names, err := s.tables.For(who).UserNames(ctx, ids)
+	names, err := s.tables.For(who).Accounts().UserNames(ctx, ids)
 	all := projections.Listed[audit.Look]{Count: found.Count, Rows: make([]audit.Look, len(found.Rows))}
 	for i, row := range found.Rows {
 		actor := audit.ActorNamed(row.Actor)

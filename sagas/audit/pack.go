@@ -98,10 +98,10 @@ func (s *Service) packed(ctx context.Context, who projections.Caller, of audit.P
 func (s *Service) subjectsOf(ctx context.Context, who projections.Caller, of audit.PackOf) ([]uuid.UUID, error) {
 	switch {
 	case of.Order != uuid.Nil && who.SeesAll():
-		o, err := s.tables.For(projections.System).Order(ctx, of.Order)
+		o, err := s.tables.For(projections.System).Orders().Order(ctx, of.Order)
 		return []uuid.UUID{o.Subject}, err
 	case of.Tenant != 0:
-		t, err := s.tables.For(projections.System).Resource(ctx, hosting.Ref{Kind: "tenant", ID: of.Tenant})
+		t, err := s.tables.For(projections.System).Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: of.Tenant})
 		if err != nil || t.Subject == nil {
 			return nil, err
 		}

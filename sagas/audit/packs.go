@@ -215,12 +215,12 @@ func packWaits(err error) error {
 
 // PackFile is the .zip of a pack that the caller may have.
 func (s *Service) PackFile(ctx context.Context, who projections.Caller, id uuid.UUID) ([]byte, error) {
-	return s.tables.For(who).EvidencePack(ctx, id)
+	return s.tables.For(who).Audit().EvidencePack(ctx, id)
 }
 
 // PacksOf are the packs of an order that were asked for lately, the latest first.
 func (s *Service) PacksOf(ctx context.Context, who projections.Caller, order uuid.UUID) ([]audit.Pack, error) {
-	found, err := s.tables.For(who).EvidencePacks(ctx, order)
+	found, err := s.tables.For(who).Audit().EvidencePacks(ctx, order)
 	packs := make([]audit.Pack, len(found))
 	for i, p := range found {
 		packs[i] = audit.Pack{ID: p.Operation, Status: p.Status, Code: p.Error, Size: p.Size, AskedAt: p.AskedAt}

@@ -103,7 +103,7 @@ func TestErasureDeletesPacks(t *testing.T) {
 	seals(w)
 	o := pack(w, sagastest.Superuser, of)
 	w.Equal("status", o.Status+o.Error, "succeeded")
-	subject, err := w.Tables.For(projections.System).Order(t.Context(), of.Order)
+	subject, err := w.Tables.For(projections.System).Orders().Order(t.Context(), of.Order)
 	w.Must(err)
 	erase := func() {
 		_, err := w.Store.ExecuteWith(t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject.Subject), account.EraseSubject{Subject: subject.Subject, At: w.Runner.Now()})

@@ -100,7 +100,7 @@ func (s *Service) labels(ctx context.Context, who projections.Caller, history []
 			ids[id] = true
 		}
 	}
-	names, err := s.tables.For(who).UserNames(ctx, ids)
+	names, err := s.tables.For(who).Accounts().UserNames(ctx, ids)
 	labels := map[string]string{}
 	for _, e := range history {
 		labels[e.Metadata.Actor] = names[userOf(e.Metadata.Actor)]

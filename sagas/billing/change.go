@@ -123,11 +123,11 @@ func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64
 		return nil, err
 	}
 	scope := s.Tables.For(projections.System)
-	bought, err := scope.Order(ctx, subscription)
+	bought, err := scope.Orders().Order(ctx, subscription)
 	if err != nil {
 		return nil, err
 	}
-	offer, err := scope.Plan(ctx, plan)
+	offer, err := scope.Orders().Plan(ctx, plan)
 	if err := refuseOffer(offer, err, bought, c.sub); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func refuseJoined(ctx context.Context, scope projections.Scope, offer projection
 	if offer.ID == sub.Plan {
 		return nil
 	}
-	services, err := scope.ServicesOf(ctx, sub.Tenant)
+	services, err := scope.Billing().ServicesOf(ctx, sub.Tenant)
 	if slices.ContainsFunc(services, func(s projections.Served) bool { return s.OrderID == sub.Order && !s.Made }) {
 		return domain.RefuseField("plan", "A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
 	}

@@ -125,7 +125,7 @@ func (s *Service) save(ctx context.Context, r eventstore.RecordedEvent, id uuid.
 
 // methodRemoved takes a payment method out of the subscriptions that it was charged for.
 func (s *Service) methodRemoved(ctx context.Context, r eventstore.RecordedEvent) error {
-	charged, err := s.Tables.For(projections.System).ChargedBy(ctx, uuid.MustParse(r.Stream.ID))
+	charged, err := s.Tables.For(projections.System).Billing().ChargedBy(ctx, uuid.MustParse(r.Stream.ID))
 	var commands []domain.Command
 	for _, sub := range charged {
 		if sub.Status != billing.Over {
@@ -144,7 +144,7 @@ func (s *Service) removeMethodsOf(ctx context.Context, r eventstore.RecordedEven
 	if err := s.endSetupsOf(ctx, r, reason, tenant, subjects...); err != nil {
 		return err
 	}
-	methods, err := s.Tables.For(projections.System).PaymentMethodsOf(ctx, tenant, subjects...)
+	methods, err := s.Tables.For(projections.System).Billing().PaymentMethodsOf(ctx, tenant, subjects...)
 	var commands []domain.Command
 	for _, m := range methods {
 		commands = append(commands, billing.RemoveMethod{ID: m.ID, Reason: reason, At: s.Runner.Now()})
@@ -158,7 +158,7 @@ func (s *Service) removeMethodsOf(ctx context.Context, r eventstore.RecordedEven
 // endSetupsOf ends what the same people have begun to add. It comes first: what was saved
 // by then is among the methods that end.
 func (s *Service) endSetupsOf(ctx context.Context, r eventstore.RecordedEvent, reason string, tenant int64, subjects ...uuid.UUID) error {
-	open, err := s.Tables.For(projections.System).OpenMethodSetupsOf(ctx, tenant, subjects...)
+	open, err := s.Tables.For(projections.System).Billing().OpenMethodSetupsOf(ctx, tenant, subjects...)
 	var commands []domain.Command
 	for _, m := range open {
 		commands = append(commands, billing.EndSetup{ID: m.ID, Reason: reason, At: s.Runner.Now()})

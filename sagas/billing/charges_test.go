@@ -20,7 +20,7 @@ import (
 
 func methods(w *sagastest.Renewals, id uuid.UUID) []projections.PaymentMethod {
 	w.T.Helper()
-	all, err := w.Tables.For(projections.System).PaymentMethods(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
+	all, err := w.Tables.For(projections.System).Billing().PaymentMethods(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
 	w.Must(err)
 	return all.Rows
 }

@@ -50,7 +50,7 @@ func (s *Service) booking(p billing.BookPayment) billing.BookPayment {
 }
 
 func (s *Service) hasTenant(ctx context.Context, tenant int64) error {
-	_, err := s.Tables.For(projections.System).Resource(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
+	_, err := s.Tables.For(projections.System).Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
 	if domain.CodeOf(err) == domain.NotFound {
 		return domain.RefuseField("tenant", fmt.Sprintf("Invalid pk \"%d\" - object does not exist.", tenant))
 	}
@@ -78,7 +78,7 @@ func (s *Service) applyOnce(ctx context.Context, a billing.CreditAccount) (again
 	if err != nil || !b.Left.IsPositive() {
 		return false, err
 	}
-	open, err := s.Tables.For(projections.System).OpenInvoices(ctx, a)
+	open, err := s.Tables.For(projections.System).Billing().OpenInvoices(ctx, a)
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (s *Service) takeBack(ctx context.Context, a billing.CreditAccount, amount 
 	if !amount.IsPositive() {
 		return nil, nil
 	}
-	open, err := s.Tables.For(projections.System).OpenInvoices(ctx, a)
+	open, err := s.Tables.For(projections.System).Billing().OpenInvoices(ctx, a)
 	if err != nil {
 		return nil, err
 	}

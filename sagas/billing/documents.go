@@ -42,7 +42,7 @@ func (s *Service) documents() backlog[projections.DueDocument] {
 	return backlog[projections.DueDocument]{
 		queue: documentQueue, undone: "documents were not made", atOnce: documentsAtOnce, shuffled: true,
 		read: func(ctx context.Context, after projections.DueDocument) ([]projections.DueDocument, error) {
-			return s.Tables.For(projections.System).DueDocuments(ctx, after, mostDue)
+			return s.Tables.For(projections.System).Billing().DueDocuments(ctx, after, mostDue)
 		},
 		do: func(ctx context.Context, d projections.DueDocument) (bool, error) {
 			made, err := s.makeOne(ctx, d)
@@ -171,7 +171,7 @@ func (s *Service) said(ctx context.Context, invoice uuid.UUID, number string) (f
 
 // documentOf is an invoice as it was issued: paid if it was then, or open.
 func (s *Service) documentOf(ctx context.Context, invoice uuid.UUID, e billing.InvoiceIssued) (document.Document, error) {
-	bought, err := s.Tables.For(projections.System).Order(ctx, e.Order)
+	bought, err := s.Tables.For(projections.System).Orders().Order(ctx, e.Order)
 	if err != nil {
 		return document.Document{}, err
 	}

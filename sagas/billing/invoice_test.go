@@ -65,7 +65,7 @@ func TestEveryInvoiceNamesTheAddressOfItsBuyer(t *testing.T) {
 	w.Until(id, "billing.period_invoiced", 1)
 	paidBy := w.Pays(id)
 	w.Becomes(paidBy, order.StatusActive)
-	payer, err := w.Tables.For(projections.System).Order(t.Context(), paidBy)
+	payer, err := w.Tables.For(projections.System).Orders().Order(t.Context(), paidBy)
 	w.Must(err)
 	w.Equal("the order that pays", payer.Details(), details)
 	all := w.Invoices(id)

@@ -73,7 +73,7 @@ func addsUp(w *sagastest.Renewals, a billing.CreditAccount) {
 	if !sum.Equal(booked) || b.Left.IsNegative() {
 		w.T.Errorf("%s are booked, and %s are accounted for, with %s left", booked, sum, b.Left)
 	}
-	shown, err := w.Tables.For(projections.System).CreditBalance(w.T.Context(), projections.CreditBalanceID(a))
+	shown, err := w.Tables.For(projections.System).Billing().CreditBalance(w.T.Context(), projections.CreditBalanceID(a))
 	w.Must(err)
 	w.Equal("balance that is shown", shown.Balance.StringFixed(2), b.Left.StringFixed(2))
 }

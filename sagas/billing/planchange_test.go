@@ -46,7 +46,7 @@ func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
 	w.Equal("a repeat", w.Changes(id, sagastest.LargePlan, "monthly"), nil)
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
 	w.Equal("plan until it is paid", w.Subscription(id).PlanName, "Basic")
-	row, err := w.Tables.For(projections.System).Subscription(t.Context(), id)
+	row, err := w.Tables.For(projections.System).Billing().Subscription(t.Context(), id)
 	w.Must(err)
 	w.Equal("what is shown", fmt.Sprint(*row.ChangePlanName, " ", *row.ChangeInvoice == w.Subscription(id).Change.Invoice), "Large true")
 	paidBy := w.PaysChange(id)

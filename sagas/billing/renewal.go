@@ -32,7 +32,7 @@ func (s *Service) renewals() backlog[projections.DueSubscription] {
 	return backlog[projections.DueSubscription]{
 		queue: renewalQueue, undone: "subscriptions were not renewed", atOnce: stepsAtOnce,
 		read: func(ctx context.Context, after projections.DueSubscription) ([]projections.DueSubscription, error) {
-			return s.Tables.For(projections.System).DueSubscriptions(ctx, s.Runner.Now(), after, mostDue)
+			return s.Tables.For(projections.System).Billing().DueSubscriptions(ctx, s.Runner.Now(), after, mostDue)
 		},
 		do: func(ctx context.Context, d projections.DueSubscription) (bool, error) {
 			moved, err := s.Advance(ctx, d.OrderID)
@@ -98,7 +98,7 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UU
 	if err != nil {
 		return nil, nil, err
 	}
-	bought, err := s.Tables.For(projections.System).Order(ctx, sub.Order)
+	bought, err := s.Tables.For(projections.System).Orders().Order(ctx, sub.Order)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UU
 // issueTo is an invoice of a subscription to whom the last one was written, without lines,
 // and how it is taxed.
 func (s *Service) issueTo(ctx context.Context, sub billing.Subscription, now time.Time) (billing.Issue, tax.Decision, error) {
-	last, err := s.Tables.For(projections.System).LastInvoice(ctx, sub.Order)
+	last, err := s.Tables.For(projections.System).Billing().LastInvoice(ctx, sub.Order)
 	taxed := s.Tax.Decide(s.TaxRate, last.Details(), now, cmp.Or(last.TaxIDAcceptedBy, "system:billing"))
 	return billing.Issue{
 		Order: sub.Order, Tenant: sub.Tenant, SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany,

@@ -49,7 +49,7 @@ func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
 	w.Equal("the renewal", taxOf(w.Invoices(id)[1]), renewal)
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
 	w.Must(err)
-	payer, err := w.Tables.For(projections.System).Order(t.Context(), page.ID)
+	payer, err := w.Tables.For(projections.System).Orders().Order(t.Context(), page.ID)
 	w.Must(err)
 	w.Equal("the order that pays", fmt.Sprint(payer.TaxKind, payer.Total, payer.Minor, payer.TaxRate), "reverse_charge10 1000 0")
 	w.Pay.Pay(page.ID, func(p *order.Payment) { p.Minor = 1000 })
@@ -59,7 +59,7 @@ func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
 	w.Must(w.Back(page.ID, ""))
 	w.Refunded(page.ID)
 	w.Eventually("the refund is credited", func() bool {
-		notes, err := w.Tables.For(projections.System).CreditNotesOfInvoice(t.Context(), w.Invoices(id)[1].ID)
+		notes, err := w.Tables.For(projections.System).Billing().CreditNotesOfInvoice(t.Context(), w.Invoices(id)[1].ID)
 		w.Must(err)
 		return len(notes) == 1 && notes[0].TaxKind == tax.ReverseCharge && notes[0].Total.Equal(notes[0].Subtotal) && notes[0].Tax.IsZero()
 	})

@@ -44,7 +44,7 @@ func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, 
 // unusedParts spread an amount over the payments of a subscription. left is what no payment
 // covers.
 func (s *Service) unusedParts(ctx context.Context, subscription uuid.UUID, amount decimal.Decimal) (asks []domain.Command, left decimal.Decimal, err error) {
-	invoices, err := s.Tables.For(projections.System).Invoices(ctx, projections.Listing{
+	invoices, err := s.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{
 		Limit: mostRefunded, Filters: []projections.Filter{{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)}},
 	})
 	left = amount

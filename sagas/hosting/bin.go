@@ -29,7 +29,7 @@ func (m *Maintenance) binned(ctx context.Context, g *hosting.Generation) (bool, 
 }
 
 func (m *Maintenance) recorded(ctx context.Context, g *hosting.Generation) (projections.Resource, error) {
-	found, err := m.system().Recorded(ctx, g.Ref())
+	found, err := m.system().Hosting().Recorded(ctx, g.Ref())
 	r := found[g.Ref()]
 	if err == nil && r.Version < g.Version {
 		err = sagas.TooEarly("not_visible", m.Runner.Times().Floor)
@@ -65,7 +65,7 @@ const purged = 200
 // its orders have, in the name of a run.
 func (m *Maintenance) Empty(ctx context.Context, tenant int64, run string) error {
 	for {
-		left, err := m.system().Belonging(ctx, tenant, purged)
+		left, err := m.system().Hosting().Belonging(ctx, tenant, purged)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -84,7 +84,7 @@ func (m *Maintenance) Empty(ctx context.Context, tenant int64, run string) error
 // parts are removed, and records that only refer to it stay without it.
 func removeParts(ctx context.Context, scope projections.Scope, kind hosting.Kind, id int64) (commands []domain.Command, err error) {
 	for _, other := range kind.Referrers() {
-		found, err := scope.PartsOf(ctx, other.Kind.Name, other.By, id)
+		found, err := scope.Hosting().PartsOf(ctx, other.Kind.Name, other.By, id)
 		if err != nil {
 			return nil, err
 		}

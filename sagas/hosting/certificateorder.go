@@ -72,7 +72,7 @@ func coverage(own string, names []string) (name string, others []string) {
 // ofSite is the certificate of a site that was ordered for a domain.
 func (s *Service) ofSite(ctx context.Context, site int64, name string) (projections.Resource, error) {
 	kind, _ := hosting.KindNamed(certificateKind)
-	found, err := s.system().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{
+	found, err := s.system().Hosting().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{
 		{Field: "site", Op: "=", Value: site}, {Field: "cert_type", Op: "=", Value: hosting.Acme}, {Field: "domain", Op: "=", Value: name},
 	}})
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) firstCertificate(ctx context.Context, cause hosting.Cause, by 
 	if _, err = s.Resources.Carry(ctx, cause(nil), nil, request); err != nil {
 		return row, err
 	}
-	return s.system().Resource(ctx, d.Ref())
+	return s.system().Hosting().Resource(ctx, d.Ref())
 }
 
 // orderable refuses to order what was brought along, or anything for a site
@@ -120,7 +120,7 @@ func (s *Service) orderable(ctx context.Context, d *hosting.Draft) error {
 	case cert.Type != hosting.Acme:
 		return nil
 	}
-	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "site", ID: cert.Site})
+	row, err := s.system().Hosting().Resource(ctx, hosting.Ref{Kind: "site", ID: cert.Site})
 	if isMissing(err) || err == nil && !row.Active {
 		return hosting.ErrSiteInactive
 	}
@@ -142,5 +142,5 @@ func (s *Service) order(ctx context.Context, cause hosting.Cause, row projection
 	if _, err := s.Resources.Carry(ctx, cause(domain.Versions{order.Stream(): row.Version}), nil, order); err != nil {
 		return row, err
 	}
-	return s.system().Resource(ctx, order.Ref)
+	return s.system().Hosting().Resource(ctx, order.Ref)
 }

@@ -18,7 +18,7 @@ func happens(w *sagastest.World, ref hosting.Ref, name string, times int) {
 
 func row(w *sagastest.World, ref hosting.Ref, spec hosting.Spec) {
 	w.T.Helper()
-	row, err := w.Tables.For(projections.System).Resource(w.T.Context(), ref)
+	row, err := w.Tables.For(projections.System).Hosting().Resource(w.T.Context(), ref)
 	w.Must(err)
 	w.Must(row.Load(spec))
 }

@@ -42,7 +42,7 @@ func (s *Service) led(ctx context.Context, d *hosting.Draft) (commands []domain.
 		if child.Kind.Name != kind {
 			continue
 		}
-		parts, err := s.system().PartsOf(ctx, kind, child.By, d.ID)
+		parts, err := s.system().Hosting().PartsOf(ctx, kind, child.By, d.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (s *Service) refusal(ctx context.Context, kind, name string, tenant int64) 
 	if refusal := hosting.NotForTenants(name, s.hosts()); refusal != "" {
 		return refusal, nil
 	}
-	claimed, err := s.system().ClaimedByOthers(ctx, kind, name, tenant, uuid.Nil)
+	claimed, err := s.system().Hosting().ClaimedByOthers(ctx, kind, name, tenant, uuid.Nil)
 	if claimed {
 		return hosting.NearOthers, nil
 	}

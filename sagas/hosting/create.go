@@ -65,7 +65,7 @@ func (s *Service) resigning(ctx context.Context, d *hosting.Draft) (commands []d
 	if d.Kind.Single == "" || string(d.Changes()[d.Kind.Single]) != "true" {
 		return nil, nil
 	}
-	holders, err := s.system().OfKind(ctx, d.Kind, projections.Listing{Filters: []projections.Filter{{Field: d.Kind.Single, Op: "=", Value: true}}})
+	holders, err := s.system().Hosting().OfKind(ctx, d.Kind, projections.Listing{Filters: []projections.Filter{{Field: d.Kind.Single, Op: "=", Value: true}}})
 	for _, row := range holders.Rows {
 		commands = append(commands, change(row, d.Kind.Single, "false"))
 	}

@@ -24,7 +24,7 @@ var errNoDifference = sagas.NotNow("The record and the engine do not differ any 
 // Answer does what an operator has decided about a difference, in one step with the
 // answer itself. What cannot be done is refused, and the incident stays open.
 func (f *Differences) Answer(ctx context.Context, cause domain.Metadata, answer operations.AnswerIncident) error {
-	i, err := f.system().Incident(ctx, answer.ID)
+	i, err := f.system().Operations().Incident(ctx, answer.ID)
 	switch {
 	case err != nil:
 		return err

@@ -16,7 +16,7 @@ import (
 // dropChanged drops what the log tells otherwise by now: records that have gone on
 // since they were read, and objects that a record is about.
 func (l *look) dropChanged(ctx context.Context) error {
-	rows, err := l.system().OfTenant(ctx, l.tenant)
+	rows, err := l.system().Hosting().OfTenant(ctx, l.tenant)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func recordIn(about map[string]string) string {
 // report reports what differs, and settles what differs no longer. Incidents about
 // records without a verdict stay as they are.
 func (l *look) report(ctx context.Context) error {
-	open, err := l.system().DifferencesOf(ctx, l.tenant)
+	open, err := l.system().Operations().DifferencesOf(ctx, l.tenant)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (f *Differences) CompareTenant(ctx context.Context, tenant int64) error {
 // read reads the tenant's records. One that the engine does not know yet, or that
 // is on its way to it, is not compared.
 func (l *look) read(ctx context.Context) (known bool, err error) {
-	rows, err := l.system().OfTenant(ctx, l.tenant)
+	rows, err := l.system().Hosting().OfTenant(ctx, l.tenant)
 	if err != nil {
 		return false, err
 	}

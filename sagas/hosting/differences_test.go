@@ -24,7 +24,7 @@ import (
 func compared(w *sagastest.World) (all []string) {
 	w.T.Helper()
 	w.Must(w.Differences.CompareTenant(w.T.Context(), 5))
-	found, err := w.Tables.For(projections.System).DifferencesOf(w.T.Context(), 5)
+	found, err := w.Tables.For(projections.System).Operations().DifferencesOf(w.T.Context(), 5)
 	w.Must(err)
 	for _, i := range found {
 		all = append(all, fmt.Sprint(i.Kind, " ", i.About, " ", i.Times, i.Answer))
@@ -164,7 +164,7 @@ func TestWhatIsAdoptedIsAsTheEngineHasIt(t *testing.T) { // E-8
 	w.Equal("ours", site7(w).IPAddress, "192.0.2.1")
 	w.Must(answer(w, operations.OrphanTrouble(5, "site", o.ID), operations.Adopt))
 	holders := func() []projections.Resource {
-		rows, err := w.Tables.For(projections.System).Holders(w.T.Context(), "site", o.ID)
+		rows, err := w.Tables.For(projections.System).Hosting().Holders(w.T.Context(), "site", o.ID)
 		w.Must(err)
 		return rows
 	}

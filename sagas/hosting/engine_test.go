@@ -44,7 +44,7 @@ func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 		h.Equal(name, h.Engine.Creations(name), 1)
 	}
 	h.Equal("in the log", h.Count(`select count(*) from events where data::text like '%pass-word%'`), 0)
-	answered, err := h.Tables.For(projections.Caller{Tenant: h.Tenant}).Acknowledged(t.Context(), s.Ref, 1)
+	answered, err := h.Tables.For(projections.Caller{Tenant: h.Tenant}).Hosting().Acknowledged(t.Context(), s.Ref, 1)
 	h.Equal("acknowledged", answered, true)
 	h.Must(err)
 }
@@ -55,7 +55,7 @@ func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	version := h.Carry(s).Versions[s.Stream()]
 	acknowledged := func(version int) bool {
-		yes, err := h.Tables.For(projections.Caller{Tenant: h.Tenant}).Acknowledged(t.Context(), s.Ref, version)
+		yes, err := h.Tables.For(projections.Caller{Tenant: h.Tenant}).Hosting().Acknowledged(t.Context(), s.Ref, version)
 		h.Must(err)
 		return yes
 	}

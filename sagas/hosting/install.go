@@ -250,7 +250,7 @@ func (ops *Operations) home(ctx context.Context, job *InstallInput, o hosting.Op
 
 // made is a resource that the engine has.
 func (ops *Operations) made(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
-	row, err := ops.system().Resource(ctx, ref)
+	row, err := ops.system().Hosting().Resource(ctx, ref)
 	switch {
 	case domain.CodeOf(err) == domain.NotFound:
 		return row, domain.Fail(domain.Permanent, ref.Kind+"_gone", err)

@@ -180,7 +180,7 @@ func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 	o := order7("wordpress", "/")
 	w.Must(install(w, o))
 	w.Eventually("it is made", func() bool { return w.Engine.Creations("cms/bread.example/") == 1 })
-	now, err := w.Tables.For(projections.System).Operation(t.Context(), o.Operation)
+	now, err := w.Tables.For(projections.System).Hosting().Operation(t.Context(), o.Operation)
 	w.Must(err)
 	w.Equal("status", now.Status, "running")
 	close(applied)

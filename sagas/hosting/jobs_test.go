@@ -38,7 +38,7 @@ func have(w *sagastest.World, ref hosting.Ref) projections.Resource {
 	var row projections.Resource
 	w.Eventually(fmt.Sprint("the engine has ", ref), func() bool {
 		var err error
-		row, err = w.Tables.For(projections.System).Resource(w.T.Context(), ref)
+		row, err = w.Tables.For(projections.System).Hosting().Resource(w.T.Context(), ref)
 		return err == nil && row.SyncStatus == "synced"
 	})
 	return row

@@ -27,7 +27,7 @@ func TestTheBuyerOfAMachineGetsNoSites(t *testing.T) {
 	_, err := w.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, request)
 	w.Equal("a site", fmt.Sprint(err), "non_field_errors: Limit reached: sites.")
 	kind, _ := hosting.KindNamed("mail_domain")
-	used, most, err := w.Tables.For(projections.System).Limit(t.Context(), kind, tenant.ID)
+	used, most, err := w.Tables.For(projections.System).Hosting().Limit(t.Context(), kind, tenant.ID)
 	w.Must(err)
 	w.Equal("mail domains", fmt.Sprint(used, " of ", most), "0 of 0")
 }

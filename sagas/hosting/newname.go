@@ -56,7 +56,7 @@ func (m *Maintenance) certifyNewName(ctx context.Context, r eventstore.RecordedE
 // nothing is outgrown yet.
 func (m *Maintenance) renamed(ctx context.Context, ref hosting.Ref) (found renamed, err error) {
 	tables := m.system()
-	found.row, err = tables.Resource(ctx, ref)
+	found.row, err = tables.Hosting().Resource(ctx, ref)
 	if domain.CodeOf(err) == domain.NotFound {
 		return found, nil
 	}
@@ -66,7 +66,7 @@ func (m *Maintenance) renamed(ctx context.Context, ref hosting.Ref) (found renam
 	if err := found.row.Load(&found.site); err != nil {
 		return found, err
 	}
-	certificates, err := tables.PartsOf(ctx, certificateKind, "site", ref.ID)
+	certificates, err := tables.Hosting().PartsOf(ctx, certificateKind, "site", ref.ID)
 	for _, row := range certificates {
 		if err := found.add(row); err != nil {
 			return found, err

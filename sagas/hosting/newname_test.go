@@ -12,7 +12,7 @@ import (
 // certificatesOf are the acme certificates of the site, by their domain.
 func certificatesOf(h *sagastest.Household, site hosting.Ref) map[string]hosting.Certificate {
 	h.T.Helper()
-	rows, err := h.Tables.For(projections.System).PartsOf(h.T.Context(), "ssl_certificate", "site", site.ID)
+	rows, err := h.Tables.For(projections.System).Hosting().PartsOf(h.T.Context(), "ssl_certificate", "site", site.ID)
 	h.Must(err)
 	all := map[string]hosting.Certificate{}
 	for _, row := range rows {

@@ -28,7 +28,7 @@ func (m *Maintenance) pushLimits(ctx context.Context, r eventstore.RecordedEvent
 	if err != nil {
 		return err
 	}
-	tenants, err := m.system().WithPackage(ctx, id)
+	tenants, err := m.system().Hosting().WithPackage(ctx, id)
 	if err != nil {
 		return err
 	}

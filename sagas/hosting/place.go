@@ -44,7 +44,7 @@ func (s *Service) LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limi
 	if t.Package == nil {
 		return t.MayHave(t.Limits), nil
 	}
-	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "package", ID: *t.Package})
+	row, err := s.system().Hosting().Resource(ctx, hosting.Ref{Kind: "package", ID: *t.Package})
 	if isMissing(err) {
 		return t.MayHave(t.Limits), nil
 	}
@@ -59,7 +59,7 @@ func (s *Service) LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limi
 // defaultPackage is what tenants get that name none; nil: nothing.
 func (s *Service) defaultPackage(ctx context.Context) (*int64, error) {
 	kind, _ := hosting.KindNamed("package")
-	found, err := s.system().OfKind(ctx, kind, projections.Listing{
+	found, err := s.system().Hosting().OfKind(ctx, kind, projections.Listing{
 		Filters: []projections.Filter{{Field: kind.Single, Op: "=", Value: true}}, Limit: 1,
 	})
 	if err != nil || len(found.Rows) == 0 {
@@ -76,7 +76,7 @@ func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosti
 		for name, value := range q.Having {
 			l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: value})
 		}
-		found, err := s.system().OfKind(ctx, kind, l)
+		found, err := s.system().Hosting().OfKind(ctx, kind, l)
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func countedAs(kind hosting.Kind) string {
 // limit is how many there are of what the record is one of, and may be.
 func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64, err error) {
 	if parent, is := d.Kind.Parent(); is && d.Kind.Most > 0 {
-		used, err = s.system().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
+		used, err = s.system().Hosting().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
 		return used, d.Kind.Most, err
 	}
 	if d.Kind.Owner {
@@ -113,7 +113,7 @@ func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64
 	if d.Kind.Quota == "" {
 		return 0, hosting.Unlimited, nil
 	}
-	return s.system().Limit(ctx, d.Kind, d.Tenant)
+	return s.system().Hosting().Limit(ctx, d.Kind, d.Tenant)
 }
 
 // InNumbers says which limit was reached, if that is what err is about.
@@ -163,7 +163,7 @@ func (s *Service) SettleTenant(ctx context.Context, by projections.Caller, sent 
 		wrong.Add("tenant", field.NoSuchPK(*tenant))
 		return nil
 	}
-	_, err := s.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: *tenant})
+	_, err := s.system().Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: *tenant})
 	return saying(wrong, "tenant", *tenant, err)
 }
 
@@ -191,7 +191,7 @@ func (s *Service) referred(ctx context.Context, by projections.Caller, d *hostin
 		return nil, nil
 	}
 	if refersStill(d, r) {
-		rows, err := s.system().Among(ctx, r.Kind, []int64{id})
+		rows, err := s.system().Hosting().Among(ctx, r.Kind, []int64{id})
 		if err != nil || len(rows) == 0 {
 			return nil, err
 		}
@@ -202,7 +202,7 @@ func (s *Service) referred(ctx context.Context, by projections.Caller, d *hostin
 	if other.Shared { // readable for all
 		scope = s.system()
 	}
-	row, err := scope.Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
+	row, err := scope.Hosting().Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
 	foreign, closed := !r.Parent && other.Own() && row.Tenant != d.Tenant, other.Shared && !row.Active
 	if err == nil && (foreign || closed) {
 		err = missing(r.Kind)
@@ -228,7 +228,7 @@ func (s *Service) checkNames(ctx context.Context, d *hosting.Draft, wrong *field
 		if _, isNew := changed[name]; !isNew || text == "" || wrong.Has(name) {
 			continue
 		}
-		taken, err := s.system().NameTaken(ctx, d.Kind.Name, name, text)
+		taken, err := s.system().Hosting().NameTaken(ctx, d.Kind.Name, name, text)
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (s *Service) checkSets(ctx context.Context, d *hosting.Draft, wrong *field.
 		if !isSent(d, set) || !right && (len(set) > 1 || wrong.Has(set[0])) {
 			continue
 		}
-		taken, err := s.system().SetTaken(ctx, d.Kind, i, d.ID, d.Tenant, d.Spec.Fields().Values())
+		taken, err := s.system().Hosting().SetTaken(ctx, d.Kind, i, d.ID, d.Tenant, d.Spec.Fields().Values())
 		if err != nil {
 			return err
 		}

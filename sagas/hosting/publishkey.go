@@ -51,7 +51,7 @@ func (k keyPublisher) zoneAbove(ctx context.Context, tenant int64, name string) 
 		origins = append(origins, above)
 	}
 	kind, _ := hosting.KindNamed("dns_zone")
-	found, err := k.service.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
+	found, err := k.service.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: tenant}, {Field: "origin", Op: "in", Value: origins},
 	}, Limit: int64(len(origins))})
 	var longest projections.Resource
@@ -79,7 +79,7 @@ func (k keyPublisher) keyIn(ctx context.Context, zone projections.Resource, name
 	if err != nil {
 		return nil, err
 	}
-	found, err := k.service.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
+	found, err := k.service.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
 		{Field: "zone", Op: "=", Value: zone.ID}, {Field: "name", Op: "=", Value: relative}, {Field: "record_type", Op: "=", Value: dns.TXT},
 	}, Limit: kind.Most})
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Service) removal(ctx context.Context, d *hosting.Draft) ([]domain.Comma
 // eachPart makes a command for every part of the record.
 func (s *Service) eachPart(ctx context.Context, d *hosting.Draft, command func(hosting.Ref) domain.Command) (commands []domain.Command, err error) {
 	for _, child := range d.Kind.Children() {
-		found, err := s.system().PartsOf(ctx, child.Kind.Name, child.By, d.ID)
+		found, err := s.system().Hosting().PartsOf(ctx, child.Kind.Name, child.By, d.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (s *Service) unused(ctx context.Context, d *hosting.Draft, force bool) erro
 		if force && other.Kind.IsPartBy(other.By) {
 			continue
 		}
-		n, err := s.system().Referring(ctx, other.Kind.Name, other.By, d.ID)
+		n, err := s.system().Hosting().Referring(ctx, other.Kind.Name, other.By, d.ID)
 		if err != nil {
 			return err
 		}

@@ -90,12 +90,12 @@ func named(row, site projections.Resource) (bool, error) {
 // withSite reads a certificate and its site.
 func (m *Maintenance) withSite(ctx context.Context, ref hosting.Ref) (row, site projections.Resource, err error) {
 	tables := m.system()
-	if row, err = tables.Resource(ctx, ref); err != nil {
+	if row, err = tables.Hosting().Resource(ctx, ref); err != nil {
 		return row, site, err
 	}
 	var c hosting.Certificate
 	if err = row.Load(&c); err == nil {
-		site, err = tables.Resource(ctx, hosting.Ref{Kind: "site", ID: c.Site})
+		site, err = tables.Hosting().Resource(ctx, hosting.Ref{Kind: "site", ID: c.Site})
 	}
 	return row, site, err
 }
@@ -140,7 +140,7 @@ func (m *Maintenance) siteOfFirst(ctx context.Context, ref hosting.Ref) (int64, 
 		return 0, err
 	}
 	kind, _ := hosting.KindNamed(certificateKind)
-	all, err := m.system().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: row.ID}}})
+	all, err := m.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: row.ID}}})
 	for _, other := range all.Rows {
 		if ends := other.Spec["expires_at"]; other.ID != ref.ID && len(ends) > 0 && string(ends) != "null" {
 			return 0, nil

@@ -31,7 +31,7 @@ func (s *Service) evicting(ctx context.Context, d *hosting.Draft) (commands []do
 	if _, isNew := d.Changes()[d.Kind.Called]; !d.Kind.Soft || !isNew {
 		return nil, nil
 	}
-	binned, err := s.system().Binned(ctx, d.Kind, hosting.TextIn(d.Spec, d.Kind.Called))
+	binned, err := s.system().Hosting().Binned(ctx, d.Kind, hosting.TextIn(d.Spec, d.Kind.Called))
 	for _, row := range binned {
 		parts, err := removeParts(ctx, s.system(), d.Kind, row.ID)
 		if err != nil {

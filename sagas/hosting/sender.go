@@ -35,7 +35,7 @@ func hasMailDomain(ctx context.Context, all projections.Scope, tenant int64, nam
 	if name == "" {
 		return domain.RefuseField("email_from_address", "This field is required.")
 	}
-	own, err := all.ReceivesMail(ctx, tenant, name)
+	own, err := all.Hosting().ReceivesMail(ctx, tenant, name)
 	if err == nil && !own {
 		err = domain.RefuseField("email_from_address", "Its domain is none of the tenant's active mail domains.")
 	}

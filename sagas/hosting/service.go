@@ -111,7 +111,7 @@ type tenant struct {
 }
 
 func (s *Service) tenantOf(ctx context.Context, id int64) (*tenant, error) {
-	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	row, err := s.system().Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (s *Service) there(ctx context.Context, kind hosting.Kind, tenant int64, wa
 	for _, name := range kind.Key() {
 		l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: wanted.fields[name]})
 	}
-	found, err := s.system().OfKind(ctx, kind, l)
+	found, err := s.system().Hosting().OfKind(ctx, kind, l)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func settleSubTenant(by projections.Caller, d *hosting.Draft, wrong *field.Error
 // have. Those of operators are not limited.
 func (s subTenants) limit(ctx context.Context, d *hosting.Draft) (used, most int64, err error) {
 	if parent := hosting.NumberIn(d.Spec, "parent"); parent != 0 && d.Delegated {
-		return s.service.system().LimitOfSubTenants(ctx, parent)
+		return s.service.system().Hosting().LimitOfSubTenants(ctx, parent)
 	}
 	return 0, hosting.Unlimited, nil
 }
@@ -105,11 +105,11 @@ func (m *Maintenance) keepSubTenants(ctx context.Context, id int64) error {
 // outOfStepWithParent are the commands for each sub-tenant that does not do what its
 // parent does.
 func (m *Maintenance) outOfStepWithParent(ctx context.Context, id int64) (steps [][]domain.Command, err error) {
-	found, err := m.system().Among(ctx, "tenant", []int64{id})
+	found, err := m.system().Hosting().Among(ctx, "tenant", []int64{id})
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	children, err := m.system().SubTenants(ctx, id)
+	children, err := m.system().Hosting().SubTenants(ctx, id)
 	if err != nil || len(children) == 0 {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Service) following(ctx context.Context, d *hosting.Draft) ([]domain.Com
 		return nil, nil
 	}
 	rests := d.Spec.(*hosting.Tenant).OutOfService(d.DisabledBy...) //nolint:forcetypeassert // of the kind
-	records, err := s.system().OutOfStep(ctx, d.ID, rests, hosting.MostFollowing)
+	records, err := s.system().Hosting().OutOfStep(ctx, d.ID, rests, hosting.MostFollowing)
 	return hosting.Following(rests, records), err
 }
 

@@ -43,7 +43,7 @@ func suspensionOf(r eventstore.RecordedEvent) int64 {
 // things are now, so it may be asked any number of times.
 func (m *Maintenance) suspendWithTenant(ctx context.Context, r eventstore.RecordedEvent, id int64) error {
 	scope := m.system()
-	found, err := scope.Among(ctx, "tenant", []int64{id})
+	found, err := scope.Hosting().Among(ctx, "tenant", []int64{id})
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -51,14 +51,14 @@ func (m *Maintenance) suspendWithTenant(ctx context.Context, r eventstore.Record
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
-	err = m.suspendRecords(ctx, id, hosting.ByTenant, m.system().OutOfStep, tenant.OutOfService(found[0].DisabledBy...))
+	err = m.suspendRecords(ctx, id, hosting.ByTenant, m.system().Hosting().OutOfStep, tenant.OutOfService(found[0].DisabledBy...))
 	if err != nil {
 		return err
 	}
 	if _, isNew := r.Event.(hosting.Requested); isNew && !tenant.SitesRest {
 		return nil
 	}
-	return m.suspendRecords(ctx, id, hosting.ByOrder, m.system().SitesOutOfStep, tenant.SitesRest)
+	return m.suspendRecords(ctx, id, hosting.ByOrder, m.system().Hosting().SitesOutOfStep, tenant.SitesRest)
 }
 
 // outOfStep are the records of a tenant that rest, or run, though they should not.
@@ -122,7 +122,7 @@ func (m *Maintenance) disableWithSite(ctx context.Context, r eventstore.Recorded
 	if err := (field.Set{field.Ref(parent.Field, &site)}).Load(e.Values()); err != nil {
 		return err
 	}
-	row, err := m.system().Kept(ctx, hosting.Ref{Kind: parent.Kind, ID: site})
+	row, err := m.system().Hosting().Kept(ctx, hosting.Ref{Kind: parent.Kind, ID: site})
 	if domain.CodeOf(err) == domain.NotFound || err == nil && row.TrashedAt == nil {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (ops *Operations) compareTenant(ctx context.Context, job *SyncInput) (bool,
 // comparison reads the panel's records and the engine's, and lays them beside
 // each other.
 func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*comparison, error) {
-	rows, err := ops.system().OfTenant(ctx, o.Tenant)
+	rows, err := ops.system().Hosting().OfTenant(ctx, o.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Deps) findLimits(ctx context.Context, found *comparison) error {
 	var id int64
 	_ = json.Unmarshal(found.tenant.Spec["package"], &id) // null is 0: it has none
 	ref := hosting.Ref{Kind: "package", ID: id}
-	rows, err := d.system().Recorded(ctx, ref)
+	rows, err := d.system().Hosting().Recorded(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -272,11 +272,11 @@ func (ops *Operations) settled(ctx context.Context, job *SyncInput) (bool, sagas
 		return err == nil, sagas.Work{}, err
 	}
 	scope := ops.system()
-	view, err := scope.Operation(ctx, job.Operation)
+	view, err := scope.Hosting().Operation(ctx, job.Operation)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	rows, err := scope.OfTenant(ctx, o.Tenant)
+	rows, err := scope.Hosting().OfTenant(ctx, o.Tenant)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}

@@ -50,7 +50,7 @@ func countsOf(w *sagastest.World, o projections.Operation) (c counts) {
 
 func site7(w *sagastest.World) hosting.Site {
 	w.T.Helper()
-	row, err := w.Tables.For(projections.System).Resource(w.T.Context(), hosting.Ref{Kind: "site", ID: 7})
+	row, err := w.Tables.For(projections.System).Hosting().Resource(w.T.Context(), hosting.Ref{Kind: "site", ID: 7})
 	w.Must(err)
 	var site hosting.Site
 	w.Must(row.Load(&site))
@@ -82,7 +82,7 @@ func TestWhatIsAsThePanelHasItNeedsNothing(t *testing.T) {
 	w := newHouse(t)
 	found := countsOf(w, syncs(w, hosting.Sync{}))
 	w.Equal("found", fmt.Sprint(found, len(found.Drift)), "created 0 updated 0 missing 0 0")
-	row, err := w.Tables.For(projections.System).Resource(t.Context(), hosting.Ref{Kind: "tenant", ID: 5})
+	row, err := w.Tables.For(projections.System).Hosting().Resource(t.Context(), hosting.Ref{Kind: "tenant", ID: 5})
 	w.Must(err)
 	w.Equal("last synced", row.SyncedAt != nil, true)
 }

@@ -31,7 +31,7 @@ func (g *gauged) Usage(_ context.Context, owner int64) (hosting.Usage, error) {
 
 func usage(w *sagastest.World, tenant int64) hosting.Measurement {
 	w.T.Helper()
-	m, err := w.Tables.For(projections.System).Usage(w.T.Context(), tenant)
+	m, err := w.Tables.For(projections.System).Hosting().Usage(w.T.Context(), tenant)
 	w.Must(err)
 	return m
 }

@@ -15,7 +15,7 @@ import (
 // otherwise it stands in Reply-To (docs/white-label.md, "Mails").
 func (n *Notifier) branded(ctx context.Context, tenant int64, l notice.Letter) (notice.Letter, error) {
 	scope := n.tables.For(projections.System)
-	look, has, err := scope.Branding(ctx, tenant)
+	look, has, err := scope.Hosting().Branding(ctx, tenant)
 	if err != nil || !has {
 		return l, err
 	}
@@ -28,7 +28,7 @@ func (n *Notifier) branded(ctx context.Context, tenant int64, l notice.Letter) (
 	}
 	sender.Name = cmp.Or(look.EmailFromName, look.BrandName)
 	if look.EmailFromEmail != "" {
-		own, err := scope.ReceivesMail(ctx, tenant, look.AddressDomain())
+		own, err := scope.Hosting().ReceivesMail(ctx, tenant, look.AddressDomain())
 		if err != nil {
 			return l, err
 		}

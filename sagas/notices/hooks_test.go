@@ -24,7 +24,7 @@ func TestATenantThatIsGoneLeavesNoEndpointsBehind(t *testing.T) {
 	w.Equal("secrets that are left", w.Count(`select count(*) from endpoint_secrets where endpoint in (1, 2)`), 0)
 	w.Equal("keys of addresses that are left", w.Count(`select count(*) from subject_keys where subject = any($1) and wrapped <> ''`,
 		[]any{webhook.Subject(1), webhook.Subject(2)}), 0)
-	left, err := w.Tables.For(projections.System).Listening(t.Context(), 18)
+	left, err := w.Tables.For(projections.System).Notices().Listening(t.Context(), 18)
 	w.Must(err)
 	w.Equal("endpoints of another tenant", len(left), 1)
 	if _, err := w.Vault().EndpointSecrets(t.Context(), 3); err != nil {

@@ -136,7 +136,7 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 	w.Opens(1, "gone@example.com", "en")
 	w.Opens(2, "gone-too@example.com", "en")
 	refused := func(user int64) bool {
-		u, err := w.Tables.For(projections.System).User(t.Context(), user)
+		u, err := w.Tables.For(projections.System).Accounts().User(t.Context(), user)
 		w.Must(err)
 		return u.EmailRefusedAt != nil
 	}

@@ -126,7 +126,7 @@ func (n *Notifier) mailAsked(ctx context.Context, id uuid.UUID) (asked notice.Ma
 
 // accountUser is a user who can still be written to.
 func (n *Notifier) accountUser(ctx context.Context, id int64) (projections.User, error) {
-	user, err := n.tables.For(projections.System).User(ctx, id)
+	user, err := n.tables.For(projections.System).Accounts().User(ctx, id)
 	if domain.CodeOf(err) == domain.NotFound || err == nil && (user.Email == "" || !user.IsActive) {
 		err = domain.Fail(domain.Permanent, "no_account", errors.New("the account has ended"))
 	}
@@ -178,7 +178,7 @@ func recipientOf(u projections.User) recipient {
 
 // recipient is the user with the address of a customer, if there is one.
 func (n *Notifier) recipient(ctx context.Context, subject uuid.UUID) (projections.User, recipient, error) {
-	user, known, err := n.tables.For(projections.System).UserBySubject(ctx, subject)
+	user, known, err := n.tables.For(projections.System).Accounts().UserBySubject(ctx, subject)
 	if err != nil || !known {
 		return projections.User{}, recipient{}, err
 	}

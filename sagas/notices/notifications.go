@@ -96,7 +96,7 @@ func (n *Notifier) tellCustomer(ctx context.Context, r eventstore.RecordedEvent,
 }
 
 func (n *Notifier) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return n.tables.For(projections.System).OrderForRun(ctx, id)
+	return n.tables.For(projections.System).Orders().OrderForRun(ctx, id)
 }
 
 func aboutOrder(o projections.Order) map[string]string {
@@ -110,7 +110,7 @@ func (n *Notifier) tellOwner(ctx context.Context, r eventstore.RecordedEvent, wh
 	if err != nil || id == 0 {
 		return err // 0 is no user
 	}
-	user, err := n.tables.For(projections.System).User(ctx, id)
+	user, err := n.tables.For(projections.System).Accounts().User(ctx, id)
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -158,7 +158,7 @@ func (n *Notifier) tellOfResource(ctx context.Context, r eventstore.RecordedEven
 	ref := hosting.Ref{Kind: r.Stream.Category, ID: id}
 	kind, _ := hosting.KindOf(r.Stream)
 	page := kind.Page(id)
-	row, err := n.tables.For(projections.System).Resource(ctx, ref)
+	row, err := n.tables.For(projections.System).Hosting().Resource(ctx, ref)
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -214,7 +214,7 @@ func (n *Notifier) tellOfInstallation(ctx context.Context, r eventstore.Recorded
 	if err != nil || o.Kind != hosting.InstallCMS {
 		return err
 	}
-	row, err := n.tables.For(projections.System).Resource(ctx, o.About())
+	row, err := n.tables.For(projections.System).Hosting().Resource(ctx, o.About())
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -232,7 +232,7 @@ func (n *Notifier) tellAdmins(ctx context.Context, r eventstore.RecordedEvent, w
 		return nil
 	}
 	scope := n.tables.For(projections.System)
-	members, err := scope.Members(ctx, r.Tenant)
+	members, err := scope.Accounts().Members(ctx, r.Tenant)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (n *Notifier) tellAdmins(ctx context.Context, r eventstore.RecordedEvent, w
 		if m.Role != account.Admin {
 			continue
 		}
-		u, err := scope.User(ctx, m.UserID)
+		u, err := scope.Accounts().User(ctx, m.UserID)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ const incidentWindow = time.Hour
 
 // tellIncident notifies every superuser of an incident, with the way to its page.
 func (n *Notifier) tellIncident(ctx context.Context, r eventstore.RecordedEvent, e operations.IncidentReported) error {
-	lately, err := n.tables.For(projections.System).IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-incidentWindow), r.RecordedAt)
+	lately, err := n.tables.For(projections.System).Operations().IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-incidentWindow), r.RecordedAt)
 	if err != nil || lately > operations.MostIncidentsTold {
 		return err
 	}
@@ -44,7 +44,7 @@ func (n *Notifier) tellIncident(ctx context.Context, r eventstore.RecordedEvent,
 
 // tellOperators notifies every superuser, each in their own language.
 func (n *Notifier) tellOperators(ctx context.Context, r eventstore.RecordedEvent, what inLanguage, about map[string]string) error {
-	users, err := n.tables.For(projections.System).Superusers(ctx)
+	users, err := n.tables.For(projections.System).Accounts().Superusers(ctx)
 	if err != nil {
 		return err
 	}

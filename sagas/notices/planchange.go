@@ -40,7 +40,7 @@ func (n billingNews) tellOfChangeBill(ctx context.Context, r eventstore.Recorded
 	if err != nil {
 		return err
 	}
-	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, e.Invoice)
+	i, err := n.notifier.tables.For(projections.System).Billing().Invoice(ctx, e.Invoice)
 	if err != nil || paidOnIssue(i) {
 		return err
 	}
@@ -86,7 +86,7 @@ func overruns(over []billing.Overrun, language string) string {
 
 // planOf is the plan that a subscription has by now: not always the one that was ordered.
 func (n billingNews) planOf(ctx context.Context, o projections.Order) (string, error) {
-	sub, known, err := n.notifier.tables.For(projections.System).SubscriptionOfOrder(ctx, o.ID)
+	sub, known, err := n.notifier.tables.For(projections.System).Billing().SubscriptionOfOrder(ctx, o.ID)
 	if err != nil || !known {
 		return o.PlanName, err
 	}

@@ -24,7 +24,7 @@ func (n *Notifier) Preview(ctx context.Context, template, language string, tenan
 	}
 	l.From = n.mailFrom
 	if tenant != 0 {
-		if _, err := n.tables.For(projections.System).Tenant(ctx, tenant); err != nil {
+		if _, err := n.tables.For(projections.System).Hosting().Tenant(ctx, tenant); err != nil {
 			return notice.Mail{}, unlessUnknown(err, tenant)
 		}
 		var err error

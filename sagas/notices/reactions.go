@@ -165,7 +165,7 @@ func (n *Notifier) sender(ctx context.Context, r eventstore.RecordedEvent, user 
 	case r.Tenant != 0:
 		return r.Tenant, nil
 	}
-	u, err := n.tables.For(projections.System).User(ctx, user)
+	u, err := n.tables.For(projections.System).Accounts().User(ctx, user)
 	return homeTenant(u), unlessMissing(err)
 }
 

@@ -55,7 +55,7 @@ func (n billingNews) react(ctx context.Context, r eventstore.RecordedEvent) erro
 
 // tellOfPart tells that a part of an invoice is paid, and what is left.
 func (n billingNews) tellOfPart(ctx context.Context, r eventstore.RecordedEvent, e billing.InvoicePartPaid) error {
-	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, uuid.MustParse(r.Stream.ID))
+	i, err := n.notifier.tables.For(projections.System).Billing().Invoice(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func toPay(i projections.Invoice) decimal.Decimal {
 
 // tellOfNewBill tells whether the invoice of the next period is charged, or has to be paid.
 func (n billingNews) tellOfNewBill(ctx context.Context, r eventstore.RecordedEvent, e billing.PeriodInvoiced) error {
-	sub, err := n.notifier.tables.For(projections.System).Subscription(ctx, uuid.MustParse(r.Stream.ID))
+	sub, err := n.notifier.tables.For(projections.System).Billing().Subscription(ctx, uuid.MustParse(r.Stream.ID))
 	template := notice.InvoiceDue
 	if sub.SavedMethod != nil {
 		template = notice.InvoiceToCharge
@@ -118,11 +118,11 @@ func (n billingNews) tellOfMethod(ctx context.Context, r eventstore.RecordedEven
 
 // tellOfAdded tells who has added a payment method without a payment.
 func (n billingNews) tellOfAdded(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
-	setup, err := n.notifier.tables.For(projections.System).MethodSetup(ctx, e.Setup)
+	setup, err := n.notifier.tables.For(projections.System).Billing().MethodSetup(ctx, e.Setup)
 	if err != nil {
 		return err
 	}
-	user, err := n.notifier.tables.For(projections.System).User(ctx, setup.User)
+	user, err := n.notifier.tables.For(projections.System).Accounts().User(ctx, setup.User)
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -135,7 +135,7 @@ func (n billingNews) tellOfBill(ctx context.Context, r eventstore.RecordedEvent,
 	if err != nil {
 		return err
 	}
-	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, invoice)
+	i, err := n.notifier.tables.For(projections.System).Billing().Invoice(ctx, invoice)
 	if err != nil || i.Total.IsZero() || paidOnIssue(i) && template != notice.InvoicePaid {
 		return err
 	}
@@ -165,6 +165,6 @@ func (n billingNews) bought(ctx context.Context, o projections.Order) (uuid.UUID
 	if o.Invoice == nil {
 		return o.ID, nil
 	}
-	i, err := n.notifier.tables.For(projections.System).Invoice(ctx, *o.Invoice)
+	i, err := n.notifier.tables.For(projections.System).Billing().Invoice(ctx, *o.Invoice)
 	return i.OrderID, err
 }

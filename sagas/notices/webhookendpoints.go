@@ -60,7 +60,7 @@ func (p *publisher) removeEndpoints(ctx context.Context, r eventstore.RecordedEv
 	if kind, _ := hosting.KindOf(r.Stream); !kind.Owner {
 		return nil
 	}
-	left, err := p.tables.For(projections.Caller{Tenant: r.Tenant}).WebhookEndpoints(ctx, projections.Listing{})
+	left, err := p.tables.For(projections.Caller{Tenant: r.Tenant}).Notices().WebhookEndpoints(ctx, projections.Listing{})
 	for _, e := range left.Rows {
 		cause := reactionTo(r, uuid.NewSHA1(r.ID, fmt.Appendf(nil, "forget/%d", e.ID)))
 		err = errors.Join(err, Endpoints{p.store, p.vault}.Remove(ctx, cause, e.ID))

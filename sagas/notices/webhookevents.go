@@ -126,7 +126,7 @@ func (a webhookEvent) of(r eventstore.RecordedEvent) (string, bool) {
 // subscribed are the endpoints of a tenant that subscribe to an event. An
 // endpoint that was opened after it gets no message.
 func (p *publisher) subscribed(ctx context.Context, tenant int64, event string, r eventstore.RecordedEvent) (ids []int64, err error) {
-	all, err := p.tables.For(projections.System).Listening(ctx, tenant)
+	all, err := p.tables.For(projections.System).Notices().Listening(ctx, tenant)
 	for _, e := range all {
 		if e.Wants(event) && !e.CreatedAt.After(r.RecordedAt) {
 			ids = append(ids, e.ID)
@@ -177,7 +177,7 @@ func (p *publisher) aboutPaidInvoice(ctx context.Context, r eventstore.RecordedE
 	if err != nil {
 		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
 	}
-	i, err := p.tables.For(projections.System).Invoice(ctx, id)
+	i, err := p.tables.For(projections.System).Billing().Invoice(ctx, id)
 	return webhook.Thing{Kind: "invoice", OrderID: i.OrderID.String(), Number: i.Number, Tenant: i.Tenant, URL: billingAPI + "invoices/" + r.Stream.ID + "/"}, err
 }
 

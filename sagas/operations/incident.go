@@ -65,7 +65,7 @@ func (s *Service) ReviewIncidents(ctx context.Context) error {
 	if err := s.reportStuckReaders(ctx); err != nil {
 		return err
 	}
-	states, err := s.tables.For(projections.System).States(ctx)
+	states, err := s.tables.For(projections.System).Operations().States(ctx)
 	if err != nil {
 		return err
 	}

@@ -281,7 +281,7 @@ func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	w.Must(w.Runner.ReportIncident(t.Context(), operations.TableTrouble("orders")))
 	hears(w, 1, tableES, tableEN) // which comes behind all of them
 	hears(w, operations.MostIncidentsTold, lonelyES, lonelyEN)
-	open, err := w.Tables.For(projections.System).OpenIncidents(t.Context())
+	open, err := w.Tables.For(projections.System).Operations().OpenIncidents(t.Context())
 	w.Must(err)
 	w.Equal("open", open[operations.WebhookUnmatched], strconv.Itoa(operations.MostIncidentsTold+5))
 }

@@ -73,7 +73,7 @@ func (s *Service) QueueRebuild(ctx context.Context, cause domain.Metadata, user 
 		return projections.Operation{}, err
 	}
 	for range rebuildTries {
-		open, is, err := s.tables.For(projections.System).OpenRebuild(ctx, name)
+		open, is, err := s.tables.For(projections.System).Operations().OpenRebuild(ctx, name)
 		if err != nil || is {
 			return open, err
 		}
@@ -126,7 +126,7 @@ func (s *Service) swapped(ctx context.Context, o hosting.Operation) (int64, erro
 	if o.Compared == 0 {
 		return 0, nil
 	}
-	states, err := s.tables.For(projections.System).States(ctx)
+	states, err := s.tables.For(projections.System).Operations().States(ctx)
 	i := slices.IndexFunc(states, func(t projections.State) bool { return t.Name == o.Projection && t.Swapped > o.Compared })
 	if err != nil || i < 0 {
 		return 0, err

@@ -105,7 +105,7 @@ func TestARebuildSurvivesTheDeathOfItsWorkers(t *testing.T) {
 		{Table: "users", Key: "2", What: projections.Changed, Columns: []string{"language"}}, {Table: "users", Key: "3", What: projections.Missing},
 	})
 	w.Equal("what the log says", w.Count(`select count(*) from users where id in (2, 3) and language = 'en'`), 2)
-	after, err := w.Tables.For(sagastest.Superuser).States(t.Context())
+	after, err := w.Tables.For(sagastest.Superuser).Operations().States(t.Context())
 	w.Must(err)
 	for _, table := range after {
 		w.Equal(table.Name, table.Status, "live")
@@ -136,7 +136,7 @@ func TestTwoRequestsForARebuildAreOne(t *testing.T) {
 	again := rebuilds(w, "orders")
 	w.Equal("a later request is another operation", again == asked[0], false)
 	w.Equal("status", w.Over(again).Status, hosting.OperationDone)
-	latest, err := w.Tables.For(sagastest.Superuser).LatestRebuilds(t.Context())
+	latest, err := w.Tables.For(sagastest.Superuser).Operations().LatestRebuilds(t.Context())
 	w.Must(err)
 	w.Equal("the latest ones", []uuid.UUID{latest[0].ID, latest[1].ID}, []uuid.UUID{again, other})
 	_, err = w.Operations.QueueRebuild(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, 1, "nothing")

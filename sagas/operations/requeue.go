@@ -19,7 +19,7 @@ func (s *Service) HandleAgain(ctx context.Context, cause domain.Metadata, id uui
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}
-	i, err := s.tables.For(projections.System).Incident(ctx, id)
+	i, err := s.tables.For(projections.System).Operations().Incident(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Service) VerifyPart(ctx context.Context) (worked bool, err error) {
 // reportBroken reports an event that is not as it was written. Of many such
 // events only the first are reported.
 func (s *Service) reportBroken(ctx context.Context, b eventstore.Broken) error {
-	open, err := s.tables.For(projections.System).OpenIncidents(ctx)
+	open, err := s.tables.For(projections.System).Operations().OpenIncidents(ctx)
 	if err != nil || open[operations.LogBroken] >= operations.MostIncidentsTold {
 		return err
 	}

@@ -129,7 +129,7 @@ func (p *PlanChanges) tenantAt(ctx context.Context, order uuid.UUID) (ref hostin
 }
 
 func (p *PlanChanges) recorded(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
-	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
+	found, err := p.deps.Tables.For(projections.System).Hosting().Recorded(ctx, ref)
 	row, known := found[ref]
 	if err == nil && !known {
 		err = domain.Refuse(domain.NotFound, "No Tenant matches the given query.")
@@ -178,11 +178,11 @@ func (p *PlanChanges) Overruns(ctx context.Context, tenant int64, grants field.V
 		return nil, err
 	}
 	scope := p.deps.Tables.For(projections.System)
-	counts, err := scope.Counts(ctx, tenant)
+	counts, err := scope.Hosting().Counts(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	usage, err := scope.Usage(ctx, tenant)
+	usage, err := scope.Hosting().Usage(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ var ErrNoChoice = domain.Refuse(domain.NotFound, "The link is none of ours.")
 // MayJoin is the user who may let an unpaid order join a tenant; 0: no user.
 func MayJoin(ctx context.Context, tables *projections.Tables, id uuid.UUID) (int64, error) {
 	scope := tables.For(projections.System)
-	o, err := scope.OrderForRun(ctx, id)
+	o, err := scope.Orders().OrderForRun(ctx, id)
 	if err != nil || (o.Status != order.StatusPending && o.Status != order.StatusPaymentProcessing) {
 		return 0, err
 	}
@@ -47,13 +47,13 @@ func customerOf(ctx context.Context, scope projections.Scope, o projections.Orde
 	if email == "" {
 		return projections.User{}, false, nil
 	}
-	user, known, err := scope.UserByEmail(ctx, email)
+	user, known, err := scope.Accounts().UserByEmail(ctx, email)
 	return user, known && user.IsActive, err
 }
 
 // joinable are the tenants that a user administers and that take the service of an order.
 func joinable(ctx context.Context, scope projections.Scope, user projections.User, o projections.Order) (all []order.NamedTenant, err error) {
-	known, err := scope.Memberships(ctx, user.ID)
+	known, err := scope.Accounts().Memberships(ctx, user.ID)
 	if err != nil || !user.IsActive {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func joinable(ctx context.Context, scope projections.Scope, user projections.Use
 			refs = append(refs, hosting.Ref{Kind: "tenant", ID: m.Tenant})
 		}
 	}
-	rows, err := scope.Recorded(ctx, refs...)
+	rows, err := scope.Hosting().Recorded(ctx, refs...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func joinable(ctx context.Context, scope projections.Scope, user projections.Use
 // that of the user is refused with [ErrNoChoice].
 func (s *Service) Choice(ctx context.Context, id uuid.UUID, user int64) (order.TenantChoice, error) {
 	scope := s.Tables.For(projections.System)
-	o, err := scope.OrderForRun(ctx, id)
+	o, err := scope.Orders().OrderForRun(ctx, id)
 	if isMissing(err) {
 		return order.TenantChoice{}, ErrNoChoice
 	}
@@ -136,7 +136,7 @@ func insteadOfChoice(ctx context.Context, d Deps, job *ProvisionInput, o project
 	if err != nil || !chosen {
 		return nil, err
 	}
-	user, err := scope.User(ctx, job.User)
+	user, err := scope.Accounts().User(ctx, job.User)
 	if err != nil {
 		return nil, err
 	}

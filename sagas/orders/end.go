@@ -210,7 +210,7 @@ func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (b
 	}
 	scope := p.deps.Tables.For(projections.System)
 	refs := []hosting.Ref{{Kind: "tenant", ID: job.Tenant}, {Kind: "vm", ID: job.VM}}
-	found, err := scope.Recorded(ctx, refs...)
+	found, err := scope.Hosting().Recorded(ctx, refs...)
 	for _, r := range found {
 		if r.Status != hosting.Gone {
 			return false, err
@@ -219,7 +219,7 @@ func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (b
 	if err != nil {
 		return false, err
 	}
-	left, err := scope.Belonging(ctx, job.Tenant, 1)
+	left, err := scope.Hosting().Belonging(ctx, job.Tenant, 1)
 	return len(left) == 0, err
 }
 

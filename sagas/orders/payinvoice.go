@@ -95,16 +95,16 @@ func (b bill) last() (o projections.Order) {
 
 func (s *Service) bill(ctx context.Context, invoice uuid.UUID) (b bill, err error) {
 	scope := s.Tables.For(projections.System)
-	if b.invoice, err = scope.Invoice(ctx, invoice); err != nil {
+	if b.invoice, err = scope.Billing().Invoice(ctx, invoice); err != nil {
 		return b, err
 	}
 	if b.invoice.Status != billing.Open {
 		return b, billing.ErrNotOpen
 	}
-	if b.bought, err = scope.Order(ctx, b.invoice.OrderID); err != nil {
+	if b.bought, err = scope.Orders().Order(ctx, b.invoice.OrderID); err != nil {
 		return b, err
 	}
-	b.earlier, err = scope.OrdersPaying(ctx, invoice)
+	b.earlier, err = scope.Orders().OrdersPaying(ctx, invoice)
 	return b, err
 }
 

@@ -110,7 +110,7 @@ const sessionTime = 25 * time.Second
 func (s *Service) ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionTime)
 	defer cancel()
-	o, err := s.Tables.For(projections.System).Order(ctx, id)
+	o, err := s.Tables.For(projections.System).Orders().Order(ctx, id)
 	if err != nil {
 		return order.Payable{}, err
 	}

@@ -47,7 +47,7 @@ func (s *Service) checkPlan(ctx context.Context, d *order.Draft, wrong *field.Er
 	if wrong.Has("plan_id") {
 		return plan, nil
 	}
-	plan, err = s.scope(d).Plan(ctx, d.PlanID)
+	plan, err = s.scope(d).Orders().Plan(ctx, d.PlanID)
 	if isMissing(err) || err == nil && !plan.IsActive {
 		wrong.Add("plan_id", field.NoSuchPK(d.PlanID))
 		return plan, nil
@@ -61,7 +61,7 @@ func (s *Service) checkWidget(ctx context.Context, d *order.Draft, wrong *field.
 	if d.Widget == "" || wrong.Has("widget_id") {
 		return nil
 	}
-	widget, err := s.scope(d).Widget(ctx, d.Widget)
+	widget, err := s.scope(d).Orders().Widget(ctx, d.Widget)
 	foreign := !wrong.Has("plan_id") && !slices.ContainsFunc(widget.Offered, func(p projections.Plan) bool { return p.ID == d.PlanID })
 	switch {
 	case isMissing(err), err == nil && foreign:
@@ -104,7 +104,7 @@ func (s *Service) checkDomain(ctx context.Context, d *order.Draft, plan projecti
 	if d.Domain == "" || wrong.Has("plan_id") || wrong.Has("domain") || plan.ResourceType != storefront.HostingPlan {
 		return nil
 	}
-	taken, err := s.scope(d).NameTaken(ctx, "site", "domain", d.Domain)
+	taken, err := s.scope(d).Hosting().NameTaken(ctx, "site", "domain", d.Domain)
 	if taken {
 		wrong.Add("domain", field.AlreadyExists("site", "domain"))
 	}

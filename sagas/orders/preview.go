@@ -135,7 +135,7 @@ func (p *preview) sites(ctx context.Context, job *ProvisionInput) error {
 	kind, _ := hosting.KindNamed("site")
 	var used, most int64
 	if job.Joins {
-		if used, most, err = scope.Limit(ctx, kind, job.Tenant); err != nil {
+		if used, most, err = scope.Hosting().Limit(ctx, kind, job.Tenant); err != nil {
 			return err
 		}
 	}

@@ -189,7 +189,7 @@ type orderOf uuid.UUID
 // order is all that is known of an order, personal data included.
 func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
 	return sagas.Remembered(ctx, orderOf(id), func(ctx context.Context) (projections.Order, error) {
-		return p.deps.Tables.For(projections.System).OrderForRun(ctx, id)
+		return p.deps.Tables.For(projections.System).Orders().OrderForRun(ctx, id)
 	})
 }
 

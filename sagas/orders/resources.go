@@ -66,7 +66,7 @@ func nameOf(o projections.Order) string { return cmp.Or(o.CustomerCompany, o.Cus
 // hasNamesake tells whether the customer belongs to another tenant of the name that the new
 // one is to have.
 func hasNamesake(ctx context.Context, scope projections.Scope, job *ProvisionInput, o projections.Order) (bool, error) {
-	known, err := scope.Memberships(ctx, job.User)
+	known, err := scope.Accounts().Memberships(ctx, job.User)
 	return slices.ContainsFunc(known, func(m projections.Membership) bool {
 		return m.Tenant != job.Tenant && m.TenantName == nameOf(o)
 	}), err
@@ -135,7 +135,7 @@ func (p *Provisioner) findClient(ctx context.Context, job *ProvisionInput) error
 		return nil
 	}
 	ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}
-	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
+	found, err := p.deps.Tables.For(projections.System).Hosting().Recorded(ctx, ref)
 	if row := found[ref]; row.EngineID != nil {
 		job.Client = *row.EngineID
 	}

@@ -63,14 +63,14 @@ func (p *Provisioner) removeOwn(ctx context.Context, job *DeprovisionInput, t *t
 // its tenant stays.
 func ownGone(ctx context.Context, scope projections.Scope, job *DeprovisionInput) (bool, error) {
 	machine := hosting.Ref{Kind: "vm", ID: job.VM}
-	found, err := scope.Recorded(ctx, machine)
+	found, err := scope.Hosting().Recorded(ctx, machine)
 	if r, known := found[machine]; err != nil || known && r.Status != hosting.Gone {
 		return false, err
 	}
 	if !job.Emptied {
 		return true, nil
 	}
-	left, err := scope.ResourcesOfOrder(ctx, job.Order)
+	left, err := scope.Hosting().ResourcesOfOrder(ctx, job.Order)
 	return !slices.ContainsFunc(left, func(r projections.Resource) bool {
 		kind, _ := hosting.KindNamed(r.Kind)
 		return kind.Belongs() && r.Status != hosting.Gone
@@ -80,7 +80,7 @@ func ownGone(ctx context.Context, scope projections.Scope, job *DeprovisionInput
 // dependents are the sub-tenants of a tenant that are left and have bought no service
 // themselves.
 func (p *Provisioner) dependents(ctx context.Context, tenant int64) (all []projections.Resource, err error) {
-	children, err := p.deps.Tables.For(projections.System).SubTenants(ctx, tenant)
+	children, err := p.deps.Tables.For(projections.System).Hosting().SubTenants(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p *Provisioner) leftOutside(ctx context.Context, job *DeprovisionInput) (j
 	if job.Keeps {
 		return []ProvisionInput{job.ProvisionInput}, nil
 	}
-	all, err := p.deps.Tables.For(projections.System).ServicesOf(ctx, job.Tenant)
+	all, err := p.deps.Tables.For(projections.System).Billing().ServicesOf(ctx, job.Tenant)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ type tenancy struct {
 // tenancyOf reads a tenant that is left; false: it is not.
 func (p *Provisioner) tenancyOf(ctx context.Context, id int64) (t tenancy, is bool, err error) {
 	scope, ref := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
-	found, err := scope.Recorded(ctx, ref)
+	found, err := scope.Hosting().Recorded(ctx, ref)
 	if err != nil {
 		return t, false, err
 	}
@@ -65,7 +65,7 @@ func (p *Provisioner) tenancyOf(ctx context.Context, id int64) (t tenancy, is bo
 	if t.orphan, err = orphaned(ctx, scope, &t); err != nil {
 		return t, false, err
 	}
-	all, err := scope.ServicesOf(ctx, id)
+	all, err := scope.Billing().ServicesOf(ctx, id)
 	for _, served := range all {
 		one, err := p.serviceOf(ctx, served)
 		if err != nil {
@@ -83,7 +83,7 @@ func orphaned(ctx context.Context, scope projections.Scope, t *tenancy) (bool, e
 		return false, nil
 	}
 	ref := hosting.Ref{Kind: "tenant", ID: *t.spec.Parent}
-	found, err := scope.Recorded(ctx, ref)
+	found, err := scope.Hosting().Recorded(ctx, ref)
 	row, known := found[ref]
 	if err != nil || !known || row.TrashedAt != nil || row.Status == hosting.Leaving || row.Status == hosting.Gone {
 		return err == nil, err
@@ -223,7 +223,7 @@ func (p *Provisioner) standing(ctx context.Context, id int64) ([]domain.Command,
 	}
 	if len(commands) > 0 {
 		off := t.spec.OutOfService(now...)
-		records, err := scope.OutOfStep(ctx, id, off, hosting.MostFollowing)
+		records, err := scope.Hosting().OutOfStep(ctx, id, off, hosting.MostFollowing)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -247,7 +247,7 @@ func (t *tenancy) machines(ctx context.Context, scope projections.Scope) (comman
 		if s.ResourceType != "vps" || !t.lives() {
 			continue
 		}
-		made, err := scope.ResourcesOfOrder(ctx, s.OrderID)
+		made, err := scope.Hosting().ResourcesOfOrder(ctx, s.OrderID)
 		if err != nil {
 			return nil, err
 		}

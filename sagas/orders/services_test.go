@@ -47,7 +47,7 @@ func may(b sagastest.Purchase, sites int64) {
 	b.T.Helper()
 	kind, _ := hosting.KindNamed("site")
 	b.Eventually(fmt.Sprintf("it may have %d sites", sites), func() bool {
-		_, most, err := b.Tables.For(projections.System).Limit(b.T.Context(), kind, b.Tenant)
+		_, most, err := b.Tables.For(projections.System).Hosting().Limit(b.T.Context(), kind, b.Tenant)
 		_, t := tenancy(b)
 		return err == nil && most == sites && t.MayHave(t.Limits).Of("sites") == sites
 	})

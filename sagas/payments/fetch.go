@@ -163,11 +163,11 @@ func isDomainFree(ctx context.Context, scope projections.Scope, name string, ord
 	if name == "" {
 		return true, nil
 	}
-	taken, err := scope.NameTakenByOthers(ctx, "site", "domain", name, order)
+	taken, err := scope.Hosting().NameTakenByOthers(ctx, "site", "domain", name, order)
 	if err != nil || taken {
 		return false, err
 	}
-	claimed, err := scope.ClaimedByOthers(ctx, "site", name, 0, order)
+	claimed, err := scope.Hosting().ClaimedByOthers(ctx, "site", name, 0, order)
 	return !claimed, err
 }
 
@@ -179,7 +179,7 @@ func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (off
 		return true, true, nil
 	}
 	scope := s.tables.For(projections.System)
-	plan, err := scope.Plan(ctx, timeline.placed.Plan.ID)
+	plan, err := scope.Orders().Plan(ctx, timeline.placed.Plan.ID)
 	if err != nil && domain.CodeOf(err) != domain.NotFound {
 		return false, false, err
 	}

@@ -36,7 +36,7 @@ func (s *Service) SetUpMethod(ctx context.Context, cause func() domain.Metadata,
 	if _, keeps := p.(order.Keeper); !keeps {
 		return uuid.Nil, order.ErrKeepsNone
 	}
-	earlier, err := s.tables.For(projections.System).MethodSetupsOf(ctx, asked.User, asked.Tenant)
+	earlier, err := s.tables.For(projections.System).Billing().MethodSetupsOf(ctx, asked.User, asked.Tenant)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -267,7 +267,7 @@ func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.Method
 
 // belongs tells whether the person is still a member of the tenant.
 func (s setups) belongs(ctx context.Context, m billing.MethodSetup) (bool, error) {
-	all, err := s.service.tables.For(projections.System).Memberships(ctx, m.User)
+	all, err := s.service.tables.For(projections.System).Accounts().Memberships(ctx, m.User)
 	return slices.ContainsFunc(all, func(one projections.Membership) bool { return one.Tenant == m.Tenant }), err
 }
 

@@ -30,7 +30,7 @@ func newAdding(t *testing.T) *adding {
 	w := sagastest.NewRenewals(t)
 	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
 	user := w.Provision(id).Job.User
-	person, known, err := w.Tables.For(projections.System).Identity(t.Context(), user)
+	person, known, err := w.Tables.For(projections.System).Accounts().Identity(t.Context(), user)
 	if err != nil || !known {
 		t.Fatal(known, err)
 	}
@@ -51,14 +51,14 @@ func (a *adding) advance(by time.Duration) {
 
 func (a *adding) setup(id uuid.UUID) projections.MethodSetup {
 	a.T.Helper()
-	m, err := a.Tables.For(projections.System).MethodSetup(a.T.Context(), id)
+	m, err := a.Tables.For(projections.System).Billing().MethodSetup(a.T.Context(), id)
 	a.Must(err)
 	return m
 }
 
 func (a *adding) saved() []projections.PaymentMethod {
 	a.T.Helper()
-	all, err := a.Tables.For(projections.System).PaymentMethodsOf(a.T.Context(), a.asked.Tenant, a.asked.Subject)
+	all, err := a.Tables.For(projections.System).Billing().PaymentMethodsOf(a.T.Context(), a.asked.Tenant, a.asked.Subject)
 	a.Must(err)
 	return all
 }

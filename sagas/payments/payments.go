@@ -157,5 +157,5 @@ func (s *Service) provider(name string) (order.Provider, error) {
 
 // order is all that is known of an order, personal data included.
 func (s *Service) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return s.tables.For(projections.System).OrderForRun(ctx, id)
+	return s.tables.For(projections.System).Orders().OrderForRun(ctx, id)
 }

@@ -83,7 +83,7 @@ func Set(ref hosting.Ref, fields string) hosting.Change {
 // Resource is the row of a resource.
 func (w *World) Resource(ref hosting.Ref) projections.Resource {
 	w.T.Helper()
-	found, err := w.Tables.For(projections.System).Recorded(w.T.Context(), ref)
+	found, err := w.Tables.For(projections.System).Hosting().Recorded(w.T.Context(), ref)
 	w.Must(err)
 	return found[ref]
 }
@@ -165,7 +165,7 @@ func (w *World) Over(id uuid.UUID) projections.Operation {
 	var o projections.Operation
 	w.Eventually(fmt.Sprintf("operation %s is over", id), func() bool {
 		var err error
-		o, err = w.Tables.For(projections.System).Operation(w.T.Context(), id)
+		o, err = w.Tables.For(projections.System).Hosting().Operation(w.T.Context(), id)
 		w.Must(err)
 		return o.IsOver()
 	})

@@ -107,7 +107,7 @@ func (w *Renewals) Invoice(id uuid.UUID) billing.Invoice {
 // Invoices are those of an order, the oldest first.
 func (w *Renewals) Invoices(id uuid.UUID) []projections.Invoice {
 	w.T.Helper()
-	all, err := w.Tables.For(projections.System).Invoices(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
+	all, err := w.Tables.For(projections.System).Billing().Invoices(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
 	w.Must(err)
 	slices.Reverse(all.Rows)
 	return all.Rows
@@ -126,7 +126,7 @@ func (w *Renewals) ServesWithCard(o OrderForm) (id uuid.UUID, token string) {
 func (w *Renewals) Charges(id uuid.UUID) (all []projections.Order) {
 	w.T.Helper()
 	for _, i := range w.Invoices(id) {
-		paying, err := w.Tables.For(projections.System).OrdersPaying(w.T.Context(), i.ID)
+		paying, err := w.Tables.For(projections.System).Orders().OrdersPaying(w.T.Context(), i.ID)
 		w.Must(err)
 		all = append(all, paying...)
 	}

@@ -80,7 +80,7 @@ func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
 		var listed projections.Listed[projections.Resource]
 		// also those that no list of the API shows
 		processtest.Within(c.t, "no "+kind.Name+" is pending", recovery, func() (none bool) {
-			all, err := p.Tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
+			all, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, kind, projections.Listing{Limit: 10_000})
 			if err != nil {
 				c.t.Fatal(err)
 			}

@@ -175,7 +175,7 @@ func (c *campaign) looksAtEverything(ctx context.Context, p *program.Program) {
 	c.nothingIsStuck(ctx, p)
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
-	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil ||
+	if found, err := p.Tables.For(projections.System).Orders().Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil ||
 		len(found) != len(c.paid) {
 		c.t.Errorf("%d orders instead of %d, %v", len(found), len(c.paid), err)
 	}
@@ -211,15 +211,15 @@ func (c *campaign) everythingHasARoot(p *program.Program) {
 func (c *campaign) hasEverythingOnce(ctx context.Context, p *program.Program, id uuid.UUID) {
 	scope := p.Tables.For(projections.System)
 	made := map[string]int{}
-	resources, err := scope.ResourcesOfOrder(ctx, id)
+	resources, err := scope.Hosting().ResourcesOfOrder(ctx, id)
 	for _, r := range resources {
 		made[r.Kind]++
 		if r.EngineID == nil || *r.EngineID == 0 {
 			c.t.Errorf("order %s: %s %d is not on the engine", id, r.Kind, r.ID)
 		}
 	}
-	_, invoiced, err2 := scope.InvoiceOfOrder(ctx, id)
-	_, subscribed, err3 := scope.SubscriptionOfOrder(ctx, id)
+	_, invoiced, err2 := scope.Billing().InvoiceOfOrder(ctx, id)
+	_, subscribed, err3 := scope.Billing().SubscriptionOfOrder(ctx, id)
 	if err := cmp.Or(err, err2, err3); err != nil {
 		c.t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func (c *campaign) hasEverythingOnce(ctx context.Context, p *program.Program, id
 }
 
 func (c *campaign) invoicesHaveNoGap(ctx context.Context, p *program.Program) {
-	invoices, err := p.Tables.For(projections.System).Invoices(ctx, projections.Listing{Limit: 10_000})
+	invoices, err := p.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{Limit: 10_000})
 	if err != nil {
 		c.t.Fatal(err)
 	}

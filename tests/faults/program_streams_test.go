@@ -49,7 +49,7 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 		runs[i] = homes[i].Serving("--listen", "127.0.0.1:0")
 	}
 	p := processtest.Teller(t, database, secret)
-	admin, _, err := p.Tables.For(projections.System).UserByEmail(t.Context(), "admin@localhost")
+	admin, _, err := p.Tables.For(projections.System).Accounts().UserByEmail(t.Context(), "admin@localhost")
 	if err != nil {
 		t.Fatal(err)
 	}

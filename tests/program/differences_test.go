@@ -67,7 +67,7 @@ func beside(l *livingKinds, h processtest.Home, fake *ispconfigtest.Engine) *eng
 func (b *engineBehind) differ() []projections.Incident {
 	b.T.Helper()
 	must(b.T, b.Sagas.Differences.CompareTenant(b.T.Context(), b.tenant))
-	found, err := b.Tables.For(projections.System).DifferencesOf(b.T.Context(), b.tenant)
+	found, err := b.Tables.For(projections.System).Operations().DifferencesOf(b.T.Context(), b.tenant)
 	must(b.T, err)
 	return found
 }
@@ -78,9 +78,9 @@ func (b *engineBehind) object(kind string) hosting.EngineObject {
 	id, err := strconv.ParseInt(b.ids[kind], 10, 64)
 	must(b.T, err)
 	tables := b.Tables.For(projections.System)
-	tenant, err := tables.Resource(b.T.Context(), hosting.Ref{Kind: "tenant", ID: b.tenant})
+	tenant, err := tables.Hosting().Resource(b.T.Context(), hosting.Ref{Kind: "tenant", ID: b.tenant})
 	must(b.T, err)
-	row, err := tables.Resource(b.T.Context(), hosting.Ref{Kind: kind, ID: id})
+	row, err := tables.Hosting().Resource(b.T.Context(), hosting.Ref{Kind: kind, ID: id})
 	must(b.T, err)
 	objects, err := b.engine.List(b.T.Context(), kind, *tenant.EngineID)
 	must(b.T, err)

@@ -80,7 +80,7 @@ func (y *years) numbersHaveNoGap() {
 func (y *years) booksAreEqual() {
 	y.T.Helper()
 	for _, id := range y.ids(`select id from orders where invoice is not null`) {
-		o, err := y.Tables.For(projections.System).Order(y.T.Context(), id)
+		o, err := y.Tables.For(projections.System).Orders().Order(y.T.Context(), id)
 		y.Must(err)
 		owed := decimal.Zero
 		if o.Invoice != nil {

@@ -26,7 +26,7 @@ type projectionsList struct {
 // Run lists the read tables.
 func (l projectionsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
-		states, err := p.Tables.For(projections.System).States(ctx)
+		states, err := p.Tables.For(projections.System).Operations().States(ctx)
 		if err != nil {
 			return err
 		}

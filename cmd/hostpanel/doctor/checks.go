@@ -114,7 +114,7 @@ func unread(err error) Finding {
 
 // readTables are in step with the log.
 func (p *patient) readTables(ctx context.Context) Finding {
-	states, err := p.panel.Tables.For(projections.System).States(ctx)
+	states, err := p.panel.Tables.For(projections.System).Operations().States(ctx)
 	if err != nil {
 		return unread(err)
 	}

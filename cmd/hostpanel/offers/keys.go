@@ -32,7 +32,7 @@ type keysList struct {
 // Run lists keys; their secret part is not kept.
 func (l keysList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).APIKeys(ctx, projections.Listing{Limit: all})
+		found, err := p.Tables.For(projections.System).Orders().APIKeys(ctx, projections.Listing{Limit: all})
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (cmd keysCreate) Run(ctx context.Context, s config.Settings, c console.Cons
 
 // superuser finds the owner of a key, who may see its orders.
 func superuser(ctx context.Context, p *program.Program, email string) (int64, error) {
-	found, err := p.Tables.For(projections.System).Superusers(ctx)
+	found, err := p.Tables.For(projections.System).Accounts().Superusers(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -35,7 +35,7 @@ const all = 1000
 // Run lists plans.
 func (l plansList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).AllPlans(ctx, projections.Listing{Limit: all})
+		found, err := p.Tables.For(projections.System).Orders().AllPlans(ctx, projections.Listing{Limit: all})
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (plansChange) Help() string { return fieldsOfPlans }
 // Run changes a plan. Orders that were placed keep what they agreed on.
 func (cmd plansChange) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		plan, err := p.Tables.For(projections.System).Plan(ctx, cmd.ID)
+		plan, err := p.Tables.For(projections.System).Orders().Plan(ctx, cmd.ID)
 		if domain.CodeOf(err) == domain.NotFound {
 			return fmt.Errorf("there is no plan %d", cmd.ID)
 		}

@@ -74,7 +74,7 @@ func only(field, value string) []projections.Filter {
 // Run lists invoices.
 func (l invoicesList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Invoices(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
+		found, err := p.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func asTotal(t projections.InvoiceTotal) totalLine {
 // Run adds up invoices.
 func (l invoicesTotals) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).InvoiceTotals(ctx)
+		found, err := p.Tables.For(projections.System).Billing().InvoiceTotals(ctx)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (w invoicesWaive) Run(ctx context.Context, s config.Settings, c console.Con
 // withInvoice does something with the invoice with a number, and says what became of it.
 func withInvoice(ctx context.Context, s config.Settings, c console.Console, number, done string, do func(*program.Program, projections.Invoice) error) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Invoices(ctx, projections.Listing{Limit: 1, Filters: only("number", number)})
+		found, err := p.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{Limit: 1, Filters: only("number", number)})
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func asSubscription(s projections.Subscription) subscriptionLine {
 // Run lists subscriptions.
 func (l subscriptionsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Subscriptions(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
+		found, err := p.Tables.For(projections.System).Billing().Subscriptions(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (l incidentsList) Run(ctx context.Context, s config.Settings, c console.Con
 		if !l.All {
 			asked.Filters = []projections.Filter{{Field: "is_settled", Op: "=", Value: false}}
 		}
-		found, err := p.Tables.For(projections.System).Incidents(ctx, asked)
+		found, err := p.Tables.For(projections.System).Operations().Incidents(ctx, asked)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ type incidentsSettle struct{ incidentChoice }
 // Run settles an incident.
 func (r incidentsSettle) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		if _, err := p.Tables.For(projections.System).Incident(ctx, r.ID); err != nil {
+		if _, err := p.Tables.For(projections.System).Operations().Incident(ctx, r.ID); err != nil {
 			return err
 		}
 		settle := operations.Settle{ID: r.ID, Reason: r.Reason, At: p.Store.Clock().Now()}

@@ -57,7 +57,7 @@ func moneyOf(ctx context.Context, p *program.Program, id uuid.UUID) (m moneyLine
 	if err != nil {
 		return m, fmt.Errorf("read the money of order %s: %w", id, err)
 	}
-	notes, err := p.Tables.For(projections.System).CreditNotesOfOrder(ctx, id)
+	notes, err := p.Tables.For(projections.System).Billing().CreditNotesOfOrder(ctx, id)
 	claimed := o.Claimed()
 	return moneyLines{console.Each(o.MoneyBack(), asRefund), console.Each(claimed, asDispute), console.Each(notes, asCredit), claimed}, err
 }

@@ -45,7 +45,7 @@ type ordersList struct {
 // Run lists orders.
 func (l ordersList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit})
+		found, err := p.Tables.For(projections.System).Orders().Orders(ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit})
 		if err != nil {
 			return err
 		}

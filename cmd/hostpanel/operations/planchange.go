@@ -94,7 +94,7 @@ func (h subscriptionsChange) Run(ctx context.Context, s config.Settings, c conso
 		if err != nil {
 			return err
 		}
-		sub, err := p.Tables.For(projections.System).Subscription(ctx, o.ID)
+		sub, err := p.Tables.For(projections.System).Billing().Subscription(ctx, o.ID)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (h subscriptionsChange) carryOut(ctx context.Context, p *program.Program, c
 
 // planNamed is the number of the plan with the slug.
 func planNamed(ctx context.Context, p *program.Program, slug string) (int64, error) {
-	found, err := p.Tables.For(projections.System).AllPlans(ctx, projections.Listing{Limit: 1, Filters: only("slug", slug)})
+	found, err := p.Tables.For(projections.System).Orders().AllPlans(ctx, projections.Listing{Limit: 1, Filters: only("slug", slug)})
 	if err != nil {
 		return 0, err
 	}

@@ -103,10 +103,10 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 
 	q := opens(backup, t.TempDir(), second)
 	scope := q.Tables.For(projections.System)
-	if _, known, err := scope.UserByEmail(t.Context(), "ana@customer.example"); err != nil || known {
+	if _, known, err := scope.Accounts().UserByEmail(t.Context(), "ana@customer.example"); err != nil || known {
 		t.Errorf("the erased person has an account: %t, %v", known, err)
 	}
-	if other, known, err := scope.UserByEmail(t.Context(), "ben@customer.example"); err != nil || !known ||
+	if other, known, err := scope.Accounts().UserByEmail(t.Context(), "ben@customer.example"); err != nil || !known ||
 		!other.IsActive {
 		t.Errorf("the other person has none: %+v, %v", other, err)
 	}
@@ -209,7 +209,7 @@ func TestAListThatCannotBeWrittenIsAnIncident(t *testing.T) {
 	t.Cleanup(p.Close)
 	open := func() map[string]int64 {
 		t.Helper()
-		found, err := p.Tables.For(projections.System).OpenIncidents(t.Context())
+		found, err := p.Tables.For(projections.System).Operations().OpenIncidents(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func (p *Program) Alive() map[string]string {
 
 // Ready tells what keeps the panel from serving, by the name of the check.
 func (p *Program) Ready(ctx context.Context) map[string]string {
-	states, err := p.Tables.For(projections.System).States(ctx)
+	states, err := p.Tables.For(projections.System).Operations().States(ctx)
 	switch {
 	case errors.Is(orEmpty(err), errEmpty):
 		return map[string]string{"migrations": "missing"}

@@ -31,7 +31,7 @@ func (p *Program) record(ctx context.Context, t operations.Trouble, c domain.Com
 // ReportFailedTables tells of read tables that could not be built. The others
 // go on as they were, so the log can be written.
 func (p *Program) ReportFailedTables(ctx context.Context) {
-	states, err := p.Tables.For(projections.System).States(ctx)
+	states, err := p.Tables.For(projections.System).Operations().States(ctx)
 	if err != nil {
 		p.Log.WarnContext(ctx, "cannot read which read tables have failed", "error", err)
 	}

@@ -20,10 +20,10 @@ func (p *Program) OrderNamed(ctx context.Context, name string) (projections.Orde
 	scope := p.Tables.For(projections.System)
 	id, err := uuid.Parse(strings.TrimPrefix(name, "order-"))
 	if err == nil {
-		found, err := scope.Order(ctx, id)
+		found, err := scope.Orders().Order(ctx, id)
 		return found, orNamed(err, name)
 	}
-	found, err := scope.OrderByNumber(ctx, strings.ToUpper(name))
+	found, err := scope.Orders().OrderByNumber(ctx, strings.ToUpper(name))
 	return found, orNamed(err, name)
 }
 

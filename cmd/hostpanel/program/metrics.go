@@ -168,7 +168,7 @@ func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) er
 }
 
 func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) error {
-	open, err := f.program.Tables.For(projections.System).OpenIncidents(ctx)
+	open, err := f.program.Tables.For(projections.System).Operations().OpenIncidents(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (f figures) ofTransactions(ctx context.Context, to chan<- prometheus.Metric
 }
 
 func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) error {
-	states, err := f.program.Tables.For(projections.System).States(ctx)
+	states, err := f.program.Tables.For(projections.System).Operations().States(ctx)
 	for _, s := range states {
 		to <- prometheus.MustNewConstMetric(behind, prometheus.GaugeValue, float64(s.Head-s.Position), s.Name)
 		to <- prometheus.MustNewConstMetric(live, prometheus.GaugeValue, map[bool]float64{true: 1}[s.Status == "live"], s.Name)
@@ -210,7 +210,7 @@ func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) erro
 }
 
 func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) error {
-	counts, err := f.program.Tables.For(projections.System).OrdersByStatus(ctx)
+	counts, err := f.program.Tables.For(projections.System).Orders().OrdersByStatus(ctx)
 	if err != nil {
 		return err
 	}

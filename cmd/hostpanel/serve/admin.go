@@ -14,7 +14,7 @@ import (
 // ensureAdmin opens the first superuser's account when there is none. A
 // password that was drawn is shown once, and nowhere kept.
 func ensureAdmin(ctx context.Context, p *program.Program, c console.Console) error {
-	superusers, err := p.Tables.For(projections.System).Superusers(ctx)
+	superusers, err := p.Tables.For(projections.System).Accounts().Superusers(ctx)
 	if err != nil || len(superusers) > 0 {
 		return err
 	}

@@ -124,7 +124,7 @@ func knows(ctx context.Context, p *program.Program, d Demo) (bool, error) {
 
 // mustBeFresh refuses to set a demo up among other data.
 func mustBeFresh(ctx context.Context, p *program.Program) error {
-	superusers, err := p.Tables.For(projections.System).Superusers(ctx)
+	superusers, err := p.Tables.For(projections.System).Accounts().Superusers(ctx)
 	if err == nil && len(superusers) > 0 {
 		err = fmt.Errorf("there is a superuser already, but %s does not tell of a demo: give the demo a data directory (and a database) of its own",
 			filepath.Join(p.Config.DataDir, "demo.json"))

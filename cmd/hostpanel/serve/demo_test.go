@@ -73,7 +73,7 @@ func TestTheDemoIsSetUpOnce(t *testing.T) {
 	if after, _, err := p.Store.Reader().Head(t.Context()); err != nil || after != head+1 {
 		t.Errorf("the third start has written %d events, %v", after-head-1, err)
 	}
-	shop, err := p.Tables.For(projections.System).Widget(t.Context(), second.Shop.WidgetID)
+	shop, err := p.Tables.For(projections.System).Orders().Widget(t.Context(), second.Shop.WidgetID)
 	if err != nil || shop.SuccessURL != "https://elsewhere.example.com/demo/shop/" || len(shop.Offered) != 3 {
 		t.Errorf("%+v, %v", shop, err)
 	}
@@ -90,7 +90,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 	}
 	scope := p.Tables.For(projections.System)
 	for _, l := range []serve.Login{d.Superuser, d.TenantAdmin} {
-		user, known, err := scope.UserByEmail(t.Context(), l.Username)
+		user, known, err := scope.Accounts().UserByEmail(t.Context(), l.Username)
 		if err != nil || !known || user.ActiveTenant == nil || *user.ActiveTenant != d.TenantAdmin.Tenant ||
 			!user.HasPassword {
 			t.Errorf("%s: %+v, %t, %v", l.Username, user, known, err)
@@ -99,7 +99,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 			t.Errorf("%s is a superuser: %t", l.Username, user.IsSuperuser)
 		}
 	}
-	members, err := scope.Members(t.Context(), d.TenantAdmin.Tenant)
+	members, err := scope.Accounts().Members(t.Context(), d.TenantAdmin.Tenant)
 	if err != nil || len(members) != 1 || members[0].Role != account.Admin || members[0].TenantName != "Demo" {
 		t.Errorf("%+v, %v", members, err)
 	}
@@ -109,15 +109,15 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
 	}
 	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
-		if plan, err := scope.Plan(t.Context(), id); err != nil || plan.ResourceType != sort || !plan.IsActive {
+		if plan, err := scope.Orders().Plan(t.Context(), id); err != nil || plan.ResourceType != sort || !plan.IsActive {
 			t.Errorf("plan %d: %+v, %v", id, plan, err)
 		}
 	}
-	widget, err := scope.Widget(t.Context(), d.WidgetID)
+	widget, err := scope.Orders().Widget(t.Context(), d.WidgetID)
 	if err != nil || len(widget.Plans) != 3 {
 		t.Errorf("%+v, %v", widget, err)
 	}
-	keys, err := scope.APIKeys(t.Context(), projections.Listing{})
+	keys, err := scope.Orders().APIKeys(t.Context(), projections.Listing{})
 	if err != nil || len(keys.Rows) != 2 {
 		t.Fatalf("%+v, %v", keys, err)
 	}
@@ -149,7 +149,7 @@ func TestDemosThatStartAtOnceAgree(t *testing.T) {
 	if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, true), quiet); err != nil {
 		t.Errorf("a later start: %v", err)
 	}
-	keys, err := programs[0].Tables.For(projections.System).APIKeys(t.Context(), projections.Listing{})
+	keys, err := programs[0].Tables.For(projections.System).Orders().APIKeys(t.Context(), projections.Listing{})
 	if err != nil || len(keys.Rows) != 2 {
 		t.Errorf("%+v, %v", keys, err)
 	}
@@ -194,7 +194,7 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 		shown.Len() > 0 {
 		t.Errorf("%q, %v", shown.String(), err)
 	}
-	user, known, err := p.Tables.For(projections.System).UserByEmail(t.Context(), "root@panel.example")
+	user, known, err := p.Tables.For(projections.System).Accounts().UserByEmail(t.Context(), "root@panel.example")
 	if err != nil || !known || !user.IsSuperuser {
 		t.Fatalf("%+v, %v", user, err)
 	}
@@ -259,7 +259,7 @@ func TestTheDemosTenantGetsItsClient(t *testing.T) {
 		}
 	}()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		tenant, err := p.Tables.For(projections.System).Tenant(ctx, d.TenantAdmin.Tenant)
+		tenant, err := p.Tables.For(projections.System).Hosting().Tenant(ctx, d.TenantAdmin.Tenant)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,14 +91,14 @@ func (u userCreate) person(otherwise string) (p person, err error) {
 // password is asked for in vain.
 func mayOpen(ctx context.Context, p *program.Program, who person, tenant int64) error {
 	all := p.Tables.For(projections.System)
-	_, taken, err := all.UserByEmail(ctx, who.email)
+	_, taken, err := all.Accounts().UserByEmail(ctx, who.email)
 	if err == nil && taken {
 		err = domain.RefuseField("email", field.AlreadyExists("user", "email"))
 	}
 	if err != nil || tenant == 0 {
 		return err
 	}
-	found, err := all.Resource(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
+	found, err := all.Hosting().Resource(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
 	if domain.CodeOf(err) == domain.NotFound || err == nil && found.Status == hosting.Gone {
 		err = domain.RefuseField("tenant", field.NoSuchPK(tenant))
 	}

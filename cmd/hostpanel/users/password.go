@@ -96,7 +96,7 @@ func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console
 
 // userNamed finds an account by its address.
 func userNamed(ctx context.Context, p *program.Program, email string) (projections.User, error) {
-	user, found, err := p.Tables.For(projections.System).UserByEmail(ctx, email)
+	user, found, err := p.Tables.For(projections.System).Accounts().UserByEmail(ctx, email)
 	if err == nil && !found {
 		err = errors.New("no account has this address")
 	}

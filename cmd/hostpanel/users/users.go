@@ -35,7 +35,7 @@ type userList struct {
 // Run lists accounts.
 func (l userList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Users(ctx, l.listing())
+		found, err := p.Tables.For(projections.System).Accounts().Users(ctx, l.listing())
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (s userShow) Run(ctx context.Context, settings config.Settings, c console.C
 		if err != nil {
 			return err
 		}
-		member, err := p.Tables.For(projections.System).Memberships(ctx, u.ID)
+		member, err := p.Tables.For(projections.System).Accounts().Memberships(ctx, u.ID)
 		if err != nil {
 			return err
 		}

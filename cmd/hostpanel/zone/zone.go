@@ -23,7 +23,7 @@ type Command struct {
 // are switched on (docs/hosting.md, "Zone file").
 func (z Command) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		zone, err := p.Tables.For(projections.System).Zone(ctx, z.ID, p.Config.NameServers)
+		zone, err := p.Tables.For(projections.System).Hosting().Zone(ctx, z.ID, p.Config.NameServers)
 		var refusal *domain.Error
 		if errors.As(err, &refusal) && refusal.Code == domain.NotFound {
 			return fmt.Errorf("there is no zone %d", z.ID)

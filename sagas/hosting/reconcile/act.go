@@ -50,7 +50,7 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 		return err
 	}
 	a.woken = known.MayHaveHappened()
-	a.suspended, err = a.reconciler.system().Asleep(ctx, a.want.ref.ID)
+	a.suspended, err = a.reconciler.system().Hosting().Asleep(ctx, a.want.ref.ID)
 	return err
 }
 
@@ -106,7 +106,7 @@ func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error
 			return sagas.TooEarly("parent", a.reconciler.times.ReadyFirst)
 		}
 	}
-	now, err := a.reconciler.system().Recorded(ctx, slices.Collect(maps.Keys(a.want.beside))...)
+	now, err := a.reconciler.system().Hosting().Recorded(ctx, slices.Collect(maps.Keys(a.want.beside))...)
 	if err != nil {
 		return sagas.NothingSent(err)
 	}

@@ -77,7 +77,7 @@ func (c certificates) refused(ctx context.Context, a *attempt, failure error) er
 		return failure
 	}
 	before := c.namesake(&a.want)
-	now, err := c.reconciler.system().Recorded(ctx, before.Ref())
+	now, err := c.reconciler.system().Hosting().Recorded(ctx, before.Ref())
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c certificates) remove(ctx context.Context, a *attempt) error {
 // shared tells whether an object at the engine stands for another certificate
 // as well: then it stays.
 func (c certificates) shared(ctx context.Context, w *desired, id int64) (bool, error) {
-	holders, err := c.reconciler.system().Holders(ctx, w.kind.Name, id)
+	holders, err := c.reconciler.system().Hosting().Holders(ctx, w.kind.Name, id)
 	for _, h := range holders {
 		if h.Ref() != w.ref && h.Status != hosting.Leaving {
 			return true, nil

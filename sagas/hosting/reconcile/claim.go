@@ -115,7 +115,7 @@ func (r *Reconciler) yieldName(ctx context.Context, run *hosting.Generation, w d
 func (r *Reconciler) contested(ctx context.Context, c sagas.Contest) error {
 	kind, id, _ := strings.Cut(c.Holder, "-")
 	holder := hosting.RefOf(domain.Stream{Category: kind, ID: id})
-	row, err := r.system().Recorded(ctx, holder)
+	row, err := r.system().Hosting().Recorded(ctx, holder)
 	if err != nil {
 		return err
 	}

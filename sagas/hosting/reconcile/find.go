@@ -82,7 +82,7 @@ func (a *attempt) findAs(ctx context.Context, name string) (hosting.EngineObject
 // unheld refuses to take what the engine has made for another resource. If
 // that one is about to leave or to be renamed, its turn comes first.
 func (p plain) unheld(ctx context.Context, w *desired, found hosting.EngineObject) error {
-	holders, err := p.reconciler.system().Holders(ctx, w.kind.Name, found.ID)
+	holders, err := p.reconciler.system().Hosting().Holders(ctx, w.kind.Name, found.ID)
 	for _, h := range holders {
 		switch {
 		case h.Ref() == w.ref:

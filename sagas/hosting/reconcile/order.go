@@ -98,7 +98,7 @@ func (r *Reconciler) afterNamesakes(ctx context.Context, w desired) error {
 	if w.isMade() || len(name) == 0 {
 		return nil
 	}
-	leaving, err := r.system().Leaving(ctx, w.kind.Name, 0, name)
+	leaving, err := r.system().Hosting().Leaving(ctx, w.kind.Name, 0, name)
 	if err != nil || len(leaving) == 0 {
 		return err
 	}
@@ -117,10 +117,10 @@ func (r *Reconciler) afterParts(ctx context.Context, w desired) error {
 func (r *Reconciler) leavingParts(ctx context.Context, w desired) (all []projections.Resource, err error) {
 	scope := r.system()
 	if w.kind.Owner {
-		return scope.LeavingOf(ctx, w.ref.ID)
+		return scope.Hosting().LeavingOf(ctx, w.ref.ID)
 	}
 	for _, child := range w.kind.Children() {
-		found, err := scope.Leaving(ctx, child.Kind.Name, w.row.Tenant, field.Values{child.By: fmt.Append(nil, w.ref.ID)})
+		found, err := scope.Hosting().Leaving(ctx, child.Kind.Name, w.row.Tenant, field.Values{child.By: fmt.Append(nil, w.ref.ID)})
 		if err != nil {
 			return nil, err
 		}

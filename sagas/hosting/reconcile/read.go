@@ -51,7 +51,7 @@ func (r *Reconciler) desired(ctx context.Context, run *hosting.Generation) (desi
 // complete reads what a resource depends on, and puts it into the engine's words.
 func (r *Reconciler) complete(ctx context.Context, w *desired) (err error) {
 	if needs := w.needs(); len(needs) > 0 {
-		if w.beside, err = r.system().Recorded(ctx, needs...); err != nil {
+		if w.beside, err = r.system().Hosting().Recorded(ctx, needs...); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (r *Reconciler) complete(ctx context.Context, w *desired) (err error) {
 // recorded is the resource of a run. The generation may not be visible yet where
 // a replica is behind.
 func (r *Reconciler) recorded(ctx context.Context, run *hosting.Generation) (projections.Resource, error) {
-	found, err := r.system().Recorded(ctx, run.Ref())
+	found, err := r.system().Hosting().Recorded(ctx, run.Ref())
 	row, known := found[run.Ref()]
 	if err == nil && (!known || row.Wish < run.Version) {
 		err = sagas.TooEarly("not_visible", r.runner.Times().Floor)
@@ -178,7 +178,7 @@ func (r *Reconciler) derive(ctx context.Context, w *desired) error {
 	link, leads := hosting.LinkOf(spec)
 	if leads {
 		to, _ := hosting.KindNamed(link.Kind)
-		found, err := r.system().OfKind(ctx, to, projections.Listing{
+		found, err := r.system().Hosting().OfKind(ctx, to, projections.Listing{
 			Filters: []projections.Filter{{Field: link.Field, Op: "=", Value: link.Value}}, Limit: 1,
 		})
 		if err != nil {

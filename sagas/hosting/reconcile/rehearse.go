@@ -94,7 +94,7 @@ func (r *Reconciler) rehearsed(ctx context.Context, objects ...hosting.EngineObj
 // wouldBe reads a resource as it would be after a change.
 func (r *Reconciler) wouldBe(ctx context.Context, ref hosting.Ref, change field.Values) (desired, error) {
 	w := r.resource(ref)
-	found, err := r.system().Recorded(ctx, ref)
+	found, err := r.system().Hosting().Recorded(ctx, ref)
 	if err != nil {
 		return w, err
 	}
