@@ -18,7 +18,7 @@ func BenchmarkRebuildOrders(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := set.rebuild(b.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+		if err := set.rebuild(b.Context(), p.owner, p.Reader(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -30,7 +30,7 @@ func BenchmarkPrepareAllTables(b *testing.B) {
 	p := openPanel(b)
 	facts := p.sold(b, 10_000)
 	for b.Loop() {
-		if err := All.rebuild(b.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+		if err := All.rebuild(b.Context(), p.owner, p.Reader(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -111,7 +111,7 @@ func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 		t.Fatal(live)
 	}
 	other := openPanelAt(t, url) // a process that has never seen the key
-	if err := All.rebuild(t.Context(), other.owner, other.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), other.owner, other.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if rebuilt := other.everything(t); rebuilt != live {
@@ -138,7 +138,7 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	if err != nil || len(all.Rows) != 1 || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
 		t.Fatal(all, err)
 	}
-	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = p.For(System).Billing().Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {

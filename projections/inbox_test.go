@@ -28,7 +28,7 @@ func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
 			p.holdsWithTheLog(t, user)
 		}
 	}
-	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, user := range users {

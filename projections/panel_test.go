@@ -93,7 +93,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(p.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(p.Store, storefront.KeyCategory, storefront.Keys)
-	if err := Prepare(t.Context(), p.owner, p.Store.Reader()); err != nil {
+	if err := Prepare(t.Context(), p.owner, p.Reader()); err != nil {
 		t.Fatal(err)
 	}
 	return p

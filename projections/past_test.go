@@ -29,7 +29,7 @@ func (p *panel) now(t testing.TB) (at time.Time) {
 
 func (p *panel) lookBack(t testing.TB, at time.Time) *Past {
 	t.Helper()
-	past, err := OpenPast(t.Context(), p.owner, p.Store.Reader(), View{At: at, Hidden: []string{"series"}})
+	past, err := OpenPast(t.Context(), p.owner, p.Reader(), View{At: at, Hidden: []string{"series"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestWhatAKilledProcessHasLeftIsDroppedAndNothingElse(t *testing.T) {
 		t.Error("a view goes on without its schema")
 	}
 	p.kill(t, third)
-	if err := Prepare(t.Context(), p.owner, p.Store.Reader()); err != nil {
+	if err := Prepare(t.Context(), p.owner, p.Reader()); err != nil {
 		t.Fatal(err)
 	}
 	if left := p.pasts(t); !slices.Equal(left, []string{other.Schema}) {
@@ -268,7 +268,7 @@ func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, tenant(1, "Ana", "ana"))
 	ctx, stop := context.WithCancel(t.Context())
-	_, err := OpenPast(ctx, p.owner, p.Store.Reader(), View{At: p.now(t), Progress: func(int64, int64) { stop() }})
+	_, err := OpenPast(ctx, p.owner, p.Reader(), View{At: p.now(t), Progress: func(int64, int64) { stop() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -302,14 +302,14 @@ func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
 func TestOnlyAMomentThatIsOverCanBeLookedBackAt(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	_, err := OpenPast(t.Context(), p.owner, p.Store.Reader(), View{At: p.now(t).Add(time.Hour)})
+	_, err := OpenPast(t.Context(), p.owner, p.Reader(), View{At: p.now(t).Add(time.Hour)})
 	if domain.CodeOf(err) != domain.Invalid {
 		t.Error(err)
 	}
 	if _, err := p.owner.Exec(t.Context(), `update projections set hash = 'other' where name = 'orders'`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenPast(t.Context(), p.owner, p.Store.Reader(), View{At: noon.AddDate(-20, 0, 0)}); !errors.Is(err, errOtherTables) {
+	if _, err := OpenPast(t.Context(), p.owner, p.Reader(), View{At: noon.AddDate(-20, 0, 0)}); !errors.Is(err, errOtherTables) {
 		t.Error(err)
 	}
 	if left := p.pasts(t); len(left) > 0 {

@@ -238,7 +238,7 @@ func TestAStartLeavesACompleteRegisterAsItIs(t *testing.T) {
 		return at
 	}
 	prepare := func() {
-		if err := Prepare(t.Context(), p.owner, p.Store.Reader()); err != nil {
+		if err := Prepare(t.Context(), p.owner, p.Reader()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 		})
 	}
 	h.ordersAgree(t)
-	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	p.eachTable(func(table string) {
@@ -88,7 +88,7 @@ func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
 		})
 	}
 	for _, projection := range All {
-		if _, err := Rebuild(t.Context(), p.owner, p.Store.Reader(), []string{projection.Name()}, Options{}); err != nil {
+		if _, err := Rebuild(t.Context(), p.owner, p.Reader(), []string{projection.Name()}, Options{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
 	writers.Wait()
 	live := map[string]string{}
 	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
-	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	p.eachTable(func(table string) {

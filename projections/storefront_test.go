@@ -265,7 +265,7 @@ func TestTheUseOfAKeyIsNotedByTheHourAndSurvivesARebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Rebuild(t.Context(), p.owner, p.Store.Reader(), []string{"api_keys"}, Options{}); err != nil {
+	if _, err := Rebuild(t.Context(), p.owner, p.Reader(), []string{"api_keys"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if k, _, err := p.For(System).Orders().APIKey(t.Context(), "ab12CD34"); err != nil || !k.LastUsedAt.Equal(noon.Add(2*time.Hour)) {

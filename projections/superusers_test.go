@@ -38,7 +38,7 @@ func TestTheLastActiveSuperuserStays(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].ID != 3 {
 		t.Fatal(all, err)
 	}
-	if err := All.rebuild(t.Context(), p.owner, p.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(t, "", stays, account.RevokeSuperuser{User: 3, At: noon})

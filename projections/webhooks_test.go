@@ -205,7 +205,7 @@ func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
 			t.Errorf("%s still tells the address", r.Name)
 		}
 	}
-	if err := All.rebuild(t.Context(), again.owner, again.Store.Reader(), nil); err != nil {
+	if err := All.rebuild(t.Context(), again.owner, again.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := p.count(t, `select count(*) from webhook_endpoints`); n != 0 {

@@ -87,7 +87,7 @@ func TestEveryWriteInAZoneRaisesItsSerial(t *testing.T) {
 	raises("its being gone", hosting.Confirm{Ref: recordRef(1)}, false)
 	raises("something in another zone", zone(8, "other.example."), false)
 	before := p.serial(t)
-	if _, err := Rebuild(t.Context(), p.owner, p.Store.Reader(), []string{"resources"}, Options{}); err != nil {
+	if _, err := Rebuild(t.Context(), p.owner, p.Reader(), []string{"resources"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if after := p.serial(t); after != before {

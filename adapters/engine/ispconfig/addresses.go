@@ -20,10 +20,10 @@ const addressesLast = time.Minute
 func (a *addresses) of(ctx context.Context, e *Engine, server int64) ([]netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if all, known := a.known[server]; known && e.Now().Sub(a.at) < addressesLast {
+	if all, known := a.known[server]; known && e.api.Now().Sub(a.at) < addressesLast {
 		return all, nil
 	}
-	found, err := e.rows(ctx, "server_ip_get", members{{"primary_id", members{{"server_id", server}}}}, []string{"ip_address"})
+	found, err := e.api.rows(ctx, "server_ip_get", members{{"primary_id", members{{"server_id", server}}}}, []string{"ip_address"})
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,6 @@ func (a *addresses) of(ctx context.Context, e *Engine, server int64) ([]netip.Ad
 			all = append(all, address)
 		}
 	}
-	a.known, a.at = map[int64][]netip.Addr{server: all}, e.Now()
+	a.known, a.at = map[int64][]netip.Addr{server: all}, e.api.Now()
 	return all, nil
 }

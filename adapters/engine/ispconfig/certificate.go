@@ -37,7 +37,7 @@ var sslColumns = []string{"ssl", "ssl_letsencrypt", "ssl_domain", "ssl_cert", "a
 
 // secured reads a site with the flags of its certificate.
 func (c issuer) secured(ctx context.Context, argument any) (row, bool, error) {
-	found, err := c.engine.rows(ctx, "sites_web_domain_get", members{{"primary_id", argument}}, append(sites.picks(), sslColumns...))
+	found, err := c.engine.api.rows(ctx, "sites_web_domain_get", members{{"primary_id", argument}}, append(sites.picks(), sslColumns...))
 	switch {
 	case err != nil || len(found) == 0:
 		return nil, false, err
@@ -53,18 +53,18 @@ func (c issuer) certificate(ctx context.Context, domainName string) (none hostin
 	if domainName == "" || strings.Contains(domainName, "%") {
 		return none, false, nil
 	}
-	have, found, err := c.secured(ctx, sites.queries(domainName, "", c.engine.Servers)[0].filter)
+	have, found, err := c.secured(ctx, sites.queries(domainName, "", c.engine.api.Servers)[0].filter)
 	if err != nil || !found || !have.on("ssl") || have["domain"] != domainName {
 		return none, false, err
 	}
-	p, err := c.engine.progress(ctx, &sites, have)
+	p, err := c.engine.journal.progress(ctx, &sites, have)
 	if err != nil {
 		return none, false, err
 	}
 	if now, still, err := c.secured(ctx, have.number("domain_id")); err != nil || !still || !now.on("ssl") {
 		return none, false, err // the order failed while we were looking
 	}
-	owner, err := c.engine.ownerOf(ctx, have.number("sys_groupid"))
+	owner, err := c.engine.owners.ownerOf(ctx, have.number("sys_groupid"))
 	if err != nil {
 		return none, false, err
 	}
@@ -88,7 +88,7 @@ const checkTimeout = 3 * time.Second
 func (c issuer) served(ctx context.Context, domainName string) (ends time.Time, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	ends, err := c.engine.Ask(ctx, domainName)
+	ends, err := c.engine.api.Ask(ctx, domainName)
 	return ends, err == nil
 }
 
@@ -110,7 +110,7 @@ func (c issuer) order(ctx context.Context, o hosting.EngineObject) (int64, error
 	case !have.on("active"):
 		return 0, domain.Fail(domain.Permanent, "site_inactive", errors.New("the site is off"))
 	}
-	p, err := c.engine.progress(ctx, &sites, have)
+	p, err := c.engine.journal.progress(ctx, &sites, have)
 	if err != nil {
 		return 0, err
 	}
@@ -141,14 +141,14 @@ func (c issuer) siteFor(ctx context.Context, o hosting.EngineObject, site int64)
 	if site < 1 {
 		return nil, nil, badID("site", site)
 	}
-	if err := c.engine.writable(ctx); err != nil {
+	if err := c.engine.survey.writable(ctx); err != nil {
 		return nil, nil, err
 	}
-	group, err := c.engine.groupOf(ctx, o.Owner)
+	group, err := c.engine.owners.groupOf(ctx, o.Owner)
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := c.engine.take(ctx, Turn{Name: "tenant/" + decimal(o.Owner), Shared: true}, siteTurn(c.engine.Servers.Web, site, false))
+	release, err := c.engine.take(ctx, Turn{Name: "tenant/" + decimal(o.Owner), Shared: true}, siteTurn(c.engine.api.Servers.Web, site, false))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,7 +211,7 @@ func (c issuer) withdraw(ctx context.Context, o hosting.EngineObject) error {
 		return err
 	}
 	if o.Owner == 0 {
-		if o.Owner, err = c.engine.ownerOf(ctx, have.number("sys_groupid")); err != nil {
+		if o.Owner, err = c.engine.owners.ownerOf(ctx, have.number("sys_groupid")); err != nil {
 			return err
 		}
 	}

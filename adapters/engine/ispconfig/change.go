@@ -30,7 +30,7 @@ func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
 		return err
 	}
 	defer release()
-	have, present, err := e.get(ctx, r, o.ID)
+	have, present, err := e.api.get(ctx, r, o.ID)
 	switch {
 	case err != nil:
 		return err
@@ -88,7 +88,7 @@ func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error
 	if err := write(); err != nil {
 		return e.missing(ctx, r, have, err)
 	}
-	now, present, err := e.get(ctx, r, have.number(r.key))
+	now, present, err := e.api.get(ctx, r, have.number(r.key))
 	switch {
 	case err != nil:
 		return afterwards(err)
@@ -109,7 +109,7 @@ func (e *Engine) missing(ctx context.Context, r *resource, have row, err error) 
 	if !refusedAs(err, invalid) {
 		return err
 	}
-	if _, present, again := e.get(ctx, r, have.number(r.key)); again == nil && !present {
+	if _, present, again := e.api.get(ctx, r, have.number(r.key)); again == nil && !present {
 		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is gone", r.kind, have.number(r.key)))
 	}
 	return err
@@ -125,5 +125,5 @@ func (e *Engine) update(ctx context.Context, r *resource, have row, params membe
 	if r.serial {
 		arguments = append(arguments, member{"update_serial", true})
 	}
-	return e.call(ctx, r.functions(have)+"_update", arguments, nil)
+	return e.api.call(ctx, r.functions(have)+"_update", arguments, nil)
 }

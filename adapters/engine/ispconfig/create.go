@@ -12,8 +12,8 @@ import (
 // The desired state of an object, ready to be written. The call waits for the
 // object's turns, and refuses invalid values that the engine would accept.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
-	w = &wish{EngineObject: o, server: r.on(e.Servers), servers: e.Servers, today: e.today()}
-	if err := e.writable(ctx); err != nil {
+	w = &wish{EngineObject: o, server: r.on(e.api.Servers), servers: e.api.Servers, today: e.api.today()}
+	if err := e.survey.writable(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := w.speakable(ctx, e, r); err != nil {
@@ -22,11 +22,11 @@ func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) 
 	switch {
 	case r == &clients && o.ID == 0: // owns nothing yet
 	case r == &clients:
-		if w.group, err = e.groupOf(ctx, o.ID); ownerless(err) {
+		if w.group, err = e.owners.groupOf(ctx, o.ID); ownerless(err) {
 			err = nil // a client that was only half made
 		}
 	default:
-		w.group, err = e.groupOf(ctx, o.Owner)
+		w.group, err = e.owners.groupOf(ctx, o.Owner)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -57,9 +57,9 @@ func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
 		return func() {}, nil // it writes nothing
 	}
 	for i := range turns {
-		turns[i].Name = e.Name + "/" + turns[i].Name
+		turns[i].Name = e.api.Name + "/" + turns[i].Name
 	}
-	return e.Turns.Take(ctx, turns...)
+	return e.api.Turns.Take(ctx, turns...)
 }
 
 // Create creates an object and returns its number at the engine. An existing object
@@ -173,7 +173,7 @@ func (e *Engine) adoptRow(ctx context.Context, r *resource, w *wish, have row) (
 	number := have.number(r.key)
 	w.ID = number
 	if r == &clients {
-		if w.group, err = e.groupOf(ctx, number); err != nil {
+		if w.group, err = e.owners.groupOf(ctx, number); err != nil {
 			return 0, err
 		}
 	}
@@ -212,7 +212,7 @@ func (e *Engine) insert(ctx context.Context, r *resource, w *wish) (int64, error
 		arguments = append(arguments, member{"update_serial", true})
 	}
 	var made id
-	if err := e.call(ctx, r.functions(asRow(params))+"_add", arguments, &made); err != nil {
+	if err := e.api.call(ctx, r.functions(asRow(params))+"_add", arguments, &made); err != nil {
 		return 0, err
 	}
 	return int64(made), nil
@@ -228,14 +228,14 @@ func asRow(params members) row {
 
 // verify reads a new row back, because the engine may have assigned another owner.
 func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) error {
-	have, present, err := e.get(ctx, r, made)
+	have, present, err := e.api.get(ctx, r, made)
 	switch {
 	case err != nil:
 		return err
 	case !present:
 		return domain.Fail(domain.Unknown, "not_there", fmt.Errorf("%s %d is not there after it was made", r.kind, made))
 	case r == &clients && have["customer_no"] == w.Ref:
-		_, err := e.groupOf(ctx, made)
+		_, err := e.owners.groupOf(ctx, made)
 		return err
 	case e.identity(r, w, have) != nil, have.number("server_id") != w.server:
 		return drifted(r.kind, made)

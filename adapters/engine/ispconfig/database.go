@@ -121,20 +121,20 @@ func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh
 // keepUser keeps a user that was found, unless the servers may not have been told
 // of it and no database lets it in: then it goes, to be made again.
 func (e *Engine) keepUser(ctx context.Context, w *wish, have row) (stays bool, err error) {
-	p, err := e.progress(ctx, &databaseUsers, have)
+	p, err := e.journal.progress(ctx, &databaseUsers, have)
 	if err != nil || p.known || w.Secrets["db_password"] == "" {
 		return true, err
 	}
-	if used, err := e.letsIn(ctx, have.number("database_user_id")); err != nil || used {
+	if used, err := e.api.letsIn(ctx, have.number("database_user_id")); err != nil || used {
 		return true, err
 	}
 	return false, e.erase(ctx, &databaseUsers, have)
 }
 
 // letsIn tells whether a database lets a user in.
-func (e *Engine) letsIn(ctx context.Context, user int64) (bool, error) {
+func (c *connection) letsIn(ctx context.Context, user int64) (bool, error) {
 	for _, column := range []string{"database_user_id", "database_ro_user_id"} {
-		found, err := e.seek(ctx, &databases, []query{{databases.stems[0], members{{column, user}}}})
+		found, err := c.seek(ctx, &databases, []query{{databases.stems[0], members{{column, user}}}})
 		if err != nil || len(found) > 0 {
 			return true, err
 		}
@@ -148,7 +148,7 @@ func adoptDatabase(ctx context.Context, e *Engine, w *wish, have row) error {
 	if err := e.push(ctx, &databases, w, have); err != nil || w.Secrets["db_password"] == "" {
 		return err
 	}
-	user, present, err := e.get(ctx, &databaseUsers, w.user)
+	user, present, err := e.api.get(ctx, &databaseUsers, w.user)
 	switch {
 	case err != nil:
 		return err
@@ -168,10 +168,10 @@ func removeDatabaseUser(ctx context.Context, e *Engine, gone row) error {
 	if number < 1 {
 		return nil
 	}
-	if used, err := e.letsIn(ctx, number); err != nil || used {
+	if used, err := e.api.letsIn(ctx, number); err != nil || used {
 		return err
 	}
-	have, present, err := e.get(ctx, &databaseUsers, number)
+	have, present, err := e.api.get(ctx, &databaseUsers, number)
 	if err != nil || !present {
 		return err
 	}
@@ -189,7 +189,7 @@ func strayDatabaseUser(ctx context.Context, e *Engine, o hosting.EngineObject) e
 	if name == "" || o.Owner < 1 {
 		return nil
 	}
-	group, err := e.groupOf(ctx, o.Owner)
+	group, err := e.owners.groupOf(ctx, o.Owner)
 	if err != nil {
 		return err
 	}

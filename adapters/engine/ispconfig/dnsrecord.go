@@ -166,7 +166,7 @@ func recordReady(ctx context.Context, e *Engine, w *wish) error {
 	if _, known := recordForms[key.Type]; !known {
 		return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no records of type %q", key.Type))
 	}
-	zone, err := e.parent(ctx, &zones, w.Parents["zone"], w.group)
+	zone, err := e.api.parent(ctx, &zones, w.Parents["zone"], w.group)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func findRecords(ctx context.Context, e *Engine, name string) ([]row, error) {
 	if !ok {
 		return nil, domain.Fail(domain.Permanent, "invalid", errors.New("no name of a record"))
 	}
-	found, err := e.seek(ctx, &zones, zones.queries(key.Origin, "", e.Servers))
+	found, err := e.api.seek(ctx, &zones, zones.queries(key.Origin, "", e.api.Servers))
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func findRecords(ctx context.Context, e *Engine, name string) ([]row, error) {
 		if zone["origin"] != key.Origin {
 			continue
 		}
-		in, err := e.recordsOf(ctx, zone.number("id"), key.Origin)
+		in, err := e.api.recordsOf(ctx, zone.number("id"), key.Origin)
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +204,7 @@ func findRecords(ctx context.Context, e *Engine, name string) ([]row, error) {
 // published makes sure that no zone has the record's number: a name server
 // that reads the engine's tables directly would never serve the record.
 func published(ctx context.Context, e *Engine, _ *wish, record int64) error {
-	_, collides, err := e.get(ctx, &zones, record)
+	_, collides, err := e.api.get(ctx, &zones, record)
 	if err != nil || !collides {
 		return err
 	}

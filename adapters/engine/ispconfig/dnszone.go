@@ -95,22 +95,22 @@ func changeZone(ctx context.Context, e *Engine, w *wish, have row, params member
 		if err := nameServers(ctx, e, w, have.number("id")); err != nil {
 			return err
 		}
-		if err := e.dropNameServer(ctx, have, have["ns"], e.serversOf(ns)); err != nil {
+		if err := e.dropNameServer(ctx, have, have["ns"], e.api.serversOf(ns)); err != nil {
 			return err
 		}
 	}
-	serial := member{"serial", raised(have["serial"], e.today())}
+	serial := member{"serial", raised(have["serial"], e.api.today())}
 	return e.update(ctx, &zones, have, append(params, serial))
 }
 
 // nameServers gives a new zone the records of its name servers, without which
 // no name server would serve it. They are no records of the panel.
 func nameServers(ctx context.Context, e *Engine, w *wish, zone int64) error {
-	have, err := e.recordsOf(ctx, zone, w.Name)
+	have, err := e.api.recordsOf(ctx, zone, w.Name)
 	if err != nil {
 		return err
 	}
-	for _, server := range e.serversOf(w.text("ns_primary")) {
+	for _, server := range e.api.serversOf(w.text("ns_primary")) {
 		there := slices.ContainsFunc(have, func(r row) bool { return defaultNS(r, w.Name, []string{server}) })
 		if there {
 			continue
@@ -137,7 +137,7 @@ func (e *Engine) dropNameServer(ctx context.Context, zone row, name string, stay
 	if slices.Contains(stay, name) {
 		return nil
 	}
-	_, defaults, err := e.ownRecords(ctx, zone)
+	_, defaults, err := e.api.ownRecords(ctx, zone)
 	for _, r := range defaults {
 		if err == nil && r["data"] == name {
 			err = e.erase(ctx, &records, r)
@@ -148,8 +148,8 @@ func (e *Engine) dropNameServer(ctx context.Context, zone row, name string, stay
 
 // zoneLacks tells whether a zone is without one of its name servers.
 func zoneLacks(ctx context.Context, e *Engine, zone row) (bool, error) {
-	_, defaults, err := e.ownRecords(ctx, zone)
-	for _, server := range e.serversOf(zone["ns"]) {
+	_, defaults, err := e.api.ownRecords(ctx, zone)
+	for _, server := range e.api.serversOf(zone["ns"]) {
 		if !slices.ContainsFunc(defaults, func(r row) bool { return r["data"] == server && r.on("active") }) {
 			return true, err
 		}
@@ -158,13 +158,13 @@ func zoneLacks(ctx context.Context, e *Engine, zone row) (bool, error) {
 }
 
 func zoneParts(ctx context.Context, e *Engine, zone row) (*resource, []row, error) {
-	_, defaults, err := e.ownRecords(ctx, zone)
+	_, defaults, err := e.api.ownRecords(ctx, zone)
 	return &records, defaults, err
 }
 
-func (e *Engine) serversOf(primary string) []string {
+func (c *connection) serversOf(primary string) []string {
 	all := []string{primary}
-	for _, s := range e.NameServers {
+	for _, s := range c.NameServers {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
 		}
@@ -177,10 +177,10 @@ func defaultNS(r row, origin string, servers []string) bool {
 	return r["type"] == dns.NS && fullName(r["name"], origin) == origin && slices.Contains(servers, servedData(r, origin))
 }
 
-func (e *Engine) ownRecords(ctx context.Context, zone row) (ours, defaults []row, err error) {
-	all, err := e.recordsOf(ctx, zone.number("id"), zone["origin"])
+func (c *connection) ownRecords(ctx context.Context, zone row) (ours, defaults []row, err error) {
+	all, err := c.recordsOf(ctx, zone.number("id"), zone["origin"])
 	for _, r := range all {
-		if defaultNS(r, zone["origin"], e.serversOf(zone["ns"])) {
+		if defaultNS(r, zone["origin"], c.serversOf(zone["ns"])) {
 			defaults = append(defaults, r)
 		} else {
 			ours = append(ours, r)
@@ -190,7 +190,7 @@ func (e *Engine) ownRecords(ctx context.Context, zone row) (ours, defaults []row
 }
 
 func zoneKeeps(ctx context.Context, e *Engine, zone row) (string, error) {
-	ours, _, err := e.ownRecords(ctx, zone)
+	ours, _, err := e.api.ownRecords(ctx, zone)
 	if err != nil || len(ours) == 0 {
 		return "", err
 	}
@@ -198,7 +198,7 @@ func zoneKeeps(ctx context.Context, e *Engine, zone row) (string, error) {
 }
 
 func removeNameServers(ctx context.Context, e *Engine, zone row) error {
-	_, defaults, err := e.ownRecords(ctx, zone)
+	_, defaults, err := e.api.ownRecords(ctx, zone)
 	for _, r := range defaults {
 		if err == nil {
 			err = e.erase(ctx, &records, r)
@@ -208,15 +208,15 @@ func removeNameServers(ctx context.Context, e *Engine, zone row) error {
 }
 
 // recordsOf lists the records of a zone, all types in one call.
-func (e *Engine) recordsOf(ctx context.Context, zone int64, origin string) ([]row, error) {
-	found, err := e.rows(ctx, "dns_rr_get_all_by_zone", members{{"zone_id", zone}}, records.picks())
+func (c *connection) recordsOf(ctx context.Context, zone int64, origin string) ([]row, error) {
+	found, err := c.rows(ctx, "dns_rr_get_all_by_zone", members{{"zone_id", zone}}, records.picks())
 	for _, r := range found {
 		r["origin"] = origin
 	}
 	return found, err
 }
 
-func (e *Engine) today() string { return e.Now().UTC().Format("20060102") }
+func (c *connection) today() string { return c.Now().UTC().Format("20060102") }
 
 func nextDay(day string) string {
 	t, err := parseDay(day)

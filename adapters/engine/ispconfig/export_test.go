@@ -1,4 +1,4 @@
 package ispconfig
 
 // Bound sets how long an answer may be, in bytes.
-func (e *Engine) Bound(bytes int64) { e.longest = bytes }
+func (e *Engine) Bound(bytes int64) { e.api.longest = bytes }

@@ -30,7 +30,7 @@ func (e *Engine) Find(ctx context.Context, kind, name, ref string) (hosting.Engi
 	if err != nil {
 		return hosting.EngineObject{}, false, err
 	}
-	p, err := e.progress(ctx, r, found[0])
+	p, err := e.journal.progress(ctx, r, found[0])
 	if err != nil {
 		return hosting.EngineObject{}, false, err
 	}
@@ -65,7 +65,7 @@ func (e *Engine) lookedUp(ctx context.Context, r *resource, name, ref string) ([
 	if r.find != nil {
 		return r.find(ctx, e, name)
 	}
-	return e.seek(ctx, r, r.queries(name, ref, e.Servers))
+	return e.api.seek(ctx, r, r.queries(name, ref, e.api.Servers))
 }
 
 // object is a row as the rest of the program sees it.
@@ -79,7 +79,7 @@ func (e *Engine) object(ctx context.Context, r *resource, have row) (hosting.Eng
 		return o, nil
 	}
 	var err error
-	o.Owner, err = e.ownerOf(ctx, have.number("sys_groupid"))
+	o.Owner, err = e.owners.ownerOf(ctx, have.number("sys_groupid"))
 	o.Parents = map[string]int64{}
 	for column, field := range r.parents {
 		if n := have.number(column); n > 0 {
@@ -102,7 +102,7 @@ func (e *Engine) List(ctx context.Context, kind string, owner int64) ([]hosting.
 	if r == &clients {
 		return e.listClient(ctx, owner)
 	}
-	group, err := e.groupOf(ctx, owner)
+	group, err := e.owners.groupOf(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (e *Engine) List(ctx context.Context, kind string, owner int64) ([]hosting.
 }
 
 func (e *Engine) listClient(ctx context.Context, client int64) ([]hosting.EngineObject, error) {
-	have, present, err := e.get(ctx, &clients, client)
+	have, present, err := e.api.get(ctx, &clients, client)
 	if err != nil || !present {
 		return nil, err
 	}
@@ -132,15 +132,15 @@ func (e *Engine) listClient(ctx context.Context, client int64) ([]hosting.Engine
 
 func (e *Engine) listed(ctx context.Context, r *resource, group int64) ([]row, error) {
 	if r != &records {
-		return e.owned(ctx, r, group)
+		return e.api.owned(ctx, r, group)
 	}
-	in, err := e.owned(ctx, &zones, group)
+	in, err := e.api.owned(ctx, &zones, group)
 	if err != nil {
 		return nil, err
 	}
 	var all []row
 	for _, zone := range in {
-		ours, _, err := e.ownRecords(ctx, zone)
+		ours, _, err := e.api.ownRecords(ctx, zone)
 		if err != nil {
 			return nil, err
 		}

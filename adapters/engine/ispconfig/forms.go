@@ -35,7 +35,7 @@ func (e *Engine) CheckForm(ctx context.Context, o hosting.EngineObject) (field.E
 	if err != nil || len(r.forms) == 0 {
 		return nil, nil //nolint:nilerr // what the engine lacks is refused elsewhere
 	}
-	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.Servers)})
+	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.api.Servers)})
 }
 
 func (r *resource) checkForms(ctx context.Context, e *Engine, w *wish) (wrong field.Errors, err error) {

@@ -49,17 +49,14 @@ const (
 
 // An Engine is one ISPConfig installation.
 type Engine struct {
-	*connection
-	*owners
-	*journal
-
-	survey sync.Mutex
-	known  bool // the version and the servers have been looked at
-
+	api       *connection
+	owners    *owners
+	journal   *journal
+	survey    *survey
 	addresses addresses
 }
 
-// A connection makes calls of the engine's API, a few at a time, in one session.
+// A connection makes calls of the API and reads its rows, a few at a time, in one session.
 type connection struct {
 	Config
 	sessions *sessionPool
@@ -89,7 +86,8 @@ func New(c Config) (*Engine, error) {
 	c.HTTP = polite(c.HTTP)
 	to := &connection{Config: c, slots: make(chan struct{}, inFlight), longest: answerLimit}
 	to.sessions = &sessionPool{door: to, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
-	return &Engine{connection: to, owners: &owners{connection: to}, journal: newJournal(to)}, nil
+	j := newJournal(to)
+	return &Engine{api: to, owners: &owners{api: to}, journal: j, survey: &survey{api: to, journal: j}}, nil
 }
 
 // polite is a client as given that follows no redirects: a redirected write
@@ -104,38 +102,47 @@ func polite(given *http.Client) *http.Client {
 }
 
 // Server names the engine in queues and claims.
-func (e *Engine) Server() string { return e.Name }
+func (e *Engine) Server() string { return e.api.Name }
 
 // Close ends the session with the engine.
-func (e *Engine) Close(ctx context.Context) error { return e.sessions.close(ctx) }
+func (e *Engine) Close(ctx context.Context) error { return e.api.sessions.close(ctx) }
 
 // Check asks whether the engine may be written to: that the remote user is let
 // in, the version is of the line that this package knows, and the servers are
 // there. A permanent failure is a mistake in the configuration.
-func (e *Engine) Check(ctx context.Context) error { return e.writable(ctx) }
+func (e *Engine) Check(ctx context.Context) error { return e.survey.writable(ctx) }
+
+// A survey finds out whether an engine may be written to.
+type survey struct {
+	api     *connection
+	journal *journal
+
+	mu    sync.Mutex
+	known bool // the version and the servers have been looked at
+}
 
 // writable makes sure, once, that this is an engine that may be written to:
 // of the line that this package knows, with the servers that it is told of.
-func (e *Engine) writable(ctx context.Context) error {
-	e.survey.Lock()
-	defer e.survey.Unlock()
-	if e.known {
+func (s *survey) writable(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known {
 		return nil
 	}
-	for _, ask := range []func(context.Context) error{e.compareVersion, e.compareServers, e.follow} {
+	for _, ask := range []func(context.Context) error{s.compareVersion, s.compareServers, s.journal.follow} {
 		if err := ask(ctx); err != nil {
 			return ofTheWhole(err)
 		}
 	}
-	e.known = true
+	s.known = true
 	return nil
 }
 
-func (e *Engine) compareVersion(ctx context.Context) error {
+func (s *survey) compareVersion(ctx context.Context) error {
 	var version struct {
 		Version string `json:"ispc_app_version"`
 	}
-	if err := e.read(ctx, "server_get_app_version", nil, &version); err != nil {
+	if err := s.api.read(ctx, "server_get_app_version", nil, &version); err != nil {
 		return err
 	}
 	if !strings.HasPrefix(version.Version, lineage) {
@@ -144,12 +151,12 @@ func (e *Engine) compareVersion(ctx context.Context) error {
 	return nil
 }
 
-func (e *Engine) compareServers(ctx context.Context) error {
-	servers, err := e.rows(ctx, "server_get_all", nil, []string{"server_id"})
+func (s *survey) compareServers(ctx context.Context) error {
+	servers, err := s.api.rows(ctx, "server_get_all", nil, []string{"server_id"})
 	if err != nil {
 		return err
 	}
-	for _, id := range []int64{e.Servers.Web, e.Servers.Database, e.Servers.DNS, e.Servers.Mail} {
+	for _, id := range []int64{s.api.Servers.Web, s.api.Servers.Database, s.api.Servers.DNS, s.api.Servers.Mail} {
 		if !slices.ContainsFunc(servers, func(r row) bool { return r.number("server_id") == id }) {
 			return lacking("engine_servers", fmt.Sprintf("server %d", id), fmt.Errorf("the engine has no server %d", id))
 		}

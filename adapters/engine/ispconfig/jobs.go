@@ -26,7 +26,7 @@ func (j *journal) progress(ctx context.Context, r *resource, have row) (p progre
 	}
 	server := have.number("server_id")
 	if r == &clients {
-		server = j.Servers.Web
+		server = j.api.Servers.Web
 	}
 	waiting, err := j.queued(ctx, server) // after the journal: the other order would see what is not there yet
 	if err != nil {
@@ -77,7 +77,7 @@ func (j *journal) queued(ctx context.Context, server int64) (int64, error) {
 		return 0, domain.Fail(domain.Permanent, "engine_servers", errors.New("a row without a server is never carried out"))
 	}
 	var count countText
-	err := j.read(ctx, "monitor_jobqueue_count", members{{"server_id", server}}, &count)
+	err := j.api.read(ctx, "monitor_jobqueue_count", members{{"server_id", server}}, &count)
 	return int64(count), err
 }
 
@@ -95,7 +95,7 @@ func (j *journal) complaint(ctx context.Context, of job) (bool, error) {
 	if refused, judged := j.judged[of.id]; judged {
 		return refused, nil
 	}
-	found, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", of.id}}, []string{"datalog_id", "error"})
+	found, err := j.api.rows(ctx, "sys_datalog_get", members{{"datalog_id", of.id}}, []string{"datalog_id", "error"})
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ type job struct {
 
 // A journal is what is known of the engine's.
 type journal struct {
-	*connection
+	api    *connection
 	turn   chan struct{}
 	grew   time.Time // when it was last seen to grow, or was begun
 	newest int64     // the last job that has been read; 0: none
@@ -40,7 +40,7 @@ type journal struct {
 }
 
 func newJournal(to *connection) *journal {
-	return &journal{connection: to, turn: make(chan struct{}, 1)}
+	return &journal{api: to, turn: make(chan struct{}, 1)}
 }
 
 func rowKey(table string, number int64) string { return table + ":" + decimal(number) }
@@ -52,7 +52,7 @@ func (j *journal) follow(ctx context.Context) error {
 		return err
 	}
 	defer j.leave()
-	if j.newest == 0 || j.Now().Sub(j.grew) >= journalWindow {
+	if j.newest == 0 || j.api.Now().Sub(j.grew) >= journalWindow {
 		return j.begin(ctx)
 	}
 	found, err := j.entries(ctx, "sys_datalog_get", members{{"datalog_id", j.newest + 1}, {"newer", true}})
@@ -79,12 +79,12 @@ func (j *journal) leave() { <-j.turn }
 var jobColumns = []string{"datalog_id", "server_id", "dbtable", "dbidx", "data"}
 
 func (j *journal) entries(ctx context.Context, function string, arguments members) ([]row, error) {
-	return j.rows(ctx, function, arguments, jobColumns)
+	return j.api.rows(ctx, function, arguments, jobColumns)
 }
 
 // begin reads the last half hour, or as much of it as one answer can hold.
 func (j *journal) begin(ctx context.Context) error {
-	now := j.Now()
+	now := j.api.Now()
 	from, until := now.Add(-journalWindow-journalSlack), now.Add(journalSlack)
 	found, err := j.since(ctx, from)
 	for errors.Is(err, errTooLong) && until.Sub(from) > time.Second {
@@ -117,7 +117,7 @@ func (j *journal) add(found []row) {
 		if j.first == 0 {
 			j.first = one.id
 		}
-		j.newest, j.grew = one.id, j.Now()
+		j.newest, j.grew = one.id, j.api.Now()
 		j.jobs = append(j.jobs, one)
 		if key := one.about(found[i]); key != "" {
 			j.last[key] = one

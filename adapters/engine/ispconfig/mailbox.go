@@ -99,7 +99,7 @@ func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
 	if err := underMailDomain(ctx, e, w); err != nil || w.ID != 0 {
 		return err
 	}
-	settings, err := e.rows(ctx, "server_get", members{{"server_id", w.server}, {"section", "mail"}},
+	settings, err := e.api.rows(ctx, "server_get", members{{"server_id", w.server}, {"section", "mail"}},
 		[]string{"maildir_path", "homedir_path", "mailuser_uid", "mailuser_gid"})
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
 // ownDirectory makes sure that no other mailbox lives in the directory of a
 // new one: who deletes either would erase both.
 func ownDirectory(ctx context.Context, e *Engine, w *wish) error {
-	there, err := e.seek(ctx, &mailboxes, []query{{"mail_user", members{{"maildir", maildir(w)}}}})
+	there, err := e.api.seek(ctx, &mailboxes, []query{{"mail_user", members{{"maildir", maildir(w)}}}})
 	if err == nil && len(there) > 0 {
 		err = domain.Fail(domain.Permanent, "maildir_taken", errors.New("another mailbox has the directory of this one"))
 	}

@@ -58,7 +58,7 @@ func signerReady(ctx context.Context, e *Engine, w *wish) error {
 		return nil
 	}
 	if w.ID != 0 {
-		have, present, err := e.get(ctx, &mailDomains, w.ID)
+		have, present, err := e.api.get(ctx, &mailDomains, w.ID)
 		if err != nil || present && sameKey(w, have) {
 			return err
 		}
@@ -83,7 +83,7 @@ func dkim(name string, value func(*wish) any) column {
 
 // underMailDomain reads the mail domain that an address belongs to.
 func underMailDomain(ctx context.Context, e *Engine, w *wish) error {
-	have, err := e.parent(ctx, &mailDomains, w.Parents["mail_domain"], w.group)
+	have, err := e.api.parent(ctx, &mailDomains, w.Parents["mail_domain"], w.group)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func findMailDomain(ctx context.Context, e *Engine, name string) ([]row, error) 
 	if name == "" {
 		return nil, nil
 	}
-	return e.rows(ctx, "mail_domain_get_by_domain", members{{"domain", name}}, mailDomains.picks())
+	return e.api.rows(ctx, "mail_domain_get_by_domain", members{{"domain", name}}, mailDomains.picks())
 }
 
 func mailDomainKeeps(ctx context.Context, e *Engine, have row) (string, error) {
 	for _, r := range []*resource{&mailboxes, &aliases} {
-		found, err := e.owned(ctx, r, have.number("sys_groupid"))
+		found, err := e.api.owned(ctx, r, have.number("sys_groupid"))
 		if err != nil {
 			return "", err
 		}

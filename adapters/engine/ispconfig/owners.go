@@ -57,7 +57,7 @@ func (g *groups) lookup(client, group int64) (ofClient, ofGroup int64) {
 
 // owners tell clients and their groups apart.
 type owners struct {
-	*connection
+	api    *connection
 	groups groups
 }
 
@@ -74,7 +74,7 @@ func (o *owners) groupOf(ctx context.Context, client int64) (int64, error) {
 		return group, nil
 	}
 	var group id
-	err := o.read(ctx, "client_get_groupid", members{{"client_id", client}}, &group)
+	err := o.api.read(ctx, "client_get_groupid", members{{"client_id", client}}, &group)
 	switch {
 	case refusedAs(err, absent):
 		return 0, domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("the engine has no client %d", client))
@@ -95,7 +95,7 @@ func (o *owners) ownerOf(ctx context.Context, group int64) (int64, error) {
 	if _, client := o.groups.lookup(0, group); client != 0 {
 		return client, nil
 	}
-	found, err := o.rows(ctx, "client_get_by_groupid", members{{"group_id", group}}, []string{"client_id"})
+	found, err := o.api.rows(ctx, "client_get_by_groupid", members{{"group_id", group}}, []string{"client_id"})
 	if refusedAs(err, absent) || refusedAs(err, unexplained) {
 		return 0, nil // whose group it was is gone
 	}

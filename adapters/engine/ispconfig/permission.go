@@ -16,7 +16,7 @@ func (e *Engine) Permissions(ctx context.Context) error {
 	var missing []string
 	for _, r := range resources {
 		for _, stem := range r.stems {
-			_, err := e.rows(ctx, stem+"_get", members{r.byID(members{{r.key, int64(0)}})}, []string{r.key})
+			_, err := e.api.rows(ctx, stem+"_get", members{r.byID(members{{r.key, int64(0)}})}, []string{r.key})
 			if refused, is := errors.AsType[*domain.Failure](err); is && refused.Code == consequences[noPermission].code {
 				missing = append(missing, stem+"_get")
 			} else if err != nil {

@@ -23,10 +23,10 @@ func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
 	if o.ID < 1 {
 		return badID(o.Kind, o.ID)
 	}
-	if err := e.writable(ctx); err != nil {
+	if err := e.survey.writable(ctx); err != nil {
 		return err
 	}
-	have, present, err := e.get(ctx, r, o.ID)
+	have, present, err := e.api.get(ctx, r, o.ID)
 	if err == nil && !present && r.remains != nil {
 		return r.remains(ctx, e, o)
 	}
@@ -58,7 +58,7 @@ func (e *Engine) complete(ctx context.Context, r *resource, o *hosting.EngineObj
 	if err := e.origin(ctx, r, have); err != nil {
 		return err
 	}
-	owner, err := e.ownerOf(ctx, have.number("sys_groupid"))
+	owner, err := e.owners.ownerOf(ctx, have.number("sys_groupid"))
 	switch name := r.name(have); {
 	case err != nil:
 		return err
@@ -75,7 +75,7 @@ func (e *Engine) origin(ctx context.Context, r *resource, have row) error {
 	if r != &records {
 		return nil
 	}
-	zone, present, err := e.get(ctx, &zones, have.number("zone"))
+	zone, present, err := e.api.get(ctx, &zones, have.number("zone"))
 	if present {
 		have["origin"] = zone["origin"]
 	}
@@ -84,7 +84,7 @@ func (e *Engine) origin(ctx context.Context, r *resource, have row) error {
 
 // remove looks once more, now that no other process writes.
 func (e *Engine) remove(ctx context.Context, r *resource, o hosting.EngineObject) error {
-	have, present, err := e.get(ctx, r, o.ID)
+	have, present, err := e.api.get(ctx, r, o.ID)
 	if err != nil || !present {
 		return err
 	}
@@ -122,17 +122,17 @@ func (e *Engine) erase(ctx context.Context, r *resource, have row) error {
 	if r.serial {
 		arguments = append(arguments, member{"update_serial", true})
 	}
-	if err := e.call(ctx, r.functions(have)+"_delete", arguments, nil); err != nil {
+	if err := e.api.call(ctx, r.functions(have)+"_delete", arguments, nil); err != nil {
 		return err
 	}
 	if r == &clients {
-		e.groups.forget(number)
+		e.owners.groups.forget(number)
 	}
 	return e.gone(ctx, r, number)
 }
 
 func (e *Engine) gone(ctx context.Context, r *resource, number int64) error {
-	_, present, err := e.get(ctx, r, number)
+	_, present, err := e.api.get(ctx, r, number)
 	if err == nil && present {
 		err = domain.Fail(domain.Unknown, "still_there", fmt.Errorf("%s %d is still there", r.kind, number))
 	}

@@ -123,14 +123,14 @@ func named(name string) func(row) string { return func(r row) string { return r[
 func (r *resource) byID(id any) member { return member{cmp.Or(r.identity, "primary_id"), id} }
 
 // get reads one row by its number.
-func (e *Engine) get(ctx context.Context, r *resource, id int64) (row, bool, error) {
+func (c *connection) get(ctx context.Context, r *resource, id int64) (row, bool, error) {
 	if have, is := rehearsalOf(ctx).made(r); is && id == 0 {
 		return have, true, nil
 	}
 	if id < 1 {
 		return nil, false, badID(r.kind, id)
 	}
-	found, err := e.rows(ctx, r.stems[0]+"_get", members{r.byID(id)}, r.picks())
+	found, err := c.rows(ctx, r.stems[0]+"_get", members{r.byID(id)}, r.picks())
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}
@@ -143,10 +143,10 @@ func badID(kind string, id int64) error {
 }
 
 // seek makes the look-ups of a kind and returns every row that matches.
-func (e *Engine) seek(ctx context.Context, r *resource, queries []query) ([]row, error) {
+func (c *connection) seek(ctx context.Context, r *resource, queries []query) ([]row, error) {
 	var all []row
 	for _, q := range queries {
-		found, err := e.rows(ctx, q.stem+"_get", members{r.byID(q.filter)}, r.picks())
+		found, err := c.rows(ctx, q.stem+"_get", members{r.byID(q.filter)}, r.picks())
 		if err != nil {
 			return nil, err
 		}
@@ -157,11 +157,11 @@ func (e *Engine) seek(ctx context.Context, r *resource, queries []query) ([]row,
 }
 
 // owned lists the rows of an owner group.
-func (e *Engine) owned(ctx context.Context, r *resource, group int64) ([]row, error) {
+func (c *connection) owned(ctx context.Context, r *resource, group int64) ([]row, error) {
 	if group < 2 {
 		return nil, domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("group %d belongs to no tenant", group))
 	}
-	found, err := e.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
+	found, err := c.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
 	if err != nil || r.addresses == nil {
 		return found, err
 	}

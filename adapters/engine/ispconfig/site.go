@@ -102,7 +102,7 @@ func changeSite(ctx context.Context, e *Engine, _ *wish, have row, params member
 	}
 	rest := without(params, "active")
 	if status != nil {
-		err := e.call(ctx, "sites_web_domain_set_status", members{{"primary_id", have.number("domain_id")}, {"status", status}}, nil)
+		err := e.api.call(ctx, "sites_web_domain_set_status", members{{"primary_id", have.number("domain_id")}, {"status", status}}, nil)
 		if err != nil || len(rest) == len(sites.repeats(have)) {
 			return err
 		}
@@ -117,7 +117,7 @@ func underSite(ctx context.Context, e *Engine, w *wish) error {
 	if site == 0 && w.Kind == "database" {
 		return nil
 	}
-	have, err := e.parent(ctx, &sites, site, w.group)
+	have, err := e.api.parent(ctx, &sites, site, w.group)
 	if err != nil {
 		return err
 	}
@@ -132,11 +132,11 @@ func underSite(ctx context.Context, e *Engine, w *wish) error {
 }
 
 // parent reads a row that another one shall belong to.
-func (e *Engine) parent(ctx context.Context, r *resource, id, group int64) (row, error) {
+func (c *connection) parent(ctx context.Context, r *resource, id, group int64) (row, error) {
 	if id < 1 {
 		return nil, domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("the %s is not told", r.kind))
 	}
-	have, present, err := e.get(ctx, r, id)
+	have, present, err := c.get(ctx, r, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -153,7 +153,7 @@ func siteKeeps(ctx context.Context, e *Engine, have row) (string, error) {
 		if !r.needs {
 			continue
 		}
-		found, err := e.seek(ctx, r, []query{{r.stems[0], members{{"parent_domain_id", have["domain_id"]}}}})
+		found, err := e.api.seek(ctx, r, []query{{r.stems[0], members{{"parent_domain_id", have["domain_id"]}}}})
 		if err != nil {
 			return "", err
 		}
@@ -166,7 +166,7 @@ func siteKeeps(ctx context.Context, e *Engine, have row) (string, error) {
 
 // detachDatabases lets a site's databases stay when the site goes.
 func detachDatabases(ctx context.Context, e *Engine, site row) error {
-	found, err := e.seek(ctx, &databases, []query{{databases.stems[0], members{{"parent_domain_id", site["domain_id"]}}}})
+	found, err := e.api.seek(ctx, &databases, []query{{databases.stems[0], members{{"parent_domain_id", site["domain_id"]}}}})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (e *Engine) asleep(ctx context.Context, group int64) ([]sleeper, error) {
 		if of.off == nil {
 			continue
 		}
-		found, err := e.owned(ctx, of, group)
+		found, err := e.api.owned(ctx, of, group)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (e *Engine) lull(ctx context.Context, all []sleeper) (first error) {
 }
 
 func (e *Engine) putOff(ctx context.Context, s sleeper) error {
-	now, present, err := e.get(ctx, s.of, s.have.number(s.of.key))
+	now, present, err := e.api.get(ctx, s.of, s.have.number(s.of.key))
 	if err != nil || !present {
 		return err
 	}

@@ -21,7 +21,7 @@ func storageOf(client row) int64 {
 
 // limitStorage reads the limit of the owner of a site or database.
 func limitStorage(ctx context.Context, e *Engine, w *wish) error {
-	client, present, err := e.get(ctx, &clients, w.Owner)
+	client, present, err := e.api.get(ctx, &clients, w.Owner)
 	if err == nil && present {
 		w.storage = storageOf(client)
 	}
@@ -47,12 +47,12 @@ func spreadStorage(ctx context.Context, e *Engine, w *wish, client int64) error 
 	if w.ID == 0 || !w.touches([]string{"max_storage_mb"}) {
 		return nil // it is new, or its limit has not changed
 	}
-	now, present, err := e.get(ctx, &clients, client)
+	now, present, err := e.api.get(ctx, &clients, client)
 	if err != nil || !present {
 		return err
 	}
 	for of, name := range storageLimits() {
-		owned, err := e.owned(ctx, of, w.group)
+		owned, err := e.api.owned(ctx, of, w.group)
 		if err != nil {
 			return afterwards(err)
 		}

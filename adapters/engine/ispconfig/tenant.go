@@ -109,7 +109,7 @@ func addClient(ctx context.Context, e *Engine, w *wish) (int64, error) {
 		w.Secrets = map[string]string{"password": unguessable()}
 	}
 	var made id
-	err := e.call(ctx, "client_add", members{{"reseller_id", 0}, {"params", clients.first(w)}}, &made)
+	err := e.api.call(ctx, "client_add", members{{"reseller_id", 0}, {"params", clients.first(w)}}, &made)
 	return int64(made), err
 }
 
@@ -124,7 +124,7 @@ func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members
 			return err
 		}
 		params = append(params, member{"password", ""})
-		err = e.call(ctx, "client_update", members{{"client_id", w.ID}, {"reseller_id", 0}, {"params", params}}, nil)
+		err = e.api.call(ctx, "client_update", members{{"client_id", w.ID}, {"reseller_id", 0}, {"params", params}}, nil)
 		if again := e.lull(ctx, asleep); err == nil {
 			err = again
 		}
@@ -135,7 +135,7 @@ func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members
 	if password == "" {
 		return nil
 	}
-	return afterwards(e.call(ctx, "client_change_password", members{{"client_id", w.ID}, {"new_password", password}}, nil))
+	return afterwards(e.api.call(ctx, "client_change_password", members{{"client_id", w.ID}, {"new_password", password}}, nil))
 }
 
 func without(all members, name string) (rest members) {
@@ -150,7 +150,7 @@ func without(all members, name string) (rest members) {
 // clientOwns names a kind of which the client still owns something: it would
 // stay behind without an owner.
 func clientOwns(ctx context.Context, e *Engine, have row) (string, error) {
-	group, err := e.groupOf(ctx, have.number("client_id"))
+	group, err := e.owners.groupOf(ctx, have.number("client_id"))
 	if ownerless(err) {
 		return "", nil
 	}
@@ -161,7 +161,7 @@ func clientOwns(ctx context.Context, e *Engine, have row) (string, error) {
 		if r == &clients || r.apart != nil {
 			continue
 		}
-		found, err := e.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
+		found, err := e.api.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
 		if err != nil {
 			return "", err
 		}
@@ -180,7 +180,7 @@ func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) e
 	if o.Ref == "" || o.ID < 1 {
 		return badID("tenant", o.ID)
 	}
-	if err := e.writable(ctx); err != nil {
+	if err := e.survey.writable(ctx); err != nil {
 		return err
 	}
 	release, err := e.take(ctx, Turn{Name: "tenant/" + decimal(o.ID)})
@@ -188,7 +188,7 @@ func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) e
 		return err
 	}
 	defer release()
-	found, err := e.seek(ctx, &clients, clients.queries("", o.Ref, e.Servers))
+	found, err := e.api.seek(ctx, &clients, clients.queries("", o.Ref, e.api.Servers))
 	switch {
 	case err != nil:
 		return err
@@ -197,9 +197,9 @@ func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) e
 	case len(found) > 1 || found[0].number("client_id") != o.ID || found[0]["customer_no"] != o.Ref:
 		return drifted("tenant", o.ID)
 	}
-	if err := e.call(ctx, "client_delete_everything", members{{"client_id", o.ID}}, nil); err != nil {
+	if err := e.api.call(ctx, "client_delete_everything", members{{"client_id", o.ID}}, nil); err != nil {
 		return err
 	}
-	e.groups.forget(o.ID)
+	e.owners.groups.forget(o.ID)
 	return e.gone(ctx, &clients, o.ID)
 }

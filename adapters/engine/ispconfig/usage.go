@@ -15,16 +15,16 @@ import (
 // say when it looked. A figure that the engine does not have is unknown, not
 // zero; a site that is off has no line in the traffic at all.
 func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) {
-	if _, err := e.groupOf(ctx, owner); err != nil { // without a client the engine would answer for all
+	if _, err := e.owners.groupOf(ctx, owner); err != nil { // without a client the engine would answer for all
 		return hosting.Usage{}, err
 	}
-	u := hosting.Usage{ReadAt: e.Now(), Traffic: map[string]int64{}}
+	u := hosting.Usage{ReadAt: e.api.Now(), Traffic: map[string]int64{}}
 	for _, of := range resources {
 		s := of.storage
 		if s == nil {
 			continue
 		}
-		found, err := e.rows(ctx, s.function, members{{"client_id", owner}}, []string{s.name, s.used, s.knows})
+		found, err := e.api.rows(ctx, s.function, members{{"client_id", owner}}, []string{s.name, s.used, s.knows})
 		if err != nil {
 			return hosting.Usage{}, err
 		}
@@ -37,7 +37,7 @@ func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 			u.Storage = append(u.Storage, m)
 		}
 	}
-	traffic, err := e.traffic(ctx, owner)
+	traffic, err := e.api.traffic(ctx, owner)
 	u.Traffic = traffic
 	return u, err
 }
@@ -46,9 +46,9 @@ func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 // has not been looked at, whatever its bytes say.
 type storage struct{ function, name, used, knows string }
 
-func (e *Engine) traffic(ctx context.Context, owner int64) (map[string]int64, error) {
+func (c *connection) traffic(ctx context.Context, owner int64) (map[string]int64, error) {
 	var raw json.RawMessage
-	if err := e.read(ctx, "trafficquota_get_by_user", members{{"client_id", owner}, {"lastdays", 0}}, &raw); err != nil {
+	if err := c.read(ctx, "trafficquota_get_by_user", members{{"client_id", owner}, {"lastdays", 0}}, &raw); err != nil {
 		return nil, err
 	}
 	bytesOf := map[string]int64{}

@@ -37,7 +37,7 @@ func (m mender) partial(ctx context.Context, r *resource, have row, p progress) 
 	}
 	of, parts, err := r.parts(ctx, m.engine, have)
 	for _, part := range parts {
-		told, again := m.engine.told(ctx, of, part)
+		told, again := m.engine.journal.told(ctx, of, part)
 		partial, err = partial || !told, errors.Join(err, again)
 	}
 	return false, partial, err
@@ -58,7 +58,7 @@ func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (
 	if err != nil {
 		return nil, err
 	}
-	have, present, err := m.engine.get(ctx, r, made)
+	have, present, err := m.engine.api.get(ctx, r, made)
 	switch {
 	case err != nil:
 		return nil, afterwards(err)
@@ -67,7 +67,7 @@ func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (
 	}
 	w.ID = made
 	if r == &clients {
-		w.group, err = m.engine.groupOf(ctx, made)
+		w.group, err = m.engine.owners.groupOf(ctx, made)
 	}
 	return have, afterwards(err)
 }
@@ -97,7 +97,7 @@ func (m mender) announce(ctx context.Context, r *resource, have row) error {
 	if r.silent {
 		return nil
 	}
-	p, err := m.engine.progress(ctx, r, have)
+	p, err := m.engine.journal.progress(ctx, r, have)
 	if err != nil || p.told && !p.refused {
 		return err
 	}
@@ -124,7 +124,7 @@ func (m mender) reannounce(ctx context.Context, r *resource, have row) error {
 	if r.silent {
 		return nil
 	}
-	p, err := m.engine.progress(ctx, r, have)
+	p, err := m.engine.journal.progress(ctx, r, have)
 	if err != nil || !p.known || p.told && !p.refused {
 		return err
 	}
@@ -156,23 +156,23 @@ func siteLacks(_ context.Context, _ *Engine, have row) (bool, error) {
 // steps. Without the login nothing can be made for it.
 func clientLacks(ctx context.Context, e *Engine, have row) (bool, error) {
 	number := have.number("client_id")
-	if e.groups.isWhole(number) {
+	if e.owners.groups.isWhole(number) {
 		return false, nil
 	}
-	if _, err := e.groupOf(ctx, number); err != nil {
+	if _, err := e.owners.groupOf(ctx, number); err != nil {
 		if ownerless(err) {
 			return true, nil
 		}
 		return false, err
 	}
-	found, err := e.rows(ctx, "client_get_by_username", members{{"username", have["username"]}}, []string{"client_id"})
+	found, err := e.api.rows(ctx, "client_get_by_username", members{{"username", have["username"]}}, []string{"client_id"})
 	if err != nil && !refusedAs(err, absent) {
 		return false, err
 	}
 	if !slices.ContainsFunc(found, func(login row) bool { return login.number("client_id") == number }) {
 		return true, nil
 	}
-	e.groups.markWhole(number)
+	e.owners.groups.markWhole(number)
 	return false, nil
 }
 
