@@ -98,6 +98,15 @@ func (k *APIKey) Fields() field.Set {
 	})
 }
 
+// Columns tell which websites may use the key, and whether it has ended.
+func (k *APIKey) Columns() field.Set {
+	websites, ended := "all", k.RevokedAt != nil
+	if len(k.AllowedDomains) > 0 {
+		websites = strings.Join(k.AllowedDomains, " ")
+	}
+	return append(k.Fields(), field.Text("websites", &websites).When(false), field.Flag("ended", &ended).When(false))
+}
+
 // keyRow is a key as its table keeps it.
 type keyRow struct {
 	ID         string

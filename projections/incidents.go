@@ -2,11 +2,13 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain/field"
 	desk "hostpanel/domain/operations"
 	"hostpanel/eventstore"
 )
@@ -84,6 +86,38 @@ type Incident struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	Version    int // of the incident's stream
+}
+
+// Tag changes with the incident.
+func (i *Incident) Tag() string { return Tag(desk.IncidentCategory, i.ID.String(), i.Version) }
+
+// Fields are the incident.
+func (i *Incident) Fields() field.Set {
+	about, err := json.Marshal(i.About)
+	if err != nil {
+		about = []byte("{}") // texts always encode
+	}
+	raw, offers := json.RawMessage(about), append([]string{}, desk.Offers(i.Kind)...)
+	anAnswer := func(f field.Field) field.Field {
+		return f.Among(desk.Adopt, desk.Remake, desk.Ignore)
+	}
+	return field.Set{
+		field.UUID("id", &i.ID).ReadOnly().Headed("incident"),
+		field.Text("kind", &i.Kind).Among(desk.IncidentKinds...).ReadOnly().Fault(),
+		field.Any("about", &raw).ReadOnly().
+			Doc("What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; of a difference to the engine: tenant, kind, id or engine_id, fields."),
+		field.Int("times", &i.Times).ReadOnly().Doc("How often it was reported, each time after it had been settled but the first.").Labelled("incident_times"),
+		field.Flag("is_settled", &i.IsSettled).ReadOnly(),
+		field.Texts("offers", &offers, anAnswer).ReadOnly().
+			Doc("The answers that it takes: adopt, remake, ignore; none: it is settled by requeue or settle."),
+		field.Text("answer", &i.Answer).ReadOnly().Doc("That an operator has given, if it stands.").Worded("answer_").Labelled("incident_answer"),
+		field.Text("reason", &i.Reason).ReadOnly().Doc("For which it was settled.").Headed("settled").Labelled("label_reason"),
+		field.Text("settled_by", &i.SettledBy).ReadOnly().Doc("operator:1, or system:incidents if it ended by itself.").Labelled("incident_by"),
+		field.Time("reported_at", &i.ReportedAt).ReadOnly().Doc("Lastly.").Headed("reported").Labelled("incident_lastly"),
+		field.NullTime("settled_at", &i.SettledAt).ReadOnly().Labelled("incident_settled_at"),
+		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was reported first.").Labelled("incident_first"),
+		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
+	}
 }
 
 const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`

@@ -96,6 +96,9 @@ func (p *Plan) Record() field.Set {
 	})
 }
 
+// Columns are the plan as operators see it.
+func (p *Plan) Columns() field.Set { return p.Record() }
+
 // planRow is a plan as its table keeps it.
 type planRow struct {
 	ID        int64

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/domain/field"
 	"hostpanel/eventstore"
 )
 
@@ -189,6 +190,23 @@ type State struct {
 	Swapped    int64  // position at which the tables in use took their place
 	UpdatedAt  time.Time
 }
+
+// Fields are the read table as programs watch it.
+func (s *State) Fields() field.Set {
+	behind := s.Head - s.Position
+	return field.Set{
+		field.Text("name", &s.Name).ReadOnly(),
+		field.Text("status", &s.Status).Among(TableStates...).ReadOnly().Worded("table_is_"),
+		field.Int("position", &s.Position).ReadOnly().Doc("Of the last event that it knows."),
+		field.Int("head", &s.Head).ReadOnly().Doc("Position of the last event of the log."),
+		field.Int("lag_events", &behind).ReadOnly().Headed("behind"),
+		field.Int("lag_seconds", &s.LagSeconds).ReadOnly().Doc("Between the last event that it knows and the last one of the log."),
+		field.Time("updated_at", &s.UpdatedAt).ReadOnly().Headed("updated"),
+	}
+}
+
+// TableStates are those of a read table.
+var TableStates = []string{"live", "rebuilding", "failed"}
 
 // States lists the read tables to operators.
 func (s OperationsReader) States(ctx context.Context) ([]State, error) {

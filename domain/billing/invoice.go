@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/field"
 	"hostpanel/domain/tax"
 	"hostpanel/domain/texts"
 )
@@ -150,6 +151,21 @@ type Seller struct {
 	BIC        string `json:"bic"`
 }
 
+// Fields are the seller.
+func (s *Seller) Fields() field.Set {
+	return field.Set{
+		field.Text("name", &s.Name).ReadOnly().Labelled("invoice_name"),
+		field.Text("address", &s.Address).ReadOnly(),
+		field.Text("city", &s.City).ReadOnly(),
+		field.Text("postal_code", &s.PostalCode).ReadOnly(),
+		field.Text("country", &s.Country).ReadOnly().Doc("Two capitals, as ISO 3166 has them."),
+		field.Text("tax_id", &s.TaxID).ReadOnly().Labelled("invoice_tax_id"),
+		field.Text("register", &s.Register).ReadOnly().Doc("Where the business is registered.").Labelled("invoice_register"),
+		field.Text("iban", &s.IBAN).ReadOnly().Labelled("invoice_iban"),
+		field.Text("bic", &s.BIC).ReadOnly().Labelled("invoice_bic"),
+	}
+}
+
 // Check refuses a seller whom no invoice can name, with the name of the field.
 func (s Seller) Check() error {
 	switch {
@@ -172,6 +188,20 @@ type Line struct {
 	PeriodStart time.Time       `json:"period_start,omitzero"`
 	PeriodEnd   time.Time       `json:"period_end,omitzero"` // the first moment that is not billed
 	Total       decimal.Decimal `json:"total"`
+}
+
+// Fields are the line.
+func (l *Line) Fields() field.Set {
+	var start, end *time.Time // nil: of no period
+	if !l.PeriodEnd.IsZero() {
+		start, end = &l.PeriodStart, &l.PeriodEnd
+	}
+	return field.Set{
+		field.Text("text", &l.Text).ReadOnly(),
+		field.NullTime("period_start", &start).ReadOnly(),
+		field.NullTime("period_end", &end).ReadOnly().Doc("The first moment that is not billed."),
+		field.Amount("total", &l.Total, 14, 2).ReadOnly().Doc("Tax included."),
+	}
 }
 
 // PeriodLine bills a period of a plan, in a language.

@@ -55,7 +55,7 @@ func Shown(d *Details) field.Set {
 		field.Text("customer_city", &d.City).ReadOnly(),
 		field.Text("customer_postal_code", &d.PostalCode).ReadOnly(),
 		field.Text("customer_country", &d.Country).ReadOnly().Doc("Two capitals, as ISO 3166 has them."),
-		field.Text("customer_tax_id", &d.TaxID).ReadOnly(),
+		field.Text("customer_tax_id", &d.TaxID).ReadOnly().Labelled("invoice_tax_id"),
 	}
 }
 

@@ -33,6 +33,9 @@ type Field struct {
 	About   string   // what it means, for the API document
 	Aliases []string // other names under which it may be sent
 	OneOf   []string // the texts that it may be; nil: any
+	Head    string   // of its column in a table; "": its name
+	Key     string   // of its label in the texts of pages; "": pages do not name it
+	Words   string   // what the keys of its values' texts begin with; "": its values have none
 
 	kind  kind // where the value lives, how it is read and shown
 	rules []Rule
@@ -45,6 +48,8 @@ type Field struct {
 	orNull                           bool // of lists
 	emptied                          bool // null and "" stand for the default
 	spoken                           bool // of texts: the default is the installation's language
+	fault                            bool // of texts: it says what went wrong
+	currency                         *string
 	brief                            int32
 }
 
@@ -192,6 +197,14 @@ func (s Set) Has(name string) bool { _, has := s.Named(name); return has }
 // Only are the named fields, in the order of the set.
 func (s Set) Only(names ...string) Set {
 	return slices.DeleteFunc(slices.Clone(s), func(f Field) bool { return !slices.Contains(names, f.Name) })
+}
+
+// Hiding leaves the named field out of answers if that is so; the API document names it.
+func (s Set) Hiding(name string, is bool) Set {
+	for i := range s {
+		s[i].hidden = s[i].hidden || is && s[i].Name == name
+	}
+	return s
 }
 
 // Speaking sets the default of the fields that name a language; "": as declared.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 )
 
 // RunCategory is the category of the streams of runs, "saga-<uuid>".
@@ -112,6 +113,25 @@ type Webhook struct {
 // Tag changes with every change of the webhook.
 func (w Webhook) Tag() string {
 	return w.State + strconv.Itoa(w.Attempts) + w.Error + strconv.FormatBool(w.Body == nil)
+}
+
+// WebhookStates are those of a webhook.
+var WebhookStates = []string{"stored", "done", "ignored", "unmatched", "parked"}
+
+// Fields are the webhook in a list.
+func (w *Webhook) Fields() field.Set {
+	attempts := int64(w.Attempts)
+	return field.Set{
+		field.Int("id", &w.ID).ReadOnly(),
+		field.Text("provider", &w.Provider).ReadOnly().Labelled("about_provider"),
+		field.Text("event_id", &w.EventID).ReadOnly().Labelled("entry_event"),
+		field.Text("type", &w.Type).ReadOnly().Labelled("entry_type"),
+		field.Text("state", &w.State).Among(WebhookStates...).ReadOnly().Worded("inbox_is_"),
+		field.NullUUID("order", &w.Order).ReadOnly(),
+		field.Int("attempts", &attempts).ReadOnly().Headed("tries").Labelled("entry_attempts"),
+		field.Text("error", &w.Error).ReadOnly().Fault(),
+		field.Time("received_at", &w.ReceivedAt).ReadOnly().Headed("received").Labelled("entry_came"),
+	}
 }
 
 // A WebhookPick selects webhooks. The zero value of a field sets no condition.

@@ -30,35 +30,8 @@ func (s *books) routes() []route.Route {
 	}
 }
 
-// A total is what was billed in a month.
-type total struct {
-	projections.InvoiceTotal
-	month string
-}
-
-// Fields are the total.
-func (t *total) Fields() field.Set {
-	return field.Set{
-		field.Text("month", &t.month).ReadOnly().Doc("Of issue, in UTC: 2026-11."),
-		field.Text("currency", &t.Currency).ReadOnly(),
-		field.Flag("test_money", &t.Test).ReadOnly().Doc("Whether no real money was meant."),
-		field.Int("invoices", &t.Invoices).ReadOnly(),
-		field.Amount("total", &t.Total, 16, 2).ReadOnly().Doc("Tax included."),
-		field.Amount("tax", &t.Tax, 16, 2).ReadOnly().Doc("Of the total."),
-		field.Amount("unpaid", &t.Unpaid, 16, 2).ReadOnly().Doc("Of the total."),
-		field.Amount("credited", &t.Credited, 16, 2).ReadOnly().Doc("By credit notes of that month, whatever the month of their invoice."),
-		field.Amount("received", &t.Received, 16, 2).ReadOnly().Doc("Booked in that month without a provider, less what was reversed in it."),
-		field.Amount("paid_out", &t.PaidOut, 16, 2).ReadOnly().Doc("Of credit, in that month."),
-	}
-}
-
-func (s *books) totals(ctx context.Context, c route.Call) ([]total, error) {
-	found, err := s.callers.Scope(c).Billing().InvoiceTotals(ctx)
-	all := make([]total, len(found))
-	for i, t := range found {
-		all[i] = total{t, t.Month.UTC().Format(monthForm)}
-	}
-	return all, err
+func (s *books) totals(ctx context.Context, c route.Call) ([]projections.InvoiceTotal, error) {
+	return s.callers.Scope(c).InvoiceTotals(ctx)
 }
 
 const monthForm = "2006-01"
@@ -78,7 +51,7 @@ func (s *books) books(ctx context.Context, c route.Call) (*route.Document, error
 	if err != nil {
 		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
 	}
-	rows, err := s.callers.Scope(c).Billing().Booked(ctx, from, from.AddDate(0, 1, 0))
+	rows, err := s.callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
 	if err != nil {
 		return nil, err
 	}

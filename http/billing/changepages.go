@@ -54,8 +54,8 @@ func (s *subscriptions) changeByForm(ctx context.Context, c route.Call, sent url
 	if err != nil {
 		return nil, err
 	}
-	if sub.change != nil && sub.change.invoice != nil {
-		return s.web.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
+	if sub.ChangeInvoice != nil {
+		return s.web.Done(web.InvoicesPath+sub.ChangeInvoice.String()+"/", "change_invoiced"), nil
 	}
 	return s.web.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
 }
@@ -70,7 +70,7 @@ func (s *subscriptions) showChange(ctx context.Context, c route.Call, back *web.
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{
 		"Title": w["change_title"], "Path": web.SubscriptionsPath + sub.OrderID.String() + "/", "Action": c.Path, "Wide": true,
-		"Now": rowOfSubscription(w, web.Readers(c), sub.Subscription),
+		"Now": cardOf(c, sub.Subscription),
 	}
 	if data["Choices"], err = s.planChoices(ctx, w, sub, wanted); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *subscriptions) addPreview(ctx context.Context, c route.Call, sub *subsc
 	}
 	p := previewOf(found, calls)
 	data["Effect"] = texts.Say(language, "page.change_effect_"+p.effect, "plan", p.To.PlanName, "day", w.Date(p.StartsAt), "until", w.Date(until(p)), "amount", w.Money(p.cost, p.Currency))
-	if p.effect == effectNone && sub.change == nil {
+	if p.effect == effectNone && sub.ChangePlanID == nil {
 		return nil
 	}
 	data["Lines"], data["Overruns"] = previewLines(w, p), previewOverruns(language, found)
@@ -162,15 +162,11 @@ func until(p *changePreview) time.Time {
 	return *p.PayUntil
 }
 
-func previewLines(w web.Words, p *changePreview) (rows []lineRow) {
+func previewLines(w web.Words, p *changePreview) (cards []web.Card) {
 	for _, l := range p.Invoice.Lines {
-		row := lineRow{Text: l.Text, Total: w.Money(l.Total, p.Currency)}
-		if first, last := (document.Line{Line: l}).Days(); !first.IsZero() {
-			row.Period = w.Date(first) + " – " + w.Date(last)
-		}
-		rows = append(rows, row)
+		cards = append(cards, lineCard(w, document.Line{Line: l}, p.Currency))
 	}
-	return rows
+	return cards
 }
 
 // previewOverruns are the limits that are too low, with what is used.
@@ -193,13 +189,12 @@ func limitName(language, name string) string {
 
 // pendingNote tells on the page of a subscription which change is pending; blank: none.
 func pendingNote(w web.Words, language string, sub *projections.Subscription) string {
-	p := pendingOf(sub.PlanChange)
-	if p == nil {
+	if sub.ChangePlanID == nil {
 		return ""
 	}
 	which := "planned"
-	if p.invoice != nil {
+	if sub.ChangeInvoice != nil {
 		which = "invoiced"
 	}
-	return texts.Say(language, "page.change_"+which, "plan", p.name, "period", w["period_"+p.cycle], "day", w.Date(p.at))
+	return texts.Say(language, "page.change_"+which, "plan", *sub.ChangePlanName, "period", w["period_"+*sub.ChangePeriod], "day", w.Date(*sub.ChangeAt))
 }

@@ -3,9 +3,7 @@ package billing
 import (
 	"context"
 	"net/http"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
@@ -13,7 +11,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
-	"hostpanel/projections"
 )
 
 // Changes of the plan, and their previews (docs/invoices.md, "Changing the plan").
@@ -72,7 +69,6 @@ type changePreview struct {
 	billing.ChangePreview
 	effect              string
 	proration           *proration
-	lines               []line
 	overruns            []overrun
 	calls               []record.EngineCall
 	isKnown             bool // the engine has told its calls
@@ -97,9 +93,6 @@ func previewOf(p billing.ChangePreview, calls []hosting.EngineCall) *changePrevi
 	if shown.effect != effectNone {
 		shown.proration = &proration{p.Proration}
 	}
-	for _, l := range p.Invoice.Lines {
-		shown.lines = append(shown.lines, newLine(l))
-	}
 	for _, o := range p.Over {
 		shown.overruns = append(shown.overruns, overrun{o})
 	}
@@ -120,7 +113,7 @@ func (p *changePreview) Fields() field.Set {
 		field.Time("starts_at", &p.StartsAt).ReadOnly().Doc("From when the plan counts."),
 		field.NullTime("pay_until", &p.PayUntil).ReadOnly().Doc("When the invoice is withdrawn if it is not paid; null: nothing is to be paid now."),
 		field.Object("proration", &p.proration).Doc("null: nothing changes."),
-		field.Objects("lines", &p.lines).Doc("Of the invoice that the change brings: now, or for the next period."),
+		field.Objects("lines", &p.Invoice.Lines).Doc("Of the invoice that the change brings: now, or for the next period."),
 		field.Amount("subtotal", &p.subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &p.tax, 14, 2).ReadOnly(),
 		field.Amount("tax_rate", &p.Invoice.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
@@ -155,35 +148,5 @@ func (o *overrun) Fields() field.Set {
 		field.Text("limit", &o.Limit).ReadOnly().Doc("Such as sites."),
 		field.Int("used", &o.Used).ReadOnly(),
 		field.Int("most", &o.Most).ReadOnly(),
-	}
-}
-
-// A pendingChange is a change of the plan that does not count yet.
-type pendingChange struct {
-	plan    int64
-	name    string
-	cycle   string
-	price   decimal.Decimal
-	invoice *uuid.UUID
-	at      time.Time
-}
-
-// pendingOf is the pending change of a subscription; nil: there is none.
-func pendingOf(c projections.PlanChange) *pendingChange {
-	if c.ChangePlanID == nil {
-		return nil
-	}
-	return &pendingChange{*c.ChangePlanID, *c.ChangePlanName, *c.ChangePeriod, *c.ChangePrice, c.ChangeInvoice, *c.ChangeAt}
-}
-
-// Fields are the change.
-func (p *pendingChange) Fields() field.Set {
-	return field.Set{
-		field.Int("plan", &p.plan).ReadOnly(),
-		field.Text("plan_name", &p.name).ReadOnly(),
-		field.Text("billing_period", &p.cycle).Among("monthly", "yearly").ReadOnly(),
-		field.Amount("price", &p.price, 16, 4).ReadOnly().Doc("Of one period, as it was when the change was asked for."),
-		field.NullUUID("invoice", &p.invoice).ReadOnly().Doc("That has to be paid for it; null: it waits for the end of the period."),
-		field.Time("at", &p.at).ReadOnly().Doc("Until when the invoice has to be paid, or from when the change counts."),
 	}
 }

@@ -34,67 +34,16 @@ type creditBalance struct {
 	movements []projections.CreditMovement // on its page, the newest of them
 }
 
-// Tag changes with the balance.
-func (b *creditBalance) Tag() string {
-	return record.Tag(billing.CreditCategory, b.ID.String(), b.Version)
-}
-
-// Fields are the balance.
-func (b *creditBalance) Fields() field.Set {
-	return field.Set{
-		field.UUID("id", &b.ID).ReadOnly(),
-		field.Int("tenant", &b.Tenant).ReadOnly(),
-		field.Text("currency", &b.Currency).ReadOnly(),
-		field.Flag("test_money", &b.Test).ReadOnly().Doc("Whether no real money is meant."),
-		field.Amount("balance", &b.Balance, 16, 2).ReadOnly().Doc("What is left. The next invoice is paid from it."),
-		field.Time("created_at", &b.CreatedAt).ReadOnly(),
-		field.Time("updated_at", &b.UpdatedAt).ReadOnly(),
-	}
-}
-
-// A creditMovement is a change of a balance.
-type creditMovement struct{ projections.CreditMovement }
-
-// Tag changes with the movement: a booking may be reversed once.
-func (m *creditMovement) Tag() string {
-	version := 1
-	if m.Reversed {
-		version = 2
-	}
-	return record.Tag("credit-movement", m.ID.String(), version)
-}
-
-// Fields are the movement.
-func (m *creditMovement) Fields() field.Set {
-	return field.Set{
-		field.UUID("id", &m.ID).ReadOnly(),
-		field.Int("tenant", &m.Tenant).ReadOnly(),
-		field.Text("currency", &m.Currency).ReadOnly(),
-		field.Flag("test_money", &m.Test).ReadOnly().Doc("Whether no real money is meant."),
-		field.Text("kind", &m.Kind).Among(projections.CreditKinds...).ReadOnly().Doc("booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. paid_out: it was paid back. reversed: a booking was wrong."),
-		field.Amount("amount", &m.Amount, 16, 2).ReadOnly().Doc("Below zero: it takes from the balance."),
-		field.Amount("balance", &m.Balance, 16, 2).ReadOnly().Doc("After it."),
-		field.NullUUID("invoice", &m.Invoice).ReadOnly().Doc("That is paid, or has given it back; null: none."),
-		field.Text("payment_method", &m.Method).ReadOnly().Doc("Of a booked payment; blank: it is none."),
-		field.Text("reference", &m.Reference).ReadOnly(),
-		field.Text("reason", &m.Reason).ReadOnly(),
-		field.NullTime("received_at", &m.Received).ReadOnly().Doc("The day on which a booked payment has arrived; null: it is none."),
-		field.Flag("reversed", &m.Reversed).ReadOnly().Doc("Whether the booking was taken back."),
-		field.Text("actor", &m.Actor).ReadOnly().Doc("Who has caused it, such as user:12 or system:billing."),
-		field.Time("created_at", &m.CreatedAt).ReadOnly(),
-	}
-}
-
 func (s *credit) routes() []route.Route {
 	return []route.Route{
-		listing.Pages[creditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
+		listing.Pages[projections.CreditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
 			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
-		listing.Pages[creditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
-		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[creditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
+		listing.Pages[projections.CreditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
+		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
 		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
 			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
 			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
@@ -118,19 +67,17 @@ func movementFilters() field.Set {
 		field.UUID("invoice", new(uuid.UUID)).Doc("Only those of this invoice."))
 }
 
-func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditBalance], error) {
-	rows, err := s.callers.Scope(c).Billing().CreditBalances(ctx, l)
-	return record.Map(rows, err, func(row projections.CreditBalance) creditBalance { return creditBalance{CreditBalance: row} })
+func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditBalance], error) {
+	return s.callers.Scope(c).CreditBalances(ctx, l)
 }
 
-func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditMovement], error) {
-	rows, err := s.callers.Scope(c).Billing().CreditMovements(ctx, l)
-	return record.Map(rows, err, func(row projections.CreditMovement) creditMovement { return creditMovement{row} })
+func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditMovement], error) {
+	return s.callers.Scope(c).CreditMovements(ctx, l)
 }
 
 // balance is the one that the path names.
 func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.callers.Scope(c).Billing().CreditBalance(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -139,8 +86,8 @@ func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).Billing().CreditMovement(ctx, c.UUID("id"))
-	return record.Subject(&creditMovement{row}, err)
+	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	return record.Subject(&row, err)
 }
 
 // A receipt is a payment that has arrived without a provider.
@@ -194,7 +141,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.callers.Scope(c).Billing().Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -205,7 +152,7 @@ func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (
 	return billing.CreditAccount{Tenant: *p.Tenant, Currency: p.Currency, Test: p.Test}, nil
 }
 
-func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*creditMovement, error) {
+func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*projections.CreditMovement, error) {
 	a, err := s.account(ctx, c, p)
 	if err != nil {
 		return nil, err
@@ -218,8 +165,8 @@ func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*cr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().Billing().CreditMovement(ctx, id)
-	return &creditMovement{row}, err
+	row, err := s.callers.System().CreditMovement(ctx, id)
+	return &row, err
 }
 
 // A payout is credit that went back to the customer.
@@ -253,13 +200,13 @@ func (s *credit) payOutOf(ctx context.Context, c route.Call, b *creditBalance, p
 	})
 }
 
-func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*creditMovement, error) {
-	m := c.Subject.(*creditMovement) //nolint:forcetypeassert // found by findMovement
+func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*projections.CreditMovement, error) {
+	m := c.Subject.(*projections.CreditMovement) //nolint:forcetypeassert // found by findMovement
 	if err := s.subscriptions.ReverseBooking(ctx, c.Cause(), m.Account(), m.ID, w.Reason); err != nil {
 		return nil, err
 	}
-	return record.Shown(c, func() (*creditMovement, error) {
-		row, err := s.callers.System().Billing().CreditMovement(ctx, m.ID)
-		return &creditMovement{row}, err
+	return record.Shown(c, func() (*projections.CreditMovement, error) {
+		row, err := s.callers.System().CreditMovement(ctx, m.ID)
+		return &row, err
 	})
 }

@@ -32,24 +32,28 @@ func (s *credit) pages() []route.Route {
 	}.Routes(path, "credit", "Credit balance", "A credit balance", "Pay credit out, or take a booking back")
 	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return append([]route.Route{
-		web.View(web.CreditPath, "The tenant's credit balances", s.showBalances).As("credits_page"),
+		s.list().View(web.CreditPath, "The tenant's credit balances").As("credits_page"),
 	}, pages...)
 }
 
-// A balanceRow is a credit balance in a list.
-type balanceRow struct{ Path, Name, Balance string }
-
-func rowOfBalance(w web.Words, b projections.CreditBalance) balanceRow {
-	row := balanceRow{Path: web.CreditPath + b.ID.String() + "/", Name: b.Currency, Balance: w.Money(b.Balance, b.Currency)}
-	if b.Test {
-		row.Name += " (" + w["credit_test"] + ")"
+// list is the page of the tenant's credit balances.
+func (s *credit) list() web.List[projections.CreditBalance] {
+	return web.List[projections.CreditBalance]{
+		Web: s.web, Name: "credits", Fields: (*projections.CreditBalance).Fields, Before: hasTenant, Cards: balanceCards, Read: s.listBalances,
+		More: func(c route.Call, b *projections.CreditBalance, card *web.Card) {
+			card.Title = nameOfBalance(web.Texts[web.Readers(c)], b)
+		},
 	}
-	return row
 }
 
-func (s *credit) showBalances(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Balances", s.callers.Scope(c).Billing().CreditBalances, rowOfBalance)
-	return listSheet(s.web, c, "credits", data, err)
+var balanceCards = web.Cards{Page: web.CreditPath, Title: "currency", Value: "balance"}
+
+// nameOfBalance is its currency, and whether no real money is meant.
+func nameOfBalance(w web.Words, b *projections.CreditBalance) string {
+	if b.Test {
+		return b.Currency + " (" + w["credit_test"] + ")"
+	}
+	return b.Currency
 }
 
 // mostMovements is how many movements the page of a balance shows. The API has all.
@@ -60,41 +64,35 @@ func (s *credit) balanceWithMovements(ctx context.Context, c route.Call) (*credi
 	if err != nil {
 		return b, err
 	}
-	found, err := s.callers.Scope(c).Billing().CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
+	found, err := s.callers.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency}, {Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows
 	return b, err
 }
 
-// A movementRow is a movement on the page of its balance.
-type movementRow struct {
-	Text, Amount, Balance, Reference, Reason, Path, Number, By string
-	At                                                         web.Aspect
-	Reversed                                                   bool
-}
-
-func rowOfMovement(w web.Words, m projections.CreditMovement) movementRow {
-	row := movementRow{
-		Text: w["credit_"+m.Kind], Amount: w.Money(m.Amount, m.Currency), Balance: w.Money(m.Balance, m.Currency),
-		Reference: m.Reference, Reason: m.Reason, By: m.Actor, At: w.Moment("", &m.CreatedAt, ""), Reversed: m.Reversed,
-	}
-	if m.Invoice != nil && m.Number != nil {
-		row.Path, row.Number = web.InvoicesPath+m.Invoice.String()+"/", *m.Number
-	}
-	return row
+// movementList shows movements on the page of their balance.
+var movementList = web.List[projections.CreditMovement]{
+	Fields: (*projections.CreditMovement).Fields,
+	Cards:  web.Cards{Title: "kind", Value: "amount", Note: []string{"created_at+reference+reason+actor"}},
+	More: func(c route.Call, m *projections.CreditMovement, card *web.Card) {
+		w := web.Texts[web.Readers(c)]
+		if m.Invoice != nil && m.Number != nil {
+			card.Path, card.Title = web.InvoicesPath+m.Invoice.String()+"/", card.Title+" "+*m.Number
+		}
+		if m.Reversed {
+			card.Note = append(card.Note, web.Aspect{Text: w["credit_is_reversed"]})
+		}
+		card.Note = append(card.Note, w.Facts(m.Fields(), "balance")...)
+	},
 }
 
 // showBalance is the page of a credit balance.
 func (s *credit) showBalance(_ context.Context, c route.Call, b *creditBalance, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	rows := make([]movementRow, len(b.movements))
-	for i, one := range b.movements {
-		rows[i] = rowOfMovement(w, one)
-	}
-	row := rowOfBalance(w, b.CreditBalance)
 	return s.web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
-		"Title": w["credit_title"] + " " + row.Name, "Balance": row, "Movements": rows, "Acts": acts,
+		"Title": w["credit_title"] + " " + nameOfBalance(w, &b.CreditBalance), "Balance": w.Card(balanceCards, b.Fields()).Value,
+		"Movements": movementList.Of(c, b.movements), "Acts": acts,
 	})
 }
 
@@ -131,7 +129,7 @@ func (s *credit) reverseByForm(ctx context.Context, c route.Call, b *creditBalan
 	if !b.isOperator {
 		return route.NoPermission
 	}
-	m, err := s.callers.System().Billing().CreditMovement(ctx, r.Booking)
+	m, err := s.callers.System().CreditMovement(ctx, r.Booking)
 	if record.IsMissing(err) || err == nil && m.Account() != b.Account() {
 		return domain.RefuseField("booking", "There is no such booking.")
 	}

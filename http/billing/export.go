@@ -8,7 +8,6 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
-	"hostpanel/http/caller"
 	"hostpanel/http/export"
 	"hostpanel/projections"
 )
@@ -17,23 +16,20 @@ import (
 // them to its administrators, and the stored documents.
 func (a *Area) Export() export.Part {
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
-		err := export.Records(ctx, to, "subscriptions.json", scope.Billing().Subscriptions, func(row *projections.Subscription) field.Set {
-			return (&subscription{Subscription: *row, change: pendingOf(row.PlanChange)}).Fields()
-		})
+		err := export.Records(ctx, to, "subscriptions.json", scope.Subscriptions, (*projections.Subscription).Fields)
 		if err != nil {
 			return err
 		}
-		err = export.Records(ctx, to, "invoices.json", scope.Billing().Invoices, func(row *projections.Invoice) field.Set {
+		err = export.Records(ctx, to, "invoices.json", scope.Invoices, func(row *projections.Invoice) field.Set {
 			to.Later(storing(a.documents.documents, to, row.ID, row.Number))
-			i := invoiceFor(caller.Identity{}, *row) // not as an operator reads it
-			return i.Fields()
+			return (&invoice{Invoice: *row}).Fields() // not as an operator reads it
 		})
 		if err != nil {
 			return err
 		}
-		return export.Records(ctx, to, "credit-notes.json", scope.Billing().CreditNotes, func(row *projections.CreditNote) field.Set {
+		return export.Records(ctx, to, "credit-notes.json", scope.CreditNotes, func(row *projections.CreditNote) field.Set {
 			to.Later(storing(a.documents.documents, to, row.InvoiceID, row.Number))
-			return (&creditNote{*row}).Fields()
+			return row.Fields()
 		})
 	}
 }

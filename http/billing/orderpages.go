@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -29,42 +30,34 @@ func (s *orders) pages() []route.Route {
 	}
 }
 
-// An orderRow is an order in a list, and an offer a plan that can be ordered.
-type (
-	orderRow struct {
-		Number, Plan, Total, Status, StatusText, Text, PaymentURL string
-		At                                                        web.Aspect
+// list is what was ordered for a tenant.
+func (s *orders) list() web.List[tenantOrder] {
+	return web.List[tenantOrder]{
+		Web: s.web, Name: "tenant_orders", Fields: (*tenantOrder).Fields, Before: hasTenant, Read: s.listOrders, Wide: true,
+		Cards: web.Cards{Title: "plan_name", Badges: []string{"status"}, Lines: []string{"total+order_number"}, Note: []string{"status_message+created_at"}},
+		More: func(c route.Call, o *tenantOrder, card *web.Card) {
+			if o.payAt != nil {
+				card.Note = append(card.Note, web.Aspect{Text: web.Texts[web.Readers(c)]["tenant_orders_pay"], Path: *o.payAt})
+			}
+		},
 	}
-	offer struct{ Name, Price, Setup, About string }
-)
-
-func rowOfOrder(w web.Words, row projections.Order) orderRow {
-	o := newTenantOrder(row)
-	shown := orderRow{
-		Number: o.OrderNumber, Plan: o.PlanName, Total: w.Money(o.Total, o.Currency), Status: string(o.Status), StatusText: w["tenant_order_state_"+string(o.Status)],
-		Text: o.message, At: w.Moment("", &o.CreatedAt, ""),
-	}
-	if o.payAt != nil {
-		shown.PaymentURL = *o.payAt
-	}
-	return shown
 }
 
 func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := listed(ctx, c, "Orders", s.callers.Scope(c).Orders().TenantOrders, rowOfOrder)
+	data, err := s.list().Data(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	plans, err := s.callers.System().Orders().Plans(ctx, "")
+	plans, err := s.callers.System().Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	offers := make([]offer, len(plans))
+	offers := make([]web.Card, len(plans))
 	for i, p := range plans {
-		offers[i] = offer{Name: p.Name, Price: w.Money(p.Price, p.Currency), About: p.Description}
+		offers[i] = web.Card{Title: p.Name, Value: w.Money(p.Price, p.Currency), Lines: slices.DeleteFunc([]string{p.Description}, isBlank)}
 		if !p.SetupFee.IsZero() {
-			offers[i].Setup = w.Money(p.SetupFee, p.Currency)
+			offers[i].Note = []web.Aspect{{Name: w["tenant_orders_setup"], Text: w.Money(p.SetupFee, p.Currency)}}
 		}
 	}
 	ways := s.offers.For(testMoneyAlone(s.offers))
@@ -75,6 +68,8 @@ func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returne
 	}
 	return d, err
 }
+
+func isBlank(text string) bool { return text == "" }
 
 // orderFormOf is the form of the administrators of a tenant; nil: the reader is none, or
 // there is nothing to order.

@@ -43,7 +43,7 @@ func (s *orders) routes() []route.Route {
 
 func orderFilters() field.Set {
 	return field.Set{
-		field.Text("status", new(string)).Among(record.OrderStatuses...).Doc("Only those in this status."),
+		field.Text("status", new(string)).Among(projections.OrderStatuses...).Doc("Only those in this status."),
 		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
 		field.Text("number", new(string)).Doc("Only the one with this number."),
 		field.Int("plan", new(int64)).Doc("Only those of this plan."),
@@ -235,7 +235,7 @@ func (o *tenantOrder) Fields() field.Set {
 		field.UUID("id", &o.ID).ReadOnly(),
 		field.Text("order_number", &o.OrderNumber).ReadOnly(),
 		field.NullInt("tenant", &o.Tenant).ReadOnly(),
-		field.Text("status", (*string)(&o.Status)).Among(record.OrderStatuses...).ReadOnly(),
+		field.Text("status", (*string)(&o.Status)).Among(projections.OrderStatuses...).ReadOnly().Worded("tenant_order_state_"),
 		field.Text("status_message", &o.message).ReadOnly(),
 		field.Int("plan", &o.PlanID).ReadOnly(),
 		field.Text("plan_name", &o.PlanName).ReadOnly(),
@@ -245,7 +245,7 @@ func (o *tenantOrder) Fields() field.Set {
 		field.Amount("setup_fee", &o.SetupFee, 16, 4).ReadOnly(),
 		field.Amount("tax_rate", &o.TaxRate, 5, 2).ReadOnly(),
 		field.Amount("subtotal", &o.Subtotal, 14, 2).ReadOnly(),
-		field.Amount("total", &o.Total, 14, 2).ReadOnly(),
+		field.Amount("total", &o.Total, 14, 2).ReadOnly().In(&o.Currency),
 		field.Text("currency", &o.Currency).ReadOnly(),
 		field.Text("payment_method", &o.PaymentMethod).ReadOnly(),
 		field.NullText("payment_url", &o.payAt).ReadOnly().Doc("Where the order is paid; null: it is not to be paid."),

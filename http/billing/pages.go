@@ -2,7 +2,7 @@ package billing
 
 import (
 	"context"
-	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -22,62 +22,50 @@ func (s *invoices) pages() []route.Route {
 	page := s.invoiceDesk().Page()
 	page.Forms[payForm] = s.payByForm
 	return []route.Route{
-		web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page"),
+		s.list().View(web.InvoicesPath, "The tenant's invoices").As("invoices_page"),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
 		s.web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.callers)),
 	}
 }
 
-// A documentRow is an invoice or a credit note in a list.
-type documentRow struct {
-	Path, Number, Total, Status, StatusText string
-	At, Due                                 web.Aspect
-}
-
-func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
-	row := documentRow{
-		Path: web.InvoicesPath + i.ID.String() + "/", Number: i.Number, Total: w.Money(i.Total, i.Currency),
-		Status: string(i.Status), StatusText: w["invoice_state_"+string(i.Status)], At: w.Moment("", &i.CreatedAt, ""),
+// list is the page of the tenant's invoices.
+func (s *invoices) list() web.List[projections.Invoice] {
+	return web.List[projections.Invoice]{
+		Web: s.web, Name: "invoices", Fields: (*projections.Invoice).Fields, Before: hasTenant, Cards: invoiceCards,
+		Choices: []web.Choice{{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses}},
+		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.Invoice], error) {
+			return s.callers.Scope(c).Invoices(ctx, l)
+		},
+		More: func(c route.Call, i *projections.Invoice, card *web.Card) {
+			if i.Status == billing.Open && i.DueAt != nil {
+				card.Note = append(card.Note, web.Texts[web.Readers(c)].Facts(i.Fields(), "due_at")...)
+			}
+		},
+		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Text: w["credits_title"], Path: web.CreditPath}} },
 	}
-	if i.Status == billing.Open && i.DueAt != nil {
-		row.Due = w.Moment("", i.DueAt, "")
-	}
-	return row
 }
 
-func (s *invoices) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
-	data, err := listed(ctx, c, "Invoices", s.callers.Scope(c).Billing().Invoices, rowOfInvoice, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
-	return listSheet(s.web, c, "invoices", data, err)
+var invoiceCards = web.Cards{
+	Page: web.InvoicesPath, Title: "number", Badges: []string{"status"}, Lines: []string{"total"}, Note: []string{"created_at"},
 }
 
-// listed is what the page of a list shows: its rows under a name, its filters, and the pages
-// beside it.
-func listed[D, R any](
-	ctx context.Context, c route.Call, name string,
-	read func(context.Context, projections.Listing) (projections.Listed[D], error), rowOf func(web.Words, D) R, choices ...web.Choice,
-) (map[string]any, error) {
+// newestInvoices is how many invoices the page of what they bill shows.
+const newestInvoices = 12
+
+// invoicesOf are the newest invoices of an order, as cards.
+func invoicesOf(ctx context.Context, c route.Call, scope projections.Scope, order uuid.UUID) ([]web.Card, error) {
+	found, err := scope.Invoices(ctx, projections.Listing{
+		Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: order}},
+	})
+	return web.List[projections.Invoice]{Fields: (*projections.Invoice).Fields, Cards: invoiceCards}.Of(c, found.Rows), err
+}
+
+// hasTenant leads a user who has to choose a tenant first to the choice.
+func hasTenant(_ context.Context, c route.Call) error {
 	if seesNone(c) {
-		return nil, route.SeeOther(web.TenantsPath)
+		return route.SeeOther(web.TenantsPath)
 	}
-	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w, choices...)
-	found, err := read(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]R, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = rowOf(w, one)
-	}
-	return web.Paged(c, bar, found.Count, map[string]any{name: rows}), nil
-}
-
-// listSheet is the page of a list whose title has the name of its template.
-func listSheet(to *web.Renderer, c route.Call, template string, data map[string]any, err error) (*route.Document, error) {
-	if err != nil {
-		return nil, err
-	}
-	return to.Sheet(c, http.StatusOK, template, template+"_title", data)
+	return nil
 }
 
 // seesNone tells whether a user has to choose a tenant first.
@@ -89,18 +77,21 @@ func seesNone(c route.Call) bool {
 // showInvoice is the page of an invoice.
 func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.callers.Scope(c).Billing().CreditNotesOfInvoice(ctx, i.ID)
+	notes, err := s.callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}
-	var credited []documentRow
-	for _, n := range notes {
-		credited = append(credited, documentRow{Path: pdfOf(creditNotesPath, n.ID), Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
-	}
+	credited := web.List[projections.CreditNote]{
+		Fields: (*projections.CreditNote).Fields, Cards: web.Cards{Title: "number", Value: "total", Note: []string{"created_at"}},
+		More: func(_ route.Call, n *projections.CreditNote, card *web.Card) {
+			card.Path = pdfOf(creditNotesPath, n.ID)
+			card.Note = append(card.Note, web.Aspect{Text: "PDF"})
+		},
+	}.Of(c, notes)
 	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
-		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
+		"Title": w["invoice_title"] + " " + i.Number, "Invoice": w.Card(invoiceCards, i.Fields()), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
 		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
@@ -126,67 +117,49 @@ func pdfOf(path string, id uuid.UUID) string { return documentPath(path, id) + "
 
 // paymentOf tells by when an open invoice has to be paid, and how a paid one was.
 func (s *invoices) paymentOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
-	var due, paid web.Aspect
-	if i.DueAt != nil && i.Status != billing.Withdrawn {
-		due = w.Moment("", i.DueAt, "")
+	names := []string{"due_at", "paid_at"}
+	if i.Status == billing.Withdrawn {
+		names = names[1:]
 	}
-	if i.PaidAt != nil {
-		paid = w.Moment("", i.PaidAt, "")
-	}
-	due.Name, paid.Name = w["invoice_due"], w["invoice_paid"]
-	var part, rest web.Aspect
 	if i.Status == billing.Open && i.AmountPaid().IsPositive() {
-		part = web.Aspect{Name: w["invoice_amount_paid"], Text: w.Money(i.AmountPaid(), i.Currency)}
-		rest = web.Aspect{Name: w["invoice_amount_due"], Text: w.Money(i.AmountDue, i.Currency)}
+		names = append([]string{"amount_paid", "amount_due"}, names...)
 	}
-	return web.Told(part, rest, due, paid, web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})
+	return append(w.Facts(i.Fields(), names...), web.Told(web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})...)
 }
 
-// A lineRow is a line of an invoice.
-type lineRow struct{ Text, Period, Total string }
-
-func linesOf(w web.Words, d document.Document) (rows []lineRow) {
+func linesOf(w web.Words, d document.Document) (cards []web.Card) {
 	for _, l := range d.Lines {
-		row := lineRow{Text: l.Text, Total: w.Money(l.Total, d.Currency)}
-		if first, last := l.Days(); !first.IsZero() {
-			row.Period = w.Date(first) + " – " + w.Date(last)
-		}
-		rows = append(rows, row)
+		cards = append(cards, lineCard(w, l, d.Currency))
 	}
-	return rows
+	return cards
+}
+
+func lineCard(w web.Words, l document.Line, currency string) web.Card {
+	card := web.Card{Title: l.Text, Value: w.Money(l.Total, currency)}
+	if first, last := l.Days(); !first.IsZero() {
+		card.Note = []web.Aspect{{Text: w.Date(first) + " – " + w.Date(last)}}
+	}
+	return card
 }
 
 func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
-	return web.Told(
-		w.Moment(w["invoice_issued"], &i.CreatedAt, ""),
-		web.Aspect{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
+	set := i.Fields()
+	return slices.Concat(w.Facts(set, "created_at", "subtotal"), web.Told(
 		web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
 		web.Aspect{Name: w["invoice_tax_note"], Text: i.TaxKind.Note(language)},
-		web.Aspect{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
-	)
+	), w.Facts(set, "total"))
 }
 
 func sellerOf(w web.Words, s billing.Seller) []web.Aspect {
 	if s == (billing.Seller{}) {
 		return nil
 	}
-	return web.Told(
-		web.Aspect{Name: w["invoice_name"], Text: s.Name},
-		web.Aspect{Name: w["invoice_address"], Text: s.Address + ", " + strings.TrimSpace(s.PostalCode+" "+s.City) + ", " + s.Country},
-		web.Aspect{Name: w["invoice_tax_id"], Text: s.TaxID},
-		web.Aspect{Name: w["invoice_register"], Text: s.Register},
-		web.Aspect{Name: w["invoice_iban"], Text: s.IBAN},
-		web.Aspect{Name: w["invoice_bic"], Text: s.BIC},
-	)
+	address := web.Aspect{Name: w["invoice_address"], Text: s.Address + ", " + strings.TrimSpace(s.PostalCode+" "+s.City) + ", " + s.Country}
+	return slices.Concat(w.Facts(s.Fields(), "name"), []web.Aspect{address}, w.Facts(s.Fields(), "tax_id", "register", "iban", "bic"))
 }
 
 // customerOf are who bought; nothing of an erased one.
 func customerOf(w web.Words, i projections.Invoice) []web.Aspect {
-	return web.Told(
-		web.Aspect{Name: w["invoice_name"], Text: i.CustomerName},
-		web.Aspect{Name: w["invoice_company"], Text: i.CustomerCompany},
-		web.Aspect{Name: w["invoice_address"], Text: i.AddressLine()},
-		web.Aspect{Name: w["invoice_tax_id"], Text: i.CustomerTaxID},
-		web.Aspect{Name: w["invoice_email"], Text: i.CustomerEmail},
-	)
+	return slices.Concat(w.Facts(i.Fields(), "customer_name", "customer_company"),
+		web.Told(web.Aspect{Name: w["invoice_address"], Text: i.AddressLine()}), w.Facts(i.Fields(), "customer_tax_id", "customer_email"))
 }

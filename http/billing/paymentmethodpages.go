@@ -36,19 +36,24 @@ func (s *paymentMethods) pages() []route.Route {
 
 // paymentMethod is the one that the path names.
 func (s *paymentMethods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
-	row, err := s.callers.Scope(c).Billing().PaymentMethod(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).PaymentMethod(ctx, c.UUID("id"))
 	return &paymentMethod{row, caller.Of(c).Administers()}, err
 }
 
-// A paymentMethodRow is a saved payment method in a list.
-type paymentMethodRow struct{ Path, Name, Expires string }
-
-func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
-	row := paymentMethodRow{Path: web.PaymentMethodsPath + m.ID.String() + "/", Name: billing.MethodLabel(m.Kind, m.Brand, m.Last4)}
-	if m.Expires != "" {
-		row.Expires = w["payment_method_expires"] + ": " + m.Expires
+// list is what is kept at payment providers for a tenant.
+func (s *paymentMethods) list() web.List[projections.PaymentMethod] {
+	return web.List[projections.PaymentMethod]{
+		Web: s.web, Name: "payment_methods", Before: hasTenant, Wide: true,
+		Fields: func(m *projections.PaymentMethod) field.Set { return (&paymentMethod{PaymentMethod: *m}).Fields() },
+		Cards:  web.Cards{Page: web.PaymentMethodsPath, Title: "kind"},
+		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.PaymentMethod], error) {
+			return s.callers.Scope(c).PaymentMethods(ctx, l)
+		},
+		More: func(c route.Call, m *projections.PaymentMethod, card *web.Card) {
+			card.Title = billing.MethodLabel(m.Kind, m.Brand, m.Last4)
+			card.Note = web.Texts[web.Readers(c)].Facts((&paymentMethod{PaymentMethod: *m}).Fields(), "expires")
+		},
 	}
-	return row
 }
 
 func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
@@ -56,7 +61,7 @@ func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, b
 	if err != nil {
 		return nil, err
 	}
-	data, err := listed(ctx, c, "Methods", s.callers.Scope(c).Billing().PaymentMethods, rowOfMethod)
+	data, err := s.list().Data(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -72,23 +77,14 @@ func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, b
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
 func (s *paymentMethods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	charged, err := s.callers.System().Billing().ChargedBy(ctx, m.ID)
+	charged, err := s.callers.System().ChargedBy(ctx, m.ID)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]subscriptionRow, len(charged))
-	for i, one := range charged {
-		rows[i] = rowOfSubscription(w, web.Readers(c), one)
-	}
-	since := w.Moment("", &m.CreatedAt, "")
-	since.Name = w["payment_method_since"]
-	row := rowOfMethod(w, m.PaymentMethod)
 	return s.web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
-		"Title": row.Name, "Charged": rows, "Acts": acts,
-		"Facts": web.Told(
-			since, web.Aspect{Name: w["payment_method_expires"], Text: m.Expires},
-			web.Aspect{Name: w["payment_method_provider"], Text: methodName(s.offers, web.Readers(c), m.Provider)},
-		),
+		"Title": billing.MethodLabel(m.Kind, m.Brand, m.Last4), "Charged": subscriptionList.Of(c, charged), "Acts": acts,
+		"Facts": append(w.Facts(m.Fields(), "created_at", "expires"),
+			web.Told(web.Aspect{Name: w["payment_method_provider"], Text: methodName(s.offers, web.Readers(c), m.Provider)})...),
 	})
 }
 
@@ -99,15 +95,15 @@ func (s *subscriptions) subscriptionWithMethods(ctx context.Context, c route.Cal
 	if err != nil {
 		return sub, err
 	}
-	bought, err := s.callers.System().Orders().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Order(ctx, sub.OrderID)
 	if err != nil && !record.IsMissing(err) {
 		return sub, err
 	}
 	people := []uuid.UUID{bought.Subject, caller.Of(c).Person()}
-	sub.methods, err = s.callers.System().Billing().PaymentMethodsOf(ctx, sub.Tenant, people...)
+	sub.methods, err = s.callers.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
 	if err == nil && sub.SavedMethod != nil {
 		var charged projections.PaymentMethod
-		if charged, err = s.callers.Scope(c).Billing().PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
+		if charged, err = s.callers.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
 			return sub, nil
 		}
 		sub.charged = billing.MethodLabel(charged.Kind, charged.Brand, charged.Last4)

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain/hosting"
@@ -15,32 +16,25 @@ import (
 // pages are what a tenant has bought.
 func (s *services) pages() []route.Route {
 	return []route.Route{
-		web.View(web.ServicesPath, "What the tenant has bought", s.showList).As("services_page"),
+		s.listPage().View(web.ServicesPath, "What the tenant has bought").As("services_page"),
 		web.View(web.ServicesPath+"{id:uuid}/", "A service", s.show).As("service_page").Of("Service"),
 	}
 }
 
-// A serviceRow is a service in a list.
-type serviceRow struct{ Path, Plan, Kind, About, Status, StatusText string }
-
-func rowOfService(w web.Words, of projections.Service) serviceRow {
-	row := serviceRow{
-		Path: web.ServicesPath + of.OrderID.String() + "/", Plan: of.PlanName, Kind: w["service_kind_"+of.ResourceType], About: of.Domain,
-		Status: string(of.Status), StatusText: w["service_state_"+string(of.Status)],
+// list is the page of what a tenant has bought.
+func (s *services) listPage() web.List[service] {
+	return web.List[service]{
+		Web: s.web, Name: "services", Fields: (*service).Fields, Before: hasTenant, Read: s.list, Cards: serviceCards, Wide: true,
+		Choices: []web.Choice{{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses}},
+		More: func(_ route.Call, of *service, card *web.Card) {
+			if of.Domain == "" {
+				card.Note = []web.Aspect{{Text: of.OrderNumber}}
+			}
+		},
 	}
-	if row.About == "" {
-		row.About = of.OrderNumber
-	}
-	return row
 }
 
-func (s *services) showList(ctx context.Context, c route.Call) (*route.Document, error) {
-	read := func(ctx context.Context, l projections.Listing) (projections.Listed[projections.Service], error) {
-		return s.callers.Scope(c).Billing().Services(ctx, l, s.keepDisputed)
-	}
-	data, err := listed(ctx, c, "Services", read, rowOfService, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
-	return listSheet(s.web, c, "services", data, err)
-}
+var serviceCards = web.Cards{Page: web.ServicesPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"kind"}, Note: []string{"domain"}}
 
 // show is the page of a service: what it costs, what it has made and what it grants.
 func (s *services) show(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -49,13 +43,9 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
+	invoices, err := invoicesOf(ctx, c, s.callers.Scope(c), d.OrderID)
 	if err != nil {
 		return nil, err
-	}
-	invoices := make([]documentRow, len(found.Rows))
-	for i, one := range found.Rows {
-		invoices[i] = rowOfInvoice(w, one)
 	}
 	var vm []web.Aspect
 	if d.machine != nil {
@@ -66,21 +56,17 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 		vm = m.aspects(w, language)
 	}
 	return s.web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
-		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
+		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }
 
 // aspects are those of the order and the subscription.
 func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
-	ordered := w.Moment("", &d.CreatedAt, "")
-	ordered.Name = w["service_ordered"]
-	all := web.Told(web.Aspect{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}, ordered, web.Aspect{Name: w["service_domain"], Text: d.Domain})
+	all := append([]web.Aspect{{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}}, w.Facts(d.Fields(), "created_at", "domain")...)
 	if sub := d.subscription; sub != nil {
-		until := w.Moment("", &sub.end, "")
-		until.Name = w["subscription_until"]
 		all = append(all, web.Aspect{
 			Name: w["service_subscription"], Text: w.Money(sub.price, sub.currency) + " · " + w["period_"+sub.cycle], Path: web.SubscriptionsPath + sub.id.String() + "/",
-		}, until)
+		}, w.Moment(w["subscription_until"], &sub.end, ""))
 	}
 	return all
 }
@@ -138,12 +124,7 @@ func (m *machine) aspects(w web.Words, language string) []web.Aspect {
 	}
 	size := texts.Say(language, "page.service_vm_size",
 		"cores", strconv.FormatInt(m.Cores, 10), "memory", strconv.FormatInt(m.MemoryMB, 10), "disk", strconv.FormatInt(m.DiskGB, 10), "traffic", strconv.FormatInt(m.TrafficTB, 10))
-	return web.Told(
-		state,
-		web.Aspect{Name: w["service_vm_address"], Text: m.Address},
-		web.Aspect{Name: w["service_vm_name"], Text: m.Name},
-		web.Aspect{Name: w["service_vm_os"], Text: m.OS},
-		web.Aspect{Name: w["service_vm_sizes"], Text: size},
-		w.Moment(w["service_vm_recorded"], &m.recorded, ""),
-	)
+	set := m.Fields()
+	return slices.Concat(web.Told(state), w.Facts(set, "address", "hostname", "os"),
+		[]web.Aspect{{Name: w["service_vm_sizes"], Text: size}}, w.Facts(set, "recorded_at"))
 }

@@ -136,16 +136,16 @@ func (s *service) Fields() field.Set {
 		field.UUID("order", &s.OrderID).ReadOnly(),
 		field.Text("order_number", &s.OrderNumber).ReadOnly(),
 		field.Int("tenant", &s.Tenant).ReadOnly(),
-		field.Text("kind", &s.ResourceType).Among("hosting", "vps", "saas").ReadOnly(),
-		field.Text("status", (*string)(&s.Status)).Among(projections.ServiceStatuses...).ReadOnly().
+		field.Text("kind", &s.ResourceType).Among("hosting", "vps", "saas").ReadOnly().Worded("service_kind_"),
+		field.Text("status", (*string)(&s.Status)).Among(projections.ServiceStatuses...).ReadOnly().Worded("service_state_").
 			Doc("provisioning: it is paid for and being set up. past_due, suspended and cancelling are as the subscription has them; an open dispute suspends as well."),
 		field.Int("plan", &s.PlanID).ReadOnly(),
 		field.Text("plan_name", &s.PlanName).ReadOnly(),
-		field.Text("domain", &s.Domain).ReadOnly().Doc("That was ordered; blank: none."),
+		field.Text("domain", &s.Domain).ReadOnly().Doc("That was ordered; blank: none.").Labelled("service_domain"),
 		field.Flag("made_tenant", &s.Made).ReadOnly().Doc("Whether the tenant was made for it. Otherwise it joined the tenant."),
 		field.Object("subscription", &s.subscription).Doc("null: it has not begun."),
 		field.Objects("resources", &s.made).Doc("What was made for it and is still there."),
-		field.Time("created_at", &s.CreatedAt).ReadOnly().Doc("When it was ordered."),
+		field.Time("created_at", &s.CreatedAt).ReadOnly().Doc("When it was ordered.").Labelled("service_ordered"),
 		field.Time("updated_at", &s.UpdatedAt).ReadOnly().Doc("When the order or the subscription changed last."),
 	}
 }
@@ -290,9 +290,9 @@ func (s *services) see(ctx context.Context, row *projections.Resource) (*machine
 func (m *machine) Fields() field.Set {
 	return field.Set{
 		field.Int("id", &m.id).ReadOnly(),
-		field.Text("hostname", &m.Name).ReadOnly(),
-		field.Text("address", &m.Address).ReadOnly().Doc("The last one that the hypervisor told; blank: none yet."),
-		field.Text("os", &m.OS).ReadOnly(),
+		field.Text("hostname", &m.Name).ReadOnly().Labelled("service_vm_name"),
+		field.Text("address", &m.Address).ReadOnly().Doc("The last one that the hypervisor told; blank: none yet.").Labelled("service_vm_address"),
+		field.Text("os", &m.OS).ReadOnly().Labelled("service_vm_os"),
 		field.Int("cores", &m.Cores).ReadOnly(),
 		field.Int("memory_mb", &m.MemoryMB).ReadOnly(),
 		field.Int("disk_gb", &m.DiskGB).ReadOnly(),
@@ -300,6 +300,6 @@ func (m *machine) Fields() field.Set {
 		field.Text("state", &m.state).Among(machineRuns, machineStopped, machineMoves, machineUnknown).ReadOnly().
 			Doc("changing: on its way to one of the others. unknown: the hypervisor does not answer, or does not know the machine."),
 		field.NullTime("seen_at", &m.seenAt).ReadOnly().Doc("When the hypervisor told the state; null: it is unknown."),
-		field.Time("recorded_at", &m.recorded).ReadOnly().Doc("When the panel's record of the machine changed last."),
+		field.Time("recorded_at", &m.recorded).ReadOnly().Doc("When the panel's record of the machine changed last.").Labelled("service_vm_recorded"),
 	}
 }

@@ -28,7 +28,7 @@ func (s *subscriptions) pages() []route.Route {
 	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
 	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return slices.Concat([]route.Route{
-		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page"),
+		s.list().View(web.SubscriptionsPath, "The tenant's subscriptions").As("subscriptions_page"),
 	}, pages, s.changePages())
 }
 
@@ -46,18 +46,33 @@ func isCancelled(sub *subscription) bool {
 	return sub.mayChange && sub.Status == billing.Cancelling
 }
 
-// A subscriptionRow is a subscription in a list.
-type subscriptionRow struct{ Path, Plan, Price, Status, StatusText, Next string }
-
-func rowOfSubscription(w web.Words, language string, sub projections.Subscription) subscriptionRow {
-	return subscriptionRow{
-		Path: web.SubscriptionsPath + sub.OrderID.String() + "/", Plan: sub.PlanName, Price: w.Money(sub.Price, sub.Currency) + " · " + w["period_"+sub.BillingPeriod],
-		Status: string(sub.Status), StatusText: w["subscription_state_"+string(sub.Status)], Next: nextOf(w, language, sub),
+// list is the page of what a tenant pays for.
+func (s *subscriptions) list() web.List[projections.Subscription] {
+	l := subscriptionList
+	l.Web, l.Name, l.Before, l.Wide = s.web, "subscriptions", hasTenant, true
+	l.Choices = []web.Choice{{Name: "status", Text: "subscription_state_", Values: billing.Statuses}}
+	l.Read = func(ctx context.Context, c route.Call, asked projections.Listing) (projections.Listed[projections.Subscription], error) {
+		return s.callers.Scope(c).Subscriptions(ctx, asked)
 	}
+	return l
+}
+
+// subscriptionList shows subscriptions with what comes next of them.
+var subscriptionList = web.List[projections.Subscription]{
+	Fields: (*projections.Subscription).Fields,
+	Cards:  web.Cards{Page: web.SubscriptionsPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"price+billing_period"}},
+	More: func(c route.Call, sub *projections.Subscription, card *web.Card) {
+		card.Note = []web.Aspect{{Text: nextOf(web.Readers(c), sub)}}
+	},
+}
+
+// cardOf is the card of one subscription.
+func cardOf(c route.Call, sub projections.Subscription) web.Card {
+	return subscriptionList.Of(c, []projections.Subscription{sub})[0]
 }
 
 // nextOf tells what comes next of a subscription.
-func nextOf(w web.Words, language string, sub projections.Subscription) string {
+func nextOf(language string, sub *projections.Subscription) string {
 	at, what := sub.PeriodEnd, string(sub.Status)
 	switch {
 	case sub.Status == billing.Running && sub.DueAt != nil:
@@ -71,45 +86,29 @@ func nextOf(w web.Words, language string, sub projections.Subscription) string {
 	case sub.Status == billing.Over:
 		at = sub.UpdatedAt
 	}
-	return texts.Say(language, "page.subscription_next_"+what, "day", w.Date(at))
+	return texts.Say(language, "page.subscription_next_"+what, "day", web.Texts[language].Date(at))
 }
-
-func (s *subscriptions) showSubscriptions(ctx context.Context, c route.Call) (*route.Document, error) {
-	row := func(w web.Words, one projections.Subscription) subscriptionRow {
-		return rowOfSubscription(w, web.Readers(c), one)
-	}
-	data, err := listed(ctx, c, "Subscriptions", s.callers.Scope(c).Billing().Subscriptions, row, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
-	return listSheet(s.web, c, "subscriptions", data, err)
-}
-
-// newestInvoices is how many invoices the page of what they bill shows.
-const newestInvoices = 12
 
 // showSubscription is the page of a subscription with its invoices.
 func (s *subscriptions) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	invoices, err := invoicesOf(ctx, c, s.callers.Scope(c), sub.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	invoices := make([]documentRow, len(found.Rows))
-	for i, one := range found.Rows {
-		invoices[i] = rowOfInvoice(w, one)
-	}
-	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
-	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
-	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
+	card := cardOf(c, sub.Subscription)
 	past, err := s.web.HistoryOf(ctx, c, s.lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
 	if err != nil {
 		return nil, err
 	}
 	change := ""
 	if isCancellable(sub) {
-		change = row.Path + "change/"
+		change = card.Path + "change/"
 	}
 	return s.web.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
-		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
-		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
+		"Title": sub.PlanName, "Subscription": card, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
+		"Facts": append([]web.Aspect{{Name: w["subscription_price"], Text: card.Lines[0]}},
+			append(w.Facts(sub.Fields(), "created_at", "period_end"), web.Told(chargedBy(w, sub))...)...),
 	})
 }
