@@ -94,7 +94,7 @@ func (k *APIKey) Fields() field.Set {
 		field.NullTime("last_used_at", &k.LastUsedAt).ReadOnly(),
 		field.Int("created_by", &k.CreatedBy).ReadOnly(),
 		field.Int("owner", &k.Owner).ReadOnly(),
-		field.Time("created_at", &k.CreatedAt).ReadOnly(),
+		field.Time("created_at", &k.CreatedAt).ReadOnly().Headed("made"),
 	})
 }
 

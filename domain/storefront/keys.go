@@ -25,7 +25,7 @@ func (k *APIKey) Fields() field.Set {
 		field.Text("name", &k.Name).Required().Max(100),
 		field.Texts("allowed_domains", &k.AllowedDomains, func(f field.Field) field.Field { return f.Is(field.Origin) }).
 			Default([]string{}).Doc("Websites that may use the key; none listed: all."),
-		field.Int("rate_limit_per_minute", &k.RateLimit).Between(1, 6000).Default(60),
+		field.Int("rate_limit_per_minute", &k.RateLimit).Between(1, 6000).Default(60).Headed("a minute"),
 		field.NullTime("expires_at", &k.ExpiresAt).Default(nil),
 	}
 }

@@ -82,14 +82,14 @@ func (p *Plan) common() field.Set {
 		field.Text("name", &p.Name).Required().Max(100),
 		field.Text("slug", &p.Slug).Max(100).Is(field.Slug).Default("").Doc("Unique; derived from the name when absent."),
 		field.Text("description", &p.Description).Lines().Max(2000).Default(""),
-		field.Amount("price", &p.Price, 12, 4).Required().Min(0).Places(2).Doc("A month, tax included."),
+		field.Amount("price", &p.Price, 12, 4).Required().Min(0).Places(2).Doc("A month, tax included.").In(&p.Currency),
 		field.Amount("setup_fee", &p.SetupFee, 12, 4).Default("0").Min(0).Places(2),
 		field.Text("currency", &p.Currency).Is(field.Currency).Default("EUR"),
 		field.Text("billing_period", &p.BillingPeriod).Among("monthly", "yearly").Default("monthly"),
-		field.Text("resource_type", &p.ResourceType).Required().Once().Among(HostingPlan, VPSPlan, SaaSPlan),
+		field.Text("resource_type", &p.ResourceType).Required().Once().Among(HostingPlan, VPSPlan, SaaSPlan).Headed("sort").Worded("choice_"),
 		field.NullRef("package", &p.Package).Default(nil).Doc("Hosting only."),
 		field.Int("position", &p.Position).Default(0),
-		field.Flag("is_active", &p.IsActive).Default(true),
+		field.Flag("is_active", &p.IsActive).Default(true).Headed("active").Worded("is_active_"),
 	}
 }
 

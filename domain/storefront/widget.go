@@ -35,8 +35,8 @@ type Widget struct {
 func (w *Widget) Fields() field.Set {
 	return field.Set{
 		field.Text("name", &w.Name).Required().Max(100),
-		field.Text("theme", &w.Theme).Among("light", "dark", "auto").Default("auto"),
-		field.Text("layout", &w.Layout).Among("cards", "table").Default("cards"),
+		field.Text("theme", &w.Theme).Among("light", "dark", "auto").Default("auto").Worded("choice_"),
+		field.Text("layout", &w.Layout).Among("cards", "table").Default("cards").Worded("choice_"),
 		field.Text("primary_color", &w.PrimaryColor).Is(field.Color).Default("#4F46E5"),
 		field.Text("accent_color", &w.AccentColor).Is(field.Color).Default("#10B981"),
 		field.Int("border_radius", &w.BorderRadius).Between(0, 48).Default(12),
@@ -46,11 +46,11 @@ func (w *Widget) Fields() field.Set {
 		field.Flag("show_vps", &w.ShowVPS).Default(true),
 		field.Flag("require_phone", &w.RequirePhone).Default(false),
 		field.Flag("require_company", &w.RequireCompany).Default(false),
-		field.Text("language", &w.Language).Spoken(),
+		field.Text("language", &w.Language).Spoken().Worded("language_"),
 		field.Text("success_url", &w.SuccessURL).Is(field.HTTPSURL).Default(""),
 		field.Text("cancel_url", &w.CancelURL).Is(field.HTTPSURL).Default(""),
 		field.Refs("plans", &w.Plans).Default([]int64{}),
-		field.Flag("is_active", &w.IsActive).Default(true),
+		field.Flag("is_active", &w.IsActive).Default(true).Worded("is_active_"),
 	}
 }
 

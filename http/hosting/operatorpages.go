@@ -34,13 +34,6 @@ func (a *Area) OperatorRoutes() route.Area {
 	}
 }
 
-// A customerRow is a tenant in the list.
-type customerRow struct {
-	Path, Name, Slug, Email string
-	States                  []badge
-	At                      web.Aspect // when it was made
-}
-
 func (s *customers) showCustomers(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "tenant_is_", Values: []string{hosting.InService, hosting.Suspended}})
@@ -49,28 +42,31 @@ func (s *customers) showCustomers(ctx context.Context, c route.Call) (*route.Doc
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]customerRow, len(found.Rows))
+	cards := make([]web.Card, len(found.Rows))
 	for i, row := range found.Rows {
 		t, err := loadTenant(row)
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = customerRow{pageOfTenant(row.ID), t.spec.Name, t.spec.Slug, t.spec.Email, tenantStates(w, row, &t.spec), w.Moment("", &row.CreatedAt, "")}
+		cards[i] = web.Card{
+			Path: pageOfTenant(row.ID), Title: t.spec.Name, Badges: tenantStates(w, row, &t.spec),
+			Note: append(web.Notes(t.spec.Slug, t.spec.Email), w.Moment("", &row.CreatedAt, "")),
+		}
 	}
-	return s.web.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
+	return s.web.Sheet(c, http.StatusOK, "list", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"List": web.ListOf(w, "tenants", cards)}))
 }
 
 func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatInt(id, 10) + "/" }
 
 // tenantStates are whether a tenant is in service, and why it is off if not.
-func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []badge {
+func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []web.Badge {
 	class := map[string]string{hosting.InService: "active", hosting.Suspended: "failed"}[t.Status]
-	states := []badge{{class, w["tenant_is_"+t.Status]}}
+	states := []web.Badge{{class, w["tenant_is_"+t.Status]}}
 	if t.Status == hosting.InService && !row.Active {
-		states[0] = badge{"failed", w["tenant_is_off"]}
+		states[0] = web.Badge{Class: "failed", Text: w["tenant_is_off"]}
 	}
 	if row.SyncStatus != "synced" {
-		states = append(states, badge{stateClasses[row.SyncStatus], w["state_"+row.SyncStatus]})
+		states = append(states, web.Badge{Class: stateClasses[row.SyncStatus], Text: w["state_"+row.SyncStatus]})
 	}
 	return states
 }

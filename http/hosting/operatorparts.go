@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"hostpanel/domain/notice"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -15,16 +14,9 @@ import (
 
 const mostAbout = 10 // of each list on the page of a tenant
 
-// An aboutRow is something that concerns a tenant.
-type aboutRow struct {
-	Path, Title, About string
-	States             []badge
-	At                 web.Aspect
-}
-
 // An aboutList is what of one sort concerns a tenant, and how much of it there is.
 type aboutList struct {
-	Rows  []aboutRow
+	Rows  []web.Card
 	Count int64
 }
 
@@ -35,23 +27,23 @@ func ofTheTenant(t *resource) projections.Listing {
 
 // tenantMembers are those who may act for the tenant.
 func (s *customers) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.callers.Scope(c).Accounts().Users(ctx, ofTheTenant(t))
+	found, err := s.callers.Scope(c).Users(ctx, ofTheTenant(t))
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.callers.Scope(c).Accounts().Members(ctx, t.ID)
+	members, err := s.callers.Scope(c).Members(ctx, t.ID)
 	roles := map[int64]string{}
 	for _, m := range members {
 		roles[m.UserID] = string(m.Role)
 	}
 	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
 	for _, u := range found.Rows {
-		row := aboutRow{
-			Path: web.UsersPath + strconv.FormatInt(u.ID, 10) + "/", Title: u.Email, About: u.Name,
-			States: []badge{{"", w["role_"+roles[u.ID]]}},
+		row := web.Card{
+			Path: web.UsersPath + strconv.FormatInt(u.ID, 10) + "/", Title: u.Email, Note: web.Notes(u.Name),
+			Badges: []web.Badge{{Text: w["role_"+roles[u.ID]]}},
 		}
 		if !u.IsActive {
-			row.States = append(row.States, badge{"failed", w["user_is_false"]})
+			row.Badges = append(row.Badges, web.Badge{Class: "failed", Text: w["user_is_false"]})
 		}
 		shown.Rows = append(shown.Rows, row)
 	}
@@ -60,37 +52,19 @@ func (s *customers) tenantMembers(ctx context.Context, c route.Call, t *resource
 
 // tenantOrders are the orders whose service the tenant has, or had.
 func (s *customers) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.callers.Scope(c).Orders().OrdersListed(ctx, ofTheTenant(t))
-	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
-	for _, o := range found.Rows {
-		row := aboutRow{
-			Path: notice.OrderPage(o.ID), Title: o.OrderNumber, About: o.PlanName + " · " + w.Money(o.Total, o.Currency), At: w.Moment("", &o.CreatedAt, ""),
-			States: []badge{{string(o.Status), w["order_"+string(o.Status)]}},
-		}
-		for _, hold := range o.Holds {
-			row.States = append(row.States, badge{"failed", w["hold_"+string(hold)]})
-		}
-		shown.Rows = append(shown.Rows, row)
+	found, err := s.callers.Scope(c).OrdersListed(ctx, ofTheTenant(t))
+	cards := web.Cards{
+		Page: web.OrdersPath, Title: "order_number", Badges: []string{"status", "holds"}, Note: []string{"plan_name+total+created_at"},
 	}
-	return shown, err
+	return aboutList{web.List[projections.Order]{Fields: (*projections.Order).Fields, Cards: cards}.Of(c, found.Rows), found.Count}, err
 }
 
 // tenantIncidents are the problems about objects of the tenant.
 func (s *customers) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
 	l := ofTheTenant(t)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.callers.Scope(c).Operations().Incidents(ctx, l)
-	language := web.Readers(c)
-	w, shown := web.Texts[language], aboutList{Count: found.Count}
-	for _, i := range found.Rows {
-		told := notice.Incident(i.ID, i.Kind, i.About, language)
-		state := badge{"open", w["incident_open"]}
-		if i.IsSettled {
-			state = badge{"settled", w["incident_settled"]}
-		}
-		shown.Rows = append(shown.Rows, aboutRow{Path: told.URL, Title: told.Title, About: told.Message, States: []badge{state}, At: w.Moment("", &i.ReportedAt, "")})
-	}
-	return shown, err
+	found, err := s.callers.Scope(c).Incidents(ctx, l)
+	return aboutList{web.IncidentList.Of(c, found.Rows), found.Count}, err
 }
 
 // told are the fields of a tenant that its page shows, in this order.

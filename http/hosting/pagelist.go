@@ -16,20 +16,10 @@ import (
 	"hostpanel/projections"
 )
 
-// A recordRow is a record in a list.
-type recordRow struct {
-	Path, Title string
-	States      []badge
-	About       []string // its most telling values
-}
-
-// A badge is a state in a word.
-type badge struct{ Class, Text string }
-
 // A recordList is what a list shows, on a page of its own or on that of a parent.
 type recordList struct {
 	Name, Heading string
-	Rows          []recordRow
+	Rows          []web.Card
 	Count         int64
 	All, Add      string // paths; blank: none
 	Room          string // how many there are and may be; blank: it is not told
@@ -95,15 +85,17 @@ func (s *pages) listOf(ctx context.Context, c route.Call, k pageKind, l projecti
 	for _, r := range found.Rows {
 		row := k.row(w, r.Fields())
 		if k.tells != nil && err == nil {
-			row.About, err = k.tells(ctx, c, r)
+			var told []string
+			told, err = k.tells(ctx, c, r)
+			row.Note = web.Notes(told...)
 		}
 		shown.Rows = append(shown.Rows, row)
 	}
 	return shown, err
 }
 
-func (k pageKind) row(w web.Words, set field.Set) recordRow {
-	return recordRow{Path: k.Page(numberOf(set)), Title: k.title(set), States: k.states(w, set), About: k.telling(w, set)}
+func (k pageKind) row(w web.Words, set field.Set) web.Card {
+	return web.Card{Path: k.Page(numberOf(set)), Title: k.title(set), Badges: k.states(w, set), Note: web.Notes(k.telling(w, set)...)}
 }
 
 // stateClasses are how states look.
@@ -113,19 +105,19 @@ var stateClasses = map[string]string{
 }
 
 // states are how far the server is with a record, and whether it is switched off.
-func (k pageKind) states(w web.Words, set field.Set) (all []badge) {
+func (k pageKind) states(w web.Words, set field.Set) (all []web.Badge) {
 	names := []string{"sync_status", "status"}
 	if k.Owner && !isIn("sync_status", "pending")(set) {
 		names = []string{"status"}
 	}
 	for _, name := range names {
 		if f, has := set.Named(name); has {
-			all = append(all, badge{stateClasses[f.FormText()], w["state_"+f.FormText()]})
+			all = append(all, web.Badge{Class: stateClasses[f.FormText()], Text: w["state_"+f.FormText()]})
 			break
 		}
 	}
 	if f, has := set.Named("is_active"); has && f.FormText() == "false" {
-		all = append(all, badge{"", w["state_off"]})
+		all = append(all, web.Badge{Class: "", Text: w["state_off"]})
 	}
 	return all
 }

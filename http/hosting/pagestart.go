@@ -26,20 +26,13 @@ const (
 type kindCard struct {
 	Path, Name string
 	Count      int64
-	States     []badge // but not of those that are ready
+	States     []web.Badge // but not of those that are ready
 }
 
 // A usageBar is how much of something there is, and may be; without a limit there is no bar.
 type usageBar struct {
 	Name, Text string
 	Used, Most int64
-}
-
-// A notified is what the user was told.
-type notified struct {
-	Path, Title, Message string
-	At                   web.Aspect
-	IsNew                bool
 }
 
 func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -65,7 +58,7 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 
 // kindCards begin with the services that were bought.
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	bought, err := s.callers.Scope(c).Billing().Services(ctx, projections.Listing{Limit: 1}, false)
+	bought, err := s.callers.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +69,7 @@ func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
 
 // kindCardsOf are what a tenant has of each kind.
 func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]kindCard, error) {
-	counts, err := s.callers.Scope(c).Hosting().StateCounts(ctx, tenant)
+	counts, err := s.callers.Scope(c).StateCounts(ctx, tenant)
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
 	for _, k := range s.all() {
@@ -94,7 +87,7 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 			}
 			card.Count += n.N
 			if n.SyncStatus != "synced" {
-				card.States = append(card.States, badge{stateClasses[n.SyncStatus], w["state_"+n.SyncStatus] + ": " + strconv.FormatInt(n.N, 10)})
+				card.States = append(card.States, web.Badge{Class: stateClasses[n.SyncStatus], Text: w["state_"+n.SyncStatus] + ": " + strconv.FormatInt(n.N, 10)})
 			}
 		}
 		if k.count != nil && err == nil {
@@ -108,7 +101,7 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 // usageBars are the figures of the API.
 func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
 	t := s.tenants
-	row, err := s.callers.Scope(c).Hosting().Tenant(ctx, actsFor(c))
+	row, err := s.callers.Scope(c).Tenant(ctx, actsFor(c))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +150,7 @@ func measuredName(w web.Words, language, name string) string {
 // expiring are the certificates that end soon.
 func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 	w := web.Texts[web.Readers(c)]
-	var rows []recordRow
+	var rows []web.Card
 	for _, k := range s.all() {
 		if !k.Issued || !fits(k.readers, c) {
 			continue
@@ -172,7 +165,7 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 			row := k.row(w, r.Fields())
 			if f, has := r.Fields().Named("expires_at"); has {
 				ends := k.fact(w, f)
-				row.About = []string{ends.Name + ": " + ends.Text}
+				row.Note = []web.Aspect{ends}
 			}
 			rows = append(rows, row)
 		}
@@ -183,8 +176,8 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 // refused are the records that the server, or an authority, has refused.
 func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 	language := web.Readers(c)
-	found, err := s.callers.Scope(c).Hosting().Refused(ctx, actsFor(c), mostNamed)
-	var rows []recordRow
+	found, err := s.callers.Scope(c).Refused(ctx, actsFor(c), mostNamed)
+	var rows []web.Card
 	for _, r := range found {
 		kind, _ := hosting.KindNamed(r.Kind)
 		if err != nil || !kind.HasPages() {
@@ -197,7 +190,7 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 		}
 		p, set := k.onPages(), (&hosted{resource: w, now: s.callers.Now()}).Fields()
 		row := p.row(web.Texts[language], set)
-		row.About = []string{kind.Noun(language), p.reason(language, set)}
+		row.Note = web.Notes(kind.Noun(language), p.reason(language, set))
 		rows = append(rows, row)
 	}
 	return rows, err
@@ -205,10 +198,13 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 
 // news are the latest notifications of the user.
 func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
-	found, err := s.callers.Scope(c).Notices().Notifications(ctx, projections.Listing{Limit: mostNamed})
-	w, all := web.Texts[web.Readers(c)], make([]notified, len(found.Rows))
+	found, err := s.callers.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
+	w, cards := web.Texts[web.Readers(c)], make([]web.Card, len(found.Rows))
 	for i, n := range found.Rows {
-		all[i] = notified{n.URL, n.Title, n.Message, w.Moment("", &n.CreatedAt, ""), !n.IsRead}
+		cards[i] = web.Card{Path: n.URL, Title: n.Title, Lines: []string{n.Message}, Note: []web.Aspect{w.Moment("", &n.CreatedAt, "")}}
+		if !n.IsRead {
+			cards[i].Badges = []web.Badge{{Class: "provisioning", Text: w["panel_unread"]}}
+		}
 	}
-	return all, err
+	return cards, err
 }

@@ -40,8 +40,6 @@ const (
 	webhookPath = inboxPath + "{id:int}/"
 )
 
-var inboxStates = []string{"stored", "done", "ignored", "unmatched", "parked"}
-
 func (s *inbox) inboxRoutes() []route.Route {
 	show := func(ctx context.Context, c route.Call) (*webhookDetail, error) {
 		return record.Shown(c, func() (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) })
@@ -54,11 +52,11 @@ func (s *inbox) inboxRoutes() []route.Route {
 		return w.Fields(), nil
 	}
 	return []route.Route{
-		listing.Pages[webhookEntry](inboxPath, "Webhooks of payment providers", listing.Spec{
+		listing.Pages[operations.Webhook](inboxPath, "Webhooks of payment providers", listing.Spec{
 			Filters: func() field.Set {
 				return append(field.Set{
 					field.Text("provider", new(string)).Among(s.paymentMethods...).Doc("Only of this provider."),
-					field.Text("state", new(string)).Among(inboxStates...).Doc("Only webhooks in this state."),
+					field.Text("state", new(string)).Among(operations.WebhookStates...).Doc("Only webhooks in this state."),
 					field.Text("type", new(string)).Doc("Only of this type, in the provider's words."),
 					field.Text("event_id", new(string)).Doc("Only the one with this id of the provider's."),
 					field.UUID("order", new(uuid.UUID)).Doc("Only those that concern this order."),
@@ -120,41 +118,21 @@ func (s *inbox) matchWebhook(ctx context.Context, c route.Call, w *webhookDetail
 	return s.payments.MatchWebhook(ctx, c.Cause(), w.ID, found.Rows[0].ID, m.Reason)
 }
 
-func (s *inbox) listWebhooks(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[webhookEntry], error) {
-	webhooks, err := s.payments.WebhooksListed(ctx, l)
-	return record.Map(webhooks, err, func(w operations.Webhook) webhookEntry { return webhookEntry{w} })
+func (s *inbox) listWebhooks(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[operations.Webhook], error) {
+	return s.payments.WebhooksListed(ctx, l)
 }
 
 func (s *inbox) webhook(ctx context.Context, id int64) (*webhookDetail, error) {
 	w, err := s.payments.WebhookNumbered(ctx, id)
-	return &webhookDetail{webhookEntry{w}}, err
+	return &webhookDetail{w}, err
 }
 
 func (s *inbox) findWebhook(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.webhook(ctx, c.ID("id")))
 }
 
-// A webhookEntry is a webhook in a list.
-type webhookEntry struct{ operations.Webhook }
-
-// Fields are the webhook in a list.
-func (w *webhookEntry) Fields() field.Set {
-	attempts := int64(w.Attempts)
-	return field.Set{
-		field.Int("id", &w.ID).ReadOnly(),
-		field.Text("provider", &w.Provider).ReadOnly(),
-		field.Text("event_id", &w.EventID).ReadOnly(),
-		field.Text("type", &w.Type).ReadOnly(),
-		field.Text("state", &w.State).Among(inboxStates...).ReadOnly(),
-		field.NullUUID("order", &w.Order).ReadOnly(),
-		field.Int("attempts", &attempts).ReadOnly(),
-		field.Text("error", &w.Error).ReadOnly(),
-		field.Time("received_at", &w.ReceivedAt).ReadOnly(),
-	}
-}
-
 // A webhookDetail is a webhook as it came.
-type webhookDetail struct{ webhookEntry }
+type webhookDetail struct{ operations.Webhook }
 
 // Fields are the webhook.
 func (w *webhookDetail) Fields() field.Set {
@@ -162,7 +140,7 @@ func (w *webhookDetail) Fields() field.Set {
 	if len(headers) == 0 {
 		headers = json.RawMessage("{}")
 	}
-	return append(w.webhookEntry.Fields(),
+	return append(w.Webhook.Fields(),
 		field.Any("headers", &headers).ReadOnly().Doc("With the values of signatures masked."),
 		field.NullText("body", &body).ReadOnly().Doc("As it came; bytes that are no text stand in a data: URL. Null: it is no longer kept."))
 }
@@ -196,7 +174,7 @@ type replay struct {
 func (r *replay) Fields() field.Set {
 	return field.Set{
 		field.Text("provider", &r.Provider).Max(20).Default(""),
-		field.Text("state", &r.State).Among(append([]string{""}, inboxStates...)...).Default(""),
+		field.Text("state", &r.State).Among(append([]string{""}, operations.WebhookStates...)...).Default(""),
 		field.Text("type", &r.Type).Max(100).Default(""),
 		field.Text("event_id", &r.EventID).Max(200).Default(""),
 		field.NullUUID("order", &r.Order).Default(nil),

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,56 +24,36 @@ const (
 
 func (s *inbox) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(web.InboxPath, "The webhooks of payment providers", s.showInbox).As("inbox_page"),
+		s.list().View(web.InboxPath, "The webhooks of payment providers").As("inbox_page"),
 	}, s.entryDesk().Routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
 }
 
-func entryPage(w *operations.Webhook) string {
-	return web.InboxPath + strconv.FormatInt(w.ID, 10) + "/"
+// list is the page of what payment providers have sent.
+func (s *inbox) list() web.List[operations.Webhook] {
+	l := entryList
+	l.Web, l.Name, l.Search, l.Read = s.web, "inbox", "inbox_search", s.listWebhooks
+	l.Choices = []web.Choice{
+		{Name: "provider", Values: s.paymentMethods, Says: func(_ web.Words, name string) string { return name }},
+		{Name: "state", Text: "inbox_is_", Values: operations.WebhookStates},
+	}
+	return l
 }
 
-// An entryRow is a webhook in a list.
-type entryRow struct {
-	Path, Event, Type, Provider, State, StateText, Error, Order, Attempts string
-	At                                                                    web.Aspect // when it came
-}
-
-func rowOfEntry(w web.Words, e *operations.Webhook) entryRow {
-	row := entryRow{
-		Path: entryPage(e), Event: e.EventID, Type: e.Type, Provider: e.Provider, State: e.State, StateText: wordOf(w, "inbox_is_", e.State),
-		Error: e.Error, At: w.Moment("", &e.ReceivedAt, ""),
-	}
-	if e.Order != nil {
-		row.Order = notice.OrderPage(*e.Order)
-	}
-	if e.Attempts > 1 {
-		row.Attempts = strconv.Itoa(e.Attempts)
-	}
-	return row
-}
-
-// entryRows are webhooks on the page at a path. None of them leads to that page.
-func entryRows(w web.Words, all []operations.Webhook, at string) []entryRow {
-	rows := make([]entryRow, len(all))
-	for i := range all {
-		rows[i] = rowOfEntry(w, &all[i])
-		if rows[i].Order == at {
-			rows[i].Order = ""
+// entryList shows webhooks. None of them leads to the page on which it stands.
+var entryList = web.List[operations.Webhook]{
+	Fields: (*operations.Webhook).Fields, Wide: true,
+	Cards: web.Cards{
+		Page: web.InboxPath, Title: "event_id", Badges: []string{"state"}, Lines: []string{"type"}, Fault: "error", Note: []string{"provider+received_at"},
+	},
+	More: func(c route.Call, e *operations.Webhook, card *web.Card) {
+		w := web.Texts[web.Readers(c)]
+		if e.Attempts > 1 {
+			card.Badges = append(card.Badges, web.Badge{Text: w["step_attempts"] + " " + strconv.Itoa(e.Attempts)})
 		}
-	}
-	return rows
-}
-
-func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	itself := func(name string) string { return name }
-	listing, bar := web.Asked(c, w, web.Choice{Name: "provider", Values: s.paymentMethods, Says: itself}, web.Choice{Name: "state", Text: "inbox_is_", Values: inboxStates})
-	listing.Search = bar.Searched(c, w["inbox_search"])
-	found, err := s.payments.WebhooksListed(ctx, listing)
-	if err != nil {
-		return nil, err
-	}
-	return s.web.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows, c.Path)}))
+		if e.Order != nil && notice.OrderPage(*e.Order) != c.Path {
+			card.Note = append(card.Note, web.Aspect{Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
+		}
+	},
 }
 
 // entryDesk is the page of a webhook with its forms.
@@ -102,19 +81,13 @@ func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, act
 	w := web.Texts[web.Readers(c)]
 	body, isCut := e.shownBody()
 	return s.web.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{
-		"Entry": rowOfEntry(w, &e.Webhook), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body, "IsCut": isCut,
+		"Entry": w.Card(entryList.Cards, e.Fields()), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body, "IsCut": isCut,
 		"HasBody": e.Body != nil, "Acts": acts, "Wide": true,
 	})
 }
 
 func entryFacts(w web.Words, e *operations.Webhook) []web.Aspect {
-	facts := []web.Aspect{
-		{Name: w["about_provider"], Text: e.Provider},
-		{Name: w["entry_event"], Text: e.EventID},
-		{Name: w["entry_type"], Text: e.Type},
-		w.Moment(w["entry_came"], &e.ReceivedAt, ""),
-		{Name: w["entry_attempts"], Text: strconv.Itoa(e.Attempts)},
-	}
+	facts := w.Facts(e.Fields(), "provider", "event_id", "type", "received_at", "attempts")
 	if e.Order != nil {
 		facts = append(facts, web.Aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
 	}

@@ -22,23 +22,10 @@ type membershipRecord struct {
 	user projections.User
 }
 
-// Fields are the membership as operators see it.
-func (m *membershipRecord) Fields() field.Set {
-	return field.Set{
-		field.Int("tenant", &m.Tenant).ReadOnly(),
-		field.Text("tenant_name", &m.TenantName).ReadOnly(),
-		roleField(&m.Role),
-	}
-}
-
 // Tag is that of the user, of whose history the membership is a part.
 func (m *membershipRecord) Tag() string {
 	tag := record.Tag("membership", strconv.FormatInt(m.UserID, 10)+"-"+strconv.FormatInt(m.Tenant, 10), m.user.Version)
 	return tag + "." + strconv.Itoa(m.TenantVersion)
-}
-
-func roleField(at *account.Role) field.Field {
-	return field.Text("role", (*string)(at)).Among(string(account.Member), string(account.Admin)).Default(string(account.Member))
 }
 
 // A membershipForm is what operators say of a new membership.
@@ -49,7 +36,7 @@ type membershipForm struct {
 
 // Fields are the form of a new membership.
 func (m *membershipForm) Fields() field.Set {
-	return field.Set{field.Ref("tenant", &m.Tenant).Required(), roleField(&m.Role)}
+	return field.Set{field.Ref("tenant", &m.Tenant).Required(), projections.RoleField(&m.Role)}
 }
 
 func (s *users) membershipRoutes() []route.Route {

@@ -21,7 +21,7 @@ import (
 
 // An orderDetail is an order with all that came of it, as operators see it.
 type orderDetail struct {
-	orderEntry
+	projections.Order
 	status projections.OrderView // what its customer is told
 	money  order.Order           // as its events amount to
 	file   projections.OrderFile
@@ -35,7 +35,7 @@ type orderDetail struct {
 }
 
 func newOrderDetail(f projections.OrderFile, d operations.OrderDetail) *orderDetail {
-	o := &orderDetail{orderEntry: orderEntry{f.Order}, file: f, detail: d}
+	o := &orderDetail{Order: f.Order, file: f, detail: d}
 	for _, fact := range d.Events {
 		if e, is := fact.Event.(order.Event); is {
 			o.money = order.Decider.Evolve(o.money, e)
@@ -65,12 +65,12 @@ func (o *orderDetail) stepNow() string {
 
 // Fields are the order's file.
 func (o *orderDetail) Fields() field.Set {
-	warnings, prefix, details := namesOf(o.Warnings), o.keyPrefix(), o.Details()
+	warnings, prefix, details := projections.NamesOf(o.Warnings), o.keyPrefix(), o.Details()
 	var user *int64
 	if o.detail.User != 0 {
 		user = &o.detail.User
 	}
-	return slices.Concat(o.orderEntry.Fields(), field.Set{
+	return slices.Concat(o.Order.Fields(), field.Set{
 		field.Texts("warnings", &warnings, nil).ReadOnly().Doc("What went wrong without stopping it."),
 		field.Text("status_message", &o.status.StatusMessage).ReadOnly().Doc("What its customer is told."),
 		field.Amount("price", &o.PeriodPrice, 16, 4).ReadOnly(),

@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
-	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
-	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -28,40 +25,25 @@ func (s *orders) pageRoutes() []route.Route {
 	one := s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
 	one[0] = one[0].Taking(field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."))
 	return append([]route.Route{
-		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page"),
+		s.list().View(web.OrdersPath, "The orders").As("orders_page"),
 		web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page"),
 	}, one...)
 }
 
-// An orderRow is an order in the list.
-type orderRow struct {
-	projections.Order
-	Path, Price, StatusText string
-	Holds                   []string   // in words
-	At                      web.Aspect // when it was placed
+// list is the page of all orders.
+func (s *orders) list() web.List[projections.Order] {
+	return web.List[projections.Order]{
+		Web: s.web, Name: "orders", Fields: (*projections.Order).Fields, Cards: orderCards, Read: s.listOrders, Search: "orders_search", Wide: true,
+		Choices: []web.Choice{{Name: "status", Text: "order_", Values: projections.OrderStatuses}, {Name: "hold", Text: "hold_", Values: orderHolds}},
+		Ways: func(w web.Words) []web.Aspect {
+			return []web.Aspect{{Text: w["preview_title"], Path: web.OrdersPath + "preview/"}}
+		},
+	}
 }
 
-func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: record.OrderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
-	listing.Search = bar.Searched(c, w["orders_search"])
-	found, err := s.callers.Scope(c).Orders().OrdersListed(ctx, listing)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]orderRow, len(found.Rows))
-	for i, o := range found.Rows {
-		rows[i] = orderRow{o, notice.OrderPage(o.ID), w.Money(o.Total, o.Currency), w["order_"+string(o.Status)], holdTexts(w, o.Holds), w.Moment("", &o.CreatedAt, "")}
-	}
-	return s.web.Sheet(c, http.StatusOK, "orders", "orders_title", web.Paged(c, bar, found.Count, map[string]any{"Orders": rows}))
-}
-
-func holdTexts(w web.Words, holds []order.Hold) []string {
-	texts := make([]string, len(holds))
-	for i, hold := range holds {
-		texts[i] = w["hold_"+string(hold)]
-	}
-	return texts
+var orderCards = web.Cards{
+	Page: web.OrdersPath, Title: "order_number", Badges: []string{"status", "holds"}, Lines: []string{"plan_name+total"},
+	Note: []string{"customer_name+customer_email+created_at"},
 }
 
 // A stepRow is a step of the setup on the page of an order.
@@ -94,31 +76,22 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 	}
 	return s.web.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Packs": packRows(w, packs),
-		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
-		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks, c.Path),
+		"Order": w.Card(orderCards, o.Order.Fields()), "Stream": orderStreamOf(o.ID), "Message": o.status.StatusMessage,
+		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryList.Of(c, o.detail.Webhooks),
 		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),
 	})
 }
 
 // orderFacts are who ordered what.
 func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
-	facts := []web.Aspect{
-		{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"},
-		{Name: w["order_plan"], Text: o.PlanName},
-		{Name: w["order_period"], Text: w["period_"+string(o.BillingPeriod)]},
-		{Name: w["order_total"], Text: w.Money(o.Total, o.Currency)},
-		w.Moment(w["order_placed"], &o.CreatedAt, ""),
-		w.Moment(w["order_changed"], &o.UpdatedAt, ""),
-	}
-	return append(facts, web.Told(web.Aspect{Name: w["order_domain"], Text: o.Domain}, web.Aspect{Name: w["order_company"], Text: o.CustomerCompany},
-		web.Aspect{Name: w["order_address"], Text: o.AddressLine()}, web.Aspect{Name: w["order_tax_id"], Text: o.CustomerTaxID},
-		web.Aspect{Name: w["order_phone"], Text: o.CustomerPhone}, web.Aspect{Name: w["order_os"], Text: o.OSChoice})...)
+	return append([]web.Aspect{{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"}}, w.Facts(o.Columns(),
+		"plan_name", "billing_period", "total", "created_at", "updated_at", "domain", "customer_company", "customer_address", "customer_tax_id",
+		"customer_phone", "os_choice")...)
 }
 
 // paymentFacts are what came in and what went back.
 func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
-	facts := web.Told(web.Aspect{Name: w["order_method"], Text: o.PaymentMethod}, web.Aspect{Name: w["order_payment"], Text: o.PaymentID},
-		web.Aspect{Name: w["order_payment_status"], Text: wordOf(w, "payment_is_", string(o.PaymentStatus))})
+	facts := w.Facts(o.Columns(), "payment_method", "payment_id", "payment_status")
 	for _, r := range o.Refunds {
 		facts = append(facts, web.Aspect{Name: w["order_refund"], Text: w.Money(r.amount, r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
 	}

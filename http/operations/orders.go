@@ -62,10 +62,10 @@ var orderHolds = []string{"payment_mismatch", "duplicate_payment", "dispute", "r
 
 func (s *orders) orderFileRoutes() []route.Route {
 	return append([]route.Route{
-		listing.Pages[orderEntry](ordersPath, "Orders", listing.Spec{
+		listing.Pages[projections.Order](ordersPath, "Orders", listing.Spec{
 			Filters: func() field.Set {
 				return field.Set{
-					field.Text("status", new(string)).Among(record.OrderStatuses...).Doc("Only orders in this status."),
+					field.Text("status", new(string)).Among(projections.OrderStatuses...).Doc("Only orders in this status."),
 					field.Text("hold", new(string)).Among(orderHolds...).Doc("Only orders that a person has to look at for this reason."),
 					field.Text("payment_method", new(string)).Among(s.paymentMethods...).Doc("Only orders that are paid this way."),
 					field.Ref("plan", new(int64)).Doc("Only orders of this plan."),
@@ -83,58 +83,23 @@ func (s *orders) orderFileRoutes() []route.Route {
 	}, s.orderActions()...)
 }
 
-// An orderEntry is an order in a list.
-type orderEntry struct{ projections.Order }
-
-// Fields are the order in a list.
-func (o *orderEntry) Fields() field.Set {
-	holds := namesOf(o.Holds)
-	return field.Set{
-		field.UUID("id", &o.ID).ReadOnly(),
-		field.Text("order_number", &o.OrderNumber).ReadOnly(),
-		field.Text("status", (*string)(&o.Status)).Among(record.OrderStatuses...).ReadOnly(),
-		field.Texts("holds", &holds, nil).ReadOnly().Doc("Why a person has to look at it."),
-		field.Text("customer_email", &o.CustomerEmail).ReadOnly(),
-		field.Text("customer_name", &o.CustomerName).ReadOnly(),
-		field.Ref("plan", &o.PlanID).ReadOnly(),
-		field.Text("plan_name", &o.PlanName).ReadOnly(),
-		field.Amount("total", &o.Total, 14, 2).ReadOnly(),
-		field.Text("currency", &o.Currency).ReadOnly(),
-		field.Text("payment_method", &o.PaymentMethod).ReadOnly(),
-		field.Text("billing_period", (*string)(&o.BillingPeriod)).ReadOnly(),
-		field.Text("failed_step", &o.FailedStep).ReadOnly().Doc("At which its setup has stopped."),
-		field.Time("created_at", &o.CreatedAt).ReadOnly(),
-		field.Time("updated_at", &o.UpdatedAt).ReadOnly(),
-	}
-}
-
-// namesOf are the words of a list; never null.
-func namesOf[T ~string](all []T) []string {
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = string(one)
-	}
-	return names
-}
-
-func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[orderEntry], error) {
+func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.Order], error) {
 	for _, f := range l.Filters {
 		id, isPlan := f.Value.(int64)
 		if f.Field != "plan" || !isPlan {
 			continue
 		}
-		if _, err := s.callers.Scope(c).Orders().Plan(ctx, id); record.IsMissing(err) {
-			return projections.Listed[orderEntry]{}, field.Errors{{Field: "plan", Messages: []string{field.NoSuchChoice}}}
+		if _, err := s.callers.Scope(c).Plan(ctx, id); record.IsMissing(err) {
+			return projections.Listed[projections.Order]{}, field.Errors{{Field: "plan", Messages: []string{field.NoSuchChoice}}}
 		} else if err != nil {
-			return projections.Listed[orderEntry]{}, err
+			return projections.Listed[projections.Order]{}, err
 		}
 	}
-	orders, err := s.callers.Scope(c).Orders().OrdersListed(ctx, l)
-	return record.Map(orders, err, func(o projections.Order) orderEntry { return orderEntry{o} })
+	return s.callers.Scope(c).OrdersListed(ctx, l)
 }
 
 func (s *orders) orderFile(ctx context.Context, c route.Call, id uuid.UUID) (*orderDetail, error) {
-	file, err := s.callers.Scope(c).Orders().OrderFile(ctx, id)
+	file, err := s.callers.Scope(c).OrderFile(ctx, id)
 	if err != nil {
 		return nil, err
 	}

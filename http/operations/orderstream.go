@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
+	"hostpanel/projections"
 )
 
 // OrderRuns are the runs that set orders up.
@@ -22,7 +23,7 @@ type OrderRuns interface {
 const orderStreams = 20
 
 func (s *orders) orderStream() route.Route {
-	return route.Stream[orderEntry](orderPath+"events/", "What becomes of an order, as it happens", s.followOrder).
+	return route.Stream[projections.Order](orderPath+"events/", "What becomes of an order, as it happens", s.followOrder).
 		As("operator_order_events").Of("Order").AtMost(orderStreams, 0).
 		Saying("Events: order, as the list shows it, at once and after each event of the order, of its setup, and of what operators have asked for. "+
 			"What a reader shows of the order is then to be read anew.").
@@ -62,5 +63,5 @@ func (f *orderFeed) Next(ctx context.Context, c route.Call) ([]route.Told, int64
 		return nil, at, err
 	}
 	f.begun = true
-	return []route.Told{{Name: "order", Position: at, Body: (&orderEntry{file.Order}).Fields()}}, at, nil
+	return []route.Told{{Name: "order", Position: at, Body: file.Order.Fields()}}, at, nil
 }

@@ -3,7 +3,6 @@ package operations
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -28,7 +27,7 @@ func (s *catalog) planPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
 	page := s.planDesk().Page()
 	return []route.Route{
-		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page"),
+		s.planList().View(web.PlansPath, "The plans").As("plans_page"),
 		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page"),
 		s.web.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
 		web.View(planPagePath, "A plan", page.Look).As("plan_page").Of("Plan"),
@@ -36,44 +35,37 @@ func (s *catalog) planPageRoutes() []route.Route {
 	}
 }
 
-// An offerRow is a plan or a widget in a list.
-type offerRow struct {
-	Path, Name, About, Code string
-	IsActive                bool
+func (s *catalog) planList() web.List[planRecord] {
+	return web.List[planRecord]{
+		Web: s.web, Name: "plans", Fields: (*planRecord).Fields, Read: s.listPlans, Search: "orders_search", Order: []projections.Ordering{{Field: "position"}},
+		Wide: true, Choices: []web.Choice{{Name: "resource_type", Text: "choice_", Values: storefront.PlanTypes}, onOffer},
+		Cards: web.Cards{Page: web.PlansPath, Title: "name", Badges: []string{"is_active"}, Note: []string{"slug"}},
+		More: func(c route.Call, p *planRecord, card *web.Card) {
+			w := web.Texts[web.Readers(c)]
+			card.Lines = []string{w["choice_"+p.ResourceType] + " · " + priceOf(w, p)}
+			markOffered(card, p.IsActive)
+		},
+		Ways: func(w web.Words) (ways []web.Aspect) {
+			for _, sort := range storefront.PlanTypes {
+				ways = append(ways, web.Aspect{Path: newPlanPath + "?resource_type=" + sort, Text: w["plan_new_"+sort]})
+			}
+			return ways
+		},
+	}
 }
 
-func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, web.Choice{Name: "resource_type", Text: "choice_", Values: storefront.PlanTypes}, onOffer)
-	listing.Search, listing.Order = bar.Searched(c, w["orders_search"]), []projections.Ordering{{Field: "position"}}
-	found, err := s.listPlans(ctx, c, listing)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]offerRow, len(found.Rows))
-	for i, p := range found.Rows {
-		price := p.EffectivePrice()
-		rows[i] = offerRow{
-			Path: web.PlansPath + numbered(p.ID), Name: p.Name, IsActive: p.IsActive, Code: p.Slug,
-			About: w["choice_"+p.ResourceType] + " · " + w.Money(price, p.Currency) + " " + w["period_monthly"],
-		}
-	}
-	ways := make([]web.Option, len(storefront.PlanTypes))
-	for i, sort := range storefront.PlanTypes {
-		ways[i] = web.Option{Value: newPlanPath + "?resource_type=" + sort, Text: w["plan_new_"+sort]}
-	}
-	return s.showOffers(c, "plans", bar, rows, found.Count, ways)
+// priceOf is what a plan costs a month.
+func priceOf(w web.Words, p *planRecord) string {
+	return w.Money(p.EffectivePrice(), p.Currency) + " " + w["period_monthly"]
+}
+
+// markOffered shows what is on offer as such.
+func markOffered(card *web.Card, is bool) {
+	card.Badges[0].Class = map[bool]string{true: "active"}[is]
 }
 
 // onOffer narrows a list to what is shown to customers, or is not.
 var onOffer = web.Choice{Name: "is_active", Text: "is_active_", Values: []string{"true", "false"}, Value: web.IsTrue}
-
-func (s *catalog) showOffers(c route.Call, sort string, bar *web.Bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	return s.web.Sheet(c, http.StatusOK, "offers", sort+"_title", web.Paged(c, bar, count, map[string]any{
-		"Rows": rows, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
-	}))
-}
 
 // sortOf is the sort of a new plan.
 func sortOf(asked string) string {
@@ -202,10 +194,9 @@ func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, act
 	if err != nil {
 		return nil, err
 	}
-	price := p.EffectivePrice()
 	known := []web.Aspect{
 		{Name: w["label_resource_type"], Text: w["choice_"+p.ResourceType]},
-		{Name: w["plan_price"], Text: w.Money(price, p.Currency) + " " + w["period_monthly"]},
+		{Name: w["plan_price"], Text: priceOf(w, p)},
 		w.Moment(w["key_created"], &p.CreatedAt, ""), w.Moment(w["order_changed"], &p.UpdatedAt, ""),
 	}
 	for _, one := range widgets {

@@ -59,30 +59,8 @@ func (s *reports) resumeRebuild(_ context.Context, c route.Call, location string
 	return (&rebuildJob{id, string(hosting.OperationQueuedStatus), c.Var("name")}).Fields(), nil
 }
 
-func (s *reports) projections(ctx context.Context, c route.Call) ([]projectionEntry, error) {
-	states, err := s.callers.Scope(c).Operations().States(ctx)
-	entries := make([]projectionEntry, len(states))
-	for i, state := range states {
-		entries[i] = projectionEntry{state}
-	}
-	return entries, err
-}
-
-// A projectionEntry is a read table as programs watch it.
-type projectionEntry struct{ projections.State }
-
-// Fields are the table.
-func (p *projectionEntry) Fields() field.Set {
-	behind := p.Head - p.Position
-	return field.Set{
-		field.Text("name", &p.Name).ReadOnly(),
-		field.Text("status", &p.Status).Among(tableStates...).ReadOnly(),
-		field.Int("position", &p.Position).ReadOnly().Doc("Of the last event that it knows."),
-		field.Int("head", &p.Head).ReadOnly().Doc("Position of the last event of the log."),
-		field.Int("lag_events", &behind).ReadOnly(),
-		field.Int("lag_seconds", &p.LagSeconds).ReadOnly().Doc("Between the last event that it knows and the last one of the log."),
-		field.Time("updated_at", &p.UpdatedAt).ReadOnly(),
-	}
+func (s *reports) projections(ctx context.Context, c route.Call) ([]projections.State, error) {
+	return s.callers.Scope(c).States(ctx)
 }
 
 // A readTables is how far those are that follow the log.
@@ -93,7 +71,7 @@ type readTables struct {
 }
 
 func (s *reports) readTables(ctx context.Context, c route.Call) (*readTables, error) {
-	states, err := s.callers.Scope(c).Operations().States(ctx)
+	states, err := s.callers.Scope(c).States(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +108,12 @@ func (t *tableEntry) Fields() field.Set {
 	behind := t.Head - t.Position
 	return field.Set{
 		field.Text("name", &t.Name).ReadOnly(),
-		field.Text("status", &t.Status).Among(tableStates...).ReadOnly(),
+		field.Text("status", &t.Status).Among(projections.TableStates...).ReadOnly(),
 		field.Int("position", &t.Position).ReadOnly().Doc("Of the last event that it knows."),
 		field.Int("events_behind", &behind).ReadOnly(),
 		field.Time("updated_at", &t.UpdatedAt).ReadOnly(),
 	}
 }
-
-var tableStates = []string{"live", "rebuilding", "failed"}
 
 // A logReaderEntry is a reader of the log.
 type logReaderEntry struct{ operations.LogReader }
@@ -216,7 +192,7 @@ func (s *reports) showReadTables(ctx context.Context, c route.Call, back *web.Re
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.callers.Scope(c).Operations().LatestRebuilds(ctx)
+	latest, err := s.callers.Scope(c).LatestRebuilds(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,16 +23,10 @@ func (s *reports) pageRoutes() []route.Route {
 	}
 }
 
-// A misfitRow is an order whose money and service do not fit.
-type misfitRow struct {
-	Path, Number, Status, StatusText, Action string
-	At                                       web.Aspect // since when
-}
-
 // A misfitSort is one sort of them.
 type misfitSort struct {
 	Name, Title, About string
-	Rows               []misfitRow
+	Rows               []web.Card
 }
 
 func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -47,14 +41,9 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 	if err != nil {
 		return nil, err
 	}
-	language := web.Readers(c)
-	w := web.Texts[language]
-	rows := make([]incidentRow, len(differences.Rows))
-	for i, one := range differences.Rows {
-		rows[i] = rowOfIncident(w, language, one)
-	}
+	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
-		"Sorts": misfits(w, &found), "Differences": rows, "Count": differences.Count, "At": w.Moment("", &found.At, ""), "Wide": true,
+		"Sorts": misfits(w, &found), "Differences": web.IncidentList.Of(c, differences.Rows), "Count": differences.Count, "At": w.Moment("", &found.At, ""), "Wide": true,
 	})
 }
 
@@ -67,11 +56,12 @@ func misfits(w web.Words, found *operations.Reconciliation) (all []misfitSort) {
 		shown := misfitSort{Name: sort.Name, Title: w["sort_"+sort.Name], About: w["sort_"+sort.Name+"_about"]}
 		for i := range sort.Findings {
 			f := &sort.Findings[i]
-			row := misfitRow{
-				Path: notice.OrderPage(f.Order), Number: f.OrderNumber, Status: f.Status, StatusText: wordOf(w, "order_", f.Status),
-				Action: wordOf(w, "repair_", f.Action), At: w.Moment("", &f.Since, ""),
-			}
-			shown.Rows = append(shown.Rows, row)
+			since := w.Moment("", &f.Since, "")
+			since.Text = w["misfit_since"] + " " + since.Text
+			shown.Rows = append(shown.Rows, web.Card{
+				Path: notice.OrderPage(f.Order), Title: f.OrderNumber, Badges: []web.Badge{{Class: f.Status, Text: wordOf(w, "order_", f.Status)}},
+				Lines: []string{w["misfit_repair"] + " " + wordOf(w, "repair_", f.Action)}, Note: []web.Aspect{since},
+			})
 		}
 		all = append(all, shown)
 	}

@@ -2,9 +2,9 @@ package operations
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -18,48 +18,34 @@ const userPagePath = web.UsersPath + "{id:int}/"
 
 func (s *users) pageRoutes() []route.Route {
 	return append([]route.Route{
-		web.View(web.UsersPath, "The accounts", s.showUsers).As("users_page"),
+		s.list().View(web.UsersPath, "The accounts").As("users_page"),
 	}, s.userDesk().Routes(userPagePath, "user", "User", "An account", "Do something with an account")...)
 }
 
-// A userRow is an account in the list.
-type userRow struct {
-	Path, Email, Name, State, Role, Tenants string
-	IsActive                                bool
-	At                                      web.Aspect // when it was opened
+// list is the page of accounts.
+func (s *users) list() web.List[userRecord] {
+	flags := []string{"true", "false"}
+	return web.List[userRecord]{
+		Web: s.web, Name: "users", Fields: (*userRecord).Fields, Cards: userCards, Read: s.listUsers, Search: "users_search", Wide: true, More: ofAccount,
+		Choices: []web.Choice{
+			{Name: "is_superuser", Text: "superuser_", Values: flags, Value: web.IsTrue}, {Name: "is_active", Text: "user_is_", Values: flags, Value: web.IsTrue},
+		},
+	}
 }
 
-func rowOfUser(w web.Words, u *userRecord) userRow {
-	row := userRow{
-		Path: web.UsersPath + numbered(u.ID), Email: u.Email, Name: u.Name, State: w["user_is_"+strconv.FormatBool(u.IsActive)], IsActive: u.IsActive,
-		At: w.Moment("", &u.CreatedAt, ""),
-	}
+var userCards = web.Cards{Page: web.UsersPath, Title: "email", Badges: []string{"is_active"}, Note: []string{"name"}}
+
+// ofAccount adds what an account may do, for which tenants, and since when there is one.
+func ofAccount(c route.Call, u *userRecord, card *web.Card) {
+	w, tenants := web.Texts[web.Readers(c)], make([]string, len(u.Memberships))
+	card.Badges[0].Class = map[bool]string{true: "active", false: "failed"}[u.IsActive]
 	if u.IsSuperuser {
-		row.Role = w["superuser_true"]
+		card.Badges = append(card.Badges, web.Badge{Class: "provisioning", Text: w["superuser_true"]})
 	}
 	for i, m := range u.Memberships {
-		if i > 0 {
-			row.Tenants += ", "
-		}
-		row.Tenants += m.TenantName
+		tenants[i] = m.TenantName
 	}
-	return row
-}
-
-func (s *users) showUsers(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, flags := web.Texts[web.Readers(c)], []string{"true", "false"}
-	listing, bar := web.Asked(c, w,
-		web.Choice{Name: "is_superuser", Text: "superuser_", Values: flags, Value: web.IsTrue}, web.Choice{Name: "is_active", Text: "user_is_", Values: flags, Value: web.IsTrue})
-	listing.Search = bar.Searched(c, w["users_search"])
-	found, err := s.listUsers(ctx, c, listing)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]userRow, len(found.Rows))
-	for i := range found.Rows {
-		rows[i] = rowOfUser(w, &found.Rows[i])
-	}
-	return s.web.Sheet(c, http.StatusOK, "users", "users_title", web.Paged(c, bar, found.Count, map[string]any{"Users": rows}))
+	card.Note = append(card.Note, web.Told(web.Aspect{Text: strings.Join(tenants, ", ")}, w.Moment("", &u.CreatedAt, ""))...)
 }
 
 // userDesk is the page of an account with its forms.
@@ -130,28 +116,22 @@ func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts 
 		tenants = append(tenants, web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
 	}
 	return s.web.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
-		"Title": u.Email, "User": rowOfUser(w, u), "Facts": userFacts(w, u, sessions), "Tenants": tenants, "Acts": acts, "Wide": true,
+		"Title": u.Email, "User": s.list().Of(c, []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants, "Acts": acts, "Wide": true,
 	})
 }
 
 // userFacts are who the user is, and how they sign in.
 func userFacts(w web.Words, u *userRecord, sessions *sessionCount) []web.Aspect {
-	facts := web.Told(web.Aspect{Name: w["label_name"], Text: u.Name}, web.Aspect{Name: w["label_language"], Text: w["language_"+u.Language]})
+	facts := w.Facts(u.Columns(), "name", "language")
 	for _, m := range u.Memberships {
 		if u.ActiveTenant != nil && m.Tenant == *u.ActiveTenant {
 			facts = append(facts, web.Aspect{Name: w["user_acts_for"], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
 		}
 	}
-	facts = append(facts,
-		web.Aspect{Name: w["user_password"], Text: w["is_"+strconv.FormatBool(u.HasPassword)]},
-		web.Aspect{Name: w["user_factor"], Text: w["is_"+strconv.FormatBool(u.SecondFactor)]},
-		web.Aspect{Name: w["user_sessions"], Text: strconv.FormatInt(sessions.Sessions, 10)},
-		w.Moment(w["user_last_login"], u.LastLoginAt, w["user_never"]),
-		w.Moment(w["user_opened"], &u.CreatedAt, ""), w.Moment(w["order_changed"], &u.UpdatedAt, ""))
-	if u.EmailRefusedAt != nil {
-		facts = append(facts, w.Moment(w["user_refused"], u.EmailRefusedAt, ""))
-	}
-	return facts
+	facts = append(facts, w.Facts(u.Columns(), "has_password", "has_second_factor")...)
+	facts = append(facts, web.Aspect{Name: w["user_sessions"], Text: strconv.FormatInt(sessions.Sessions, 10)},
+		w.Moment(w["user_last_login"], u.LastLoginAt, w["user_never"]))
+	return append(facts, w.Facts(u.Columns(), "created_at", "updated_at", "email_refused_at")...)
 }
 
 // Sessions counts the sessions of users in browsers.

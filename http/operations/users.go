@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,23 +34,11 @@ type userRecord struct {
 
 // Fields are the account as operators see it.
 func (u *userRecord) Fields() field.Set {
-	return field.Set{
-		field.Int("id", &u.ID).ReadOnly(),
-		field.Text("username", &u.Email).ReadOnly().Doc("The address."),
-		field.Text("email", &u.Email).Required().Is(field.Email),
-		field.Text("name", &u.Name).Max(200).Is(field.Plain).Default(""),
-		field.Text("password", &u.password).Secret().Verbatim().Max(account.PasswordRead).Doc("Absent for a new account: its owner is mailed a link to choose one."),
-		field.Text("language", &u.Language).Spoken(),
-		field.Flag("is_superuser", &u.IsSuperuser).Default(false),
-		field.Flag("is_active", &u.IsActive).Default(true),
-		field.Flag("has_second_factor", &u.SecondFactor).ReadOnly().Doc("Whether a sign-in needs a code beside the password."),
-		field.NullRef("active_tenant", &u.ActiveTenant).Default(nil).Doc("One of the memberships; a superuser's may be any tenant."),
-		field.Objects("memberships", &u.Memberships),
-		field.NullTime("last_login_at", &u.LastLoginAt).ReadOnly(),
-		field.NullTime("email_refused_at", &u.EmailRefusedAt).ReadOnly().Doc("Since when the address has been refused by mail servers: notifications are not mailed to it."),
-		field.Time("created_at", &u.CreatedAt).ReadOnly(),
-		field.Time("updated_at", &u.UpdatedAt).ReadOnly(),
-	}
+	set := u.User.Fields()
+	password := field.Text("password", &u.password).Secret().Verbatim().Max(account.PasswordRead).Doc("Absent for a new account: its owner is mailed a link to choose one.")
+	const beforeLanguage, beforeLogin = 4, 9
+	return slices.Concat(set[:beforeLanguage], field.Set{password}, set[beforeLanguage:beforeLogin],
+		field.Set{field.Objects("memberships", &u.Memberships)}, set[beforeLogin:])
 }
 
 // Tag changes with everything that the record shows: also with the names of

@@ -22,7 +22,7 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
 	page := s.widgetDesk().Page()
 	return []route.Route{
-		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page"),
+		s.widgetList().View(web.WidgetsPath, "The order forms").As("widgets_page"),
 		web.View(newWidgetPath, "A new order form", fresh.Look).As("new_widget_page"),
 		s.web.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
 		web.View(widgetPagePath, "An order form with its preview", page.Look).As("widget_page").Of("Widget"),
@@ -30,22 +30,15 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 	}
 }
 
-func (s *catalog) showWidgets(ctx context.Context, c route.Call) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, onOffer)
-	listing.Search = bar.Searched(c, w["orders_search"])
-	found, err := s.listWidgets(ctx, c, listing)
-	if err != nil {
-		return nil, err
+func (s *catalog) widgetList() web.List[widgetRecord] {
+	return web.List[widgetRecord]{
+		Web: s.web, Name: "widgets", Fields: (*widgetRecord).Fields, Read: s.listWidgets, Search: "orders_search", Wide: true, Choices: []web.Choice{onOffer},
+		Cards: web.Cards{
+			Page: web.WidgetsPath, Title: "name", Badges: []string{"is_active"}, Lines: []string{"layout+theme+language"}, Note: []string{"widget_id"},
+		},
+		More: func(_ route.Call, of *widgetRecord, card *web.Card) { markOffered(card, of.IsActive) },
+		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Path: newWidgetPath, Text: w["widget_new"]}} },
 	}
-	rows := make([]offerRow, len(found.Rows))
-	for i, one := range found.Rows {
-		rows[i] = offerRow{
-			Path: web.WidgetsPath + numbered(one.ID), Name: one.Name, IsActive: one.IsActive, Code: one.WidgetID,
-			About: w["choice_"+one.Layout] + " · " + w["choice_"+one.Theme] + " · " + w["language_"+one.Language],
-		}
-	}
-	return s.showOffers(c, "widgets", bar, rows, found.Count, []web.Option{{Value: newWidgetPath, Text: w["widget_new"]}})
 }
 
 func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {

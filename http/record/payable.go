@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
+	"hostpanel/projections"
 )
 
 // A Payable order tells where its customer can pay.
@@ -21,14 +22,8 @@ func (o *Payable) Fields() field.Set {
 		field.UUID("order_id", &o.ID),
 		field.Text("order_number", &o.Number),
 		field.Text("payment_url", &o.PaymentURL).Doc("Where the customer pays."),
-		field.Text("status", (*string)(&o.Status)).Among(OrderStatuses...),
+		field.Text("status", (*string)(&o.Status)).Among(projections.OrderStatuses...),
 	}
-}
-
-// OrderStatuses are those of an order, as the API names them.
-var OrderStatuses = []string{
-	string(order.StatusPending), string(order.StatusPaymentProcessing), string(order.StatusPaid), string(order.StatusProvisioning),
-	string(order.StatusActive), string(order.StatusFailed), string(order.StatusCancelled), string(order.StatusRefunded),
 }
 
 // ToPay is the answer when an order was sent to payment. If the provider has opened no

@@ -103,6 +103,14 @@ func (w Words) Value(c field.Cell) Aspect {
 	return Aspect{Text: c.Text}
 }
 
+// Notes are texts without names, less the empty ones.
+func Notes(all ...string) (notes []Aspect) {
+	for _, text := range all {
+		notes = append(notes, Told(Aspect{Text: text})...)
+	}
+	return notes
+}
+
 // Facts are fields of a record with their labels, less the empty ones.
 func (w Words) Facts(set field.Set, names ...string) (facts []Aspect) {
 	for _, name := range names {
@@ -159,10 +167,8 @@ func (l List[A]) Data(ctx context.Context, c route.Call) (map[string]any, error)
 	if err != nil {
 		return nil, err
 	}
-	shown := listSheet{
-		Name: l.Name, Lead: w[l.Name+"_lead"], None: w[l.Name+"_none"], Heading: cmp.Or(w[l.Name+"_list"], w[l.Name+"_title"]),
-		Cards: l.Of(c, found.Rows), Wide: l.Wide,
-	}
+	shown := ListOf(w, l.Name, l.Of(c, found.Rows))
+	shown.Wide = l.Wide
 	if l.Ways != nil {
 		shown.Ways = l.Ways(w)
 	}
@@ -181,8 +187,15 @@ func (l List[A]) Of(c route.Call, records []A) []Card {
 	return cards
 }
 
-// A listSheet is what a list shows.
-type listSheet struct {
+// ListOf is what the template of a list shows: cards, with the texts of the list's name.
+func ListOf(w Words, name string, cards []Card) ListSheet {
+	return ListSheet{
+		Name: name, Heading: cmp.Or(w[name+"_list"], w[name+"_title"]), Lead: w[name+"_lead"], None: w[name+"_none"], Cards: cards, Wide: true,
+	}
+}
+
+// A ListSheet is what a list shows.
+type ListSheet struct {
 	Name, Heading, Lead, None string
 	Cards                     []Card
 	Wide                      bool

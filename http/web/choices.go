@@ -7,11 +7,11 @@ import (
 
 // A Choice narrows a list above which it stands.
 type Choice struct {
-	Name   string              // of the parameter, and of the field
-	Text   string              // what the keys of its options' texts begin with
-	Values []string            // that there are
-	Says   func(string) string // text of an option; nil: the text under its key
-	Value  func(string) any    // as the field has it; nil: the text
+	Name   string                             // of the parameter, and of the field
+	Text   string                             // what the keys of its options' texts begin with
+	Values []string                           // that there are
+	Says   func(w Words, value string) string // text of an option; nil: the text under its key
+	Value  func(string) any                   // as the field has it; nil: the text
 }
 
 // Asked is the part of a list that the query asks for, and the choices that say so. A
@@ -38,7 +38,7 @@ func IsTrue(text string) any { return text == "true" }
 
 func (o Choice) textOf(w Words, value string) string {
 	if o.Says != nil {
-		return o.Says(value)
+		return o.Says(w, value)
 	}
 	return w[o.Text+value]
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/projections"
 )
 
@@ -30,33 +30,11 @@ func (l projectionsList) Run(ctx context.Context, s config.Settings, c console.C
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(states, asProjection))
-		}
-		i := c.Ink()
-		t := console.Table{Head: []string{"name", "status", "position", "behind", "updated (UTC)"}}
-		for _, state := range states {
-			t.Add(console.Plain(state.Name), console.Painted(state.Status, i.Status), console.Number(state.Position), console.Number(state.Head-state.Position), console.Moment(state.UpdatedAt))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, states, tableColumns)
 	})
 }
 
-// A projectionLine is a read table as --json shows it.
-type projectionLine struct {
-	Name       string    `json:"name"`
-	Status     string    `json:"status"` // live, rebuilding, failed
-	Position   int64     `json:"position"`
-	Head       int64     `json:"head"`
-	LagEvents  int64     `json:"lag_events"`
-	LagSeconds int64     `json:"lag_seconds"`
-	UpdatedAt  time.Time `json:"updated_at"`
-}
-
-func asProjection(s projections.State) projectionLine {
-	return projectionLine{s.Name, s.Status, s.Position, s.Head, s.Head - s.Position, s.LagSeconds, s.UpdatedAt}
-}
+var tableColumns = field.ColumnsOf[projections.State]("name", "status", "position", "lag_events", "updated_at")
 
 // aboutProjections are what both commands take.
 type aboutProjections struct {

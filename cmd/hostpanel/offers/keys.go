@@ -1,7 +1,6 @@
 package offers
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -36,18 +35,11 @@ func (l keysList) Run(ctx context.Context, s config.Settings, c console.Console)
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, func(k projections.APIKey) field.Set { return k.Fields() }))
-		}
-		t := console.Table{Head: []string{"id", "name", "mode", "a minute", "websites", "made (UTC)", "ended"}}
-		for _, k := range found.Rows {
-			t.Add(console.Plain(k.ID), console.Plain(k.Name), console.Plain(string(k.Mode)), console.Number(k.RateLimit),
-				console.Plain(cmp.Or(strings.Join(k.AllowedDomains, " "), "all")), console.Moment(k.CreatedAt), console.Plain(yesNo(k.RevokedAt != nil)))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, keyColumns)
 	})
 }
+
+var keyColumns = field.ColumnsOf[projections.APIKey]("id", "name", "mode", "rate_limit_per_minute", "websites", "created_at", "ended")
 
 const fieldsOfKeys = `Fields are those of the API: name="Our website" allowed_domains='["https://example.com"]' rate_limit_per_minute=60 expires_at=2027-01-31T00:00:00Z.`
 

@@ -39,20 +39,11 @@ func (l plansList) Run(ctx context.Context, s config.Settings, c console.Console
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, func(p projections.Plan) field.Set { return p.Record() }))
-		}
-		t := console.Table{Head: []string{"id", "name", "slug", "sort", "price", "active"}}
-		for _, plan := range found.Rows {
-			t.Add(console.Number(plan.ID), console.Plain(plan.Name), console.Plain(plan.Slug), console.Plain(plan.ResourceType),
-				console.Cell{Text: plan.Price.StringFixed(2) + " " + plan.Currency, Right: true}, console.Plain(yesNo(plan.IsActive)))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, planColumns)
 	})
 }
 
-func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+var planColumns = field.ColumnsOf[projections.Plan]("id", "name", "slug", "resource_type", "price", "is_active")
 
 const fieldsOfPlans = `Fields are those of the API, such as: name="Web S" price=2.99 resource_type=hosting quota_sites=1. ` +
 	`A list is JSON: vps_os_options='["debian-12"]'. docs/storefront.md and /api/schema/ describe them.`

@@ -3,13 +3,13 @@ package operations
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -38,31 +38,6 @@ type invoicesList struct {
 	JSON   bool   `name:"json" help:"For programs."`
 }
 
-// An invoiceLine is an invoice as --json shows it.
-type invoiceLine struct {
-	ID        uuid.UUID  `json:"id"`
-	Number    string     `json:"number"`
-	Order     uuid.UUID  `json:"order"`
-	Tenant    int64      `json:"tenant"`
-	Customer  string     `json:"customer_email"`
-	Status    string     `json:"status"`
-	Total     string     `json:"total"`
-	Tax       string     `json:"tax"`
-	Currency  string     `json:"currency"`
-	DueAt     *time.Time `json:"due_at"`
-	PaidAt    *time.Time `json:"paid_at"`
-	Method    string     `json:"payment_method"`
-	Reference string     `json:"reference"`
-	CreatedAt time.Time  `json:"created_at"`
-}
-
-func asInvoice(i projections.Invoice) invoiceLine {
-	return invoiceLine{
-		i.ID, i.Number, i.OrderID, i.Tenant, i.CustomerEmail, string(i.Status), i.Total.StringFixed(2), i.Tax.StringFixed(2), i.Currency,
-		i.DueAt, i.PaidAt, i.PaymentMethod, i.Reference, i.CreatedAt,
-	}
-}
-
 // only picks records with a value of a field; blank: all.
 func only(field, value string) []projections.Filter {
 	if value == "" {
@@ -78,44 +53,18 @@ func (l invoicesList) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, asInvoice))
-		}
-		t := console.Table{Head: []string{"invoice", "status", "tenant", "total", "due (UTC)", "paid by", "issued (UTC)"}}
-		for _, i := range found.Rows {
-			t.Add(console.Plain(i.Number), console.Painted(string(i.Status), c.Ink().Status), console.Plain(fmt.Sprint(i.Tenant)),
-				console.Cell{Text: i.Total.StringFixed(2) + " " + i.Currency, Right: true}, momentOf(i.DueAt), console.Plain(i.PaymentMethod), console.Moment(i.CreatedAt))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, invoiceColumns)
 	})
 }
 
-func momentOf(at *time.Time) console.Cell {
-	if at == nil {
-		return console.Plain("")
-	}
-	return console.Moment(*at)
-}
+var (
+	invoiceColumns      = field.ColumnsOf[projections.Invoice]("number", "status", "tenant", "total", "due_at", "payment_method", "created_at")
+	totalColumns        = field.ColumnsOf[projections.InvoiceTotal]("month", "money", "invoices", "total", "tax", "unpaid", "credited")
+	subscriptionColumns = field.ColumnsOf[projections.Subscription]("order", "status", "tenant", "plan_name", "price", "period_end", "next_at")
+)
 
 type invoicesTotals struct {
 	JSON bool `name:"json" help:"For programs."`
-}
-
-// A totalLine is a month as --json shows it.
-type totalLine struct {
-	Month    string `json:"month"` // 2026-11
-	Currency string `json:"currency"`
-	Test     bool   `json:"test"`
-	Invoices int64  `json:"invoices"`
-	Total    string `json:"total"`
-	Tax      string `json:"tax"`
-	Unpaid   string `json:"unpaid"`
-	Credited string `json:"credited"`
-}
-
-func asTotal(t projections.InvoiceTotal) totalLine {
-	return totalLine{t.Month.UTC().Format("2006-01"), t.Currency, t.Test, t.Invoices, t.Total.StringFixed(2), t.Tax.StringFixed(2), t.Unpaid.StringFixed(2), t.Credited.StringFixed(2)}
 }
 
 // Run adds up invoices.
@@ -125,24 +74,7 @@ func (l invoicesTotals) Run(ctx context.Context, s config.Settings, c console.Co
 		if err != nil {
 			return err
 		}
-		lines := console.Each(found, asTotal)
-		if l.JSON {
-			return c.JSON(lines)
-		}
-		t := console.Table{Head: []string{"month", "money", "invoices", "total", "tax", "unpaid", "credited"}}
-		for _, m := range lines {
-			money := m.Currency
-			if m.Test {
-				money += " (test)"
-			}
-			row := []console.Cell{console.Plain(m.Month), console.Plain(money), console.Number(m.Invoices)}
-			for _, amount := range []string{m.Total, m.Tax, m.Unpaid, m.Credited} {
-				row = append(row, console.Cell{Text: amount, Right: true})
-			}
-			t.Add(row...)
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found, totalColumns)
 	})
 }
 
@@ -195,25 +127,6 @@ type subscriptionsList struct {
 	JSON   bool   `name:"json" help:"For programs."`
 }
 
-// A subscriptionLine is a subscription as --json shows it.
-type subscriptionLine struct {
-	Order     uuid.UUID  `json:"order"`
-	Tenant    int64      `json:"tenant"`
-	Plan      string     `json:"plan_name"`
-	Cycle     string     `json:"billing_period"`
-	Price     string     `json:"price"`
-	Currency  string     `json:"currency"`
-	Status    string     `json:"status"`
-	PeriodEnd time.Time  `json:"period_end"`
-	DueAt     *time.Time `json:"due_at"`
-	NextAt    *time.Time `json:"next_at"`
-	EndReason string     `json:"end_reason"`
-}
-
-func asSubscription(s projections.Subscription) subscriptionLine {
-	return subscriptionLine{s.OrderID, s.Tenant, s.PlanName, s.BillingPeriod, s.Price.String(), s.Currency, string(s.Status), s.PeriodEnd, s.DueAt, s.NextAt, s.EndReason}
-}
-
 // Run lists subscriptions.
 func (l subscriptionsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
@@ -221,16 +134,7 @@ func (l subscriptionsList) Run(ctx context.Context, s config.Settings, c console
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, asSubscription))
-		}
-		t := console.Table{Head: []string{"order", "status", "tenant", "plan", "price", "paid until (UTC)", "next step (UTC)"}}
-		for _, s := range found.Rows {
-			t.Add(console.Plain(s.OrderID.String()), console.Painted(string(s.Status), c.Ink().Status), console.Plain(fmt.Sprint(s.Tenant)), console.Plain(s.PlanName),
-				console.Cell{Text: s.Price.StringFixed(2) + " " + s.Currency, Right: true}, console.Moment(s.PeriodEnd), momentOf(s.NextAt))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, subscriptionColumns)
 	})
 }
 

@@ -3,16 +3,14 @@ package operations
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
-	"hostpanel/domain/wording"
 	"hostpanel/projections"
 )
 
@@ -32,22 +30,7 @@ type incidentsList struct {
 	JSON  bool `name:"json" help:"For programs."`
 }
 
-// An incidentLine is an incident as --json shows it.
-type incidentLine struct {
-	ID         uuid.UUID         `json:"id"`
-	Kind       string            `json:"kind"`
-	About      map[string]string `json:"about"`
-	Times      int64             `json:"times"`
-	IsSettled  bool              `json:"is_settled"`
-	Offers     []string          `json:"offers"`
-	Answer     string            `json:"answer"`
-	Reason     string            `json:"reason"`
-	ReportedAt time.Time         `json:"reported_at"`
-}
-
-func asIncident(i projections.Incident) incidentLine {
-	return incidentLine{i.ID, i.Kind, i.About, i.Times, i.IsSettled, append([]string{}, operations.Offers(i.Kind)...), i.Answer, i.Reason, i.ReportedAt}
-}
+var incidentColumns = field.ColumnsOf[projections.Incident]("id", "kind", "about", "times", "reported_at", "offers", "reason")
 
 // Run lists incidents.
 func (l incidentsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
@@ -60,17 +43,7 @@ func (l incidentsList) Run(ctx context.Context, s config.Settings, c console.Con
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, asIncident))
-		}
-		i := c.Ink()
-		t := console.Table{Head: []string{"incident", "kind", "about", "times", "reported (UTC)", "offers", "settled"}}
-		for _, row := range found.Rows {
-			t.Add(console.Plain(row.ID.String()), console.Painted(row.Kind, i.Red), console.Plain(wording.Pairs(row.About)), console.Number(int(row.Times)),
-				console.Moment(row.ReportedAt), console.Plain(strings.Join(operations.Offers(row.Kind), " ")), console.Plain(row.Reason))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, incidentColumns)
 	})
 }
 

@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/domain/wording"
@@ -49,53 +51,11 @@ func (l ordersList) Run(ctx context.Context, s config.Settings, c console.Consol
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found, summary))
-		}
-		i := c.Ink()
-		t := console.Table{Head: []string{"order", "status", "customer", "plan", "total", "paid by", "placed (UTC)", "stopped at"}}
-		for _, o := range found {
-			t.Add(console.Plain(o.OrderNumber), console.Painted(string(o.Status), i.Status), console.Plain(o.CustomerEmail), console.Plain(o.PlanName),
-				console.Cell{Text: o.Total.StringFixed(2) + " " + o.Currency, Right: true}, console.Plain(o.PaymentMethod), console.Moment(o.CreatedAt), console.Painted(stopped(o), i.Red))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found, orderColumns)
 	})
 }
 
-// stopped is where an order waits for a person.
-func stopped(o projections.Order) string {
-	return strings.Join(append(texts(o.Holds), o.FailedStep), " ")
-}
-
-// An orderLine is an order as --json shows it.
-type orderLine struct {
-	ID            uuid.UUID `json:"id"`
-	Number        string    `json:"order_number"`
-	Status        string    `json:"status"`
-	Holds         []string  `json:"holds"`
-	Warnings      []string  `json:"warnings"`
-	CustomerEmail string    `json:"customer_email"`
-	CustomerName  string    `json:"customer_name"`
-	Plan          int64     `json:"plan"`
-	PlanName      string    `json:"plan_name"`
-	BillingPeriod string    `json:"billing_period"`
-	Total         string    `json:"total"`
-	Currency      string    `json:"currency"`
-	PaymentMethod string    `json:"payment_method"`
-	Domain        string    `json:"domain"`
-	FailedStep    string    `json:"failed_step"`
-	FailedCode    string    `json:"failed_code"`
-	CreatedAt     time.Time `json:"created_at"`
-	UpdatedAt     time.Time `json:"updated_at"`
-}
-
-func summary(o projections.Order) orderLine {
-	return orderLine{
-		o.ID, o.OrderNumber, string(o.Status), texts(o.Holds), texts(o.Warnings), o.CustomerEmail, o.CustomerName, o.PlanID, o.PlanName,
-		string(o.BillingPeriod), o.Total.StringFixed(2), o.Currency, o.PaymentMethod, o.Domain, o.FailedStep, o.FailedCode, o.CreatedAt, o.UpdatedAt,
-	}
-}
+var orderColumns = field.ColumnsOf[projections.Order]("order_number", "status", "customer_email", "plan_name", "total", "payment_method", "created_at", "holds+failed_step")
 
 type ordersShow struct {
 	Order string `arg:"" help:"Number or id."`
@@ -118,12 +78,21 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 			return err
 		}
 		if cmd.JSON {
-			return c.JSON(struct {
-				orderLine
-				moneyLines
-				Runs []runLine `json:"runs"`
-				GoOn []string  `json:"go_on"` // commands
-			}{summary(o), money, console.Each(runs, asRun), goOn(o, runs, money.claimed)})
+			set := o.Columns()
+			for _, more := range []struct {
+				name  string
+				value any
+			}{
+				{"refunds", money.Refunds}, {"disputes", money.Disputes}, {"credit_notes", money.CreditNotes}, {"runs", console.Each(runs, asRun)}, {"go_on", goOn(o, runs, money.claimed)},
+			} {
+				text, err := json.Marshal(more.value)
+				if err != nil {
+					return fmt.Errorf("show order %s: %w", o.OrderNumber, err)
+				}
+				raw := json.RawMessage(text)
+				set = append(set, field.Any(more.name, &raw))
+			}
+			return c.JSON(set)
 		}
 		printOrder(c, o)
 		printMoney(c, money)
@@ -140,13 +109,13 @@ func printOrder(c console.Console, o projections.Order) {
 	fmt.Fprintf(c.Out, "%s  %s\n\n", i.Bold(o.OrderNumber), i.Status(string(o.Status)))
 	for _, line := range [][2]string{
 		{"id", o.ID.String()},
-		{"customer", strings.Join(some(o.CustomerName, o.CustomerCompany, o.CustomerEmail, o.CustomerPhone), ", ")},
+		{"customer", strings.Join(console.Some(o.CustomerName, o.CustomerCompany, o.CustomerEmail, o.CustomerPhone), ", ")},
 		{"address", o.AddressLine()},
 		{"tax id", o.CustomerTaxID},
 		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
 		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
 		{"taxed", wording.Spaced(string(o.TaxKind)) + wording.Around(" of ", o.TaxCountry, "")},
-		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
+		{"payment", strings.Join(console.Some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
 		{"refunded", gone(o)},
 		{"domain", o.Domain},
 		{"system", o.OSChoice},
@@ -346,14 +315,4 @@ func (d ordersDispute) Run(ctx context.Context, s config.Settings, c console.Con
 
 func texts[T ~string](all []T) []string {
 	return console.Each(all, func(t T) string { return string(t) })
-}
-
-// some are the texts that are not empty.
-func some(all ...string) (out []string) {
-	for _, text := range all {
-		if text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
 }

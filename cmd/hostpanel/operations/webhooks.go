@@ -3,13 +3,11 @@ package operations
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/wording"
 )
@@ -63,44 +61,11 @@ func (l webhooksList) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(rows, asWebhook))
-		}
-		i := c.Ink()
-		t := console.Table{Head: []string{"id", "received (UTC)", "provider", "type", "state", "tries", "order", "error"}}
-		for _, r := range rows {
-			w := asWebhook(r)
-			t.Add(console.Number(w.ID), console.Moment(w.ReceivedAt), console.Plain(w.Provider), console.Plain(w.Type), console.Painted(w.State, i.Status), console.Number(w.Attempts),
-				console.Plain(short(w.Order)), console.Painted(w.Error, i.Red))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, rows, webhookColumns)
 	})
 }
 
-func short(id *uuid.UUID) string {
-	if id == nil {
-		return ""
-	}
-	return id.String()
-}
-
-// A webhookLine is a webhook as --json shows it.
-type webhookLine struct {
-	ID         int64      `json:"id"`
-	Provider   string     `json:"provider"`
-	EventID    string     `json:"event_id"`
-	Type       string     `json:"type"`
-	State      string     `json:"state"`
-	Order      *uuid.UUID `json:"order"`
-	Attempts   int        `json:"attempts"`
-	Error      string     `json:"error"`
-	ReceivedAt time.Time  `json:"received_at"`
-}
-
-func asWebhook(r operations.Webhook) webhookLine {
-	return webhookLine{r.ID, r.Provider, r.EventID, r.Type, r.State, r.Order, r.Attempts, r.Error, r.ReceivedAt}
-}
+var webhookColumns = field.ColumnsOf[operations.Webhook]("id", "received_at", "provider", "type", "state", "attempts", "order", "error")
 
 type webhooksReplay struct {
 	IDs []int64 `arg:"" optional:"" name:"id" help:"As the list shows them; none: all that the filter leaves."`

@@ -12,6 +12,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/offline"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas/accounts"
@@ -44,10 +45,12 @@ func (u userExport) Run(ctx context.Context, s config.Settings, c console.Consol
 // An export is what `hostpanel user export` writes (docs/accounts.md, "Export").
 type export struct {
 	MadeAt   time.Time                `json:"made_at"`
-	Account  userLine                 `json:"account"`
+	Account  field.Set                `json:"account"`
 	SignIns  []signInLine             `json:"sign_ins"`
 	Events   []accounts.PersonalEvent `json:"events"`
 	Webhooks []webhookLine            `json:"webhooks"`
+
+	Known accounts.PersonalData `json:"-"` // for the page
 }
 
 type signInLine struct {
@@ -65,8 +68,7 @@ type webhookLine struct {
 }
 
 func exported(known accounts.PersonalData) export {
-	e := export{MadeAt: known.MadeAt, Account: asUser(known.User), Events: known.Events}
-	e.Account.Memberships = console.Each(known.Memberships, asMembership)
+	e := export{MadeAt: known.MadeAt, Account: withMemberships(&known.User, known.Memberships), Events: known.Events, Known: known}
 	e.SignIns = console.Each(known.SignIns, func(s domain.SignIn) signInLine { return signInLine{s.IsBrowser, s.StartedAt, s.SeenAt} })
 	e.Webhooks = console.Each(known.Webhooks, func(w operations.Webhook) webhookLine {
 		return webhookLine{w.Provider, w.Type, w.Order, w.ReceivedAt, w.Body}

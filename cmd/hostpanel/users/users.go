@@ -5,13 +5,12 @@ package users
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/field"
 	"hostpanel/projections"
 )
 
@@ -39,16 +38,7 @@ func (l userList) Run(ctx context.Context, s config.Settings, c console.Console)
 		if err != nil {
 			return err
 		}
-		if l.JSON {
-			return c.JSON(console.Each(found.Rows, asUser))
-		}
-		i := c.Ink()
-		t := console.Table{Head: []string{"user", "address", "name", "may", "state", "opened (UTC)", "last sign-in (UTC)"}}
-		for _, u := range found.Rows {
-			t.Add(console.Number(u.ID), console.Plain(u.Email), console.Plain(u.Name), console.Plain(may(u)), console.Painted(state(u), i.Status), console.Moment(u.CreatedAt), console.Plain(momentOr(u.LastLoginAt, "never")))
-		}
-		t.Print(c)
-		return nil
+		return console.List(c, l.JSON, found.Rows, userColumns)
 	})
 }
 
@@ -59,62 +49,7 @@ func (l userList) listing() projections.Listing {
 	}
 }
 
-// may is what an account is allowed beyond its tenants.
-func may(u projections.User) string {
-	if u.IsSuperuser {
-		return "everything"
-	}
-	return "own tenants"
-}
-
-func state(u projections.User) string {
-	switch {
-	case u.Email == "":
-		return "erased"
-	case !u.IsActive:
-		return "closed"
-	case !u.HasPassword:
-		return "waiting"
-	}
-	return "active"
-}
-
-func momentOr(t *time.Time, none string) string {
-	if t == nil {
-		return none
-	}
-	return console.Moment(*t).Text
-}
-
-// A userLine is an account as --json shows it.
-type userLine struct {
-	ID           int64            `json:"id"`
-	Email        string           `json:"email"`
-	Name         string           `json:"name"`
-	Language     string           `json:"language"`
-	IsSuperuser  bool             `json:"is_superuser"`
-	IsActive     bool             `json:"is_active"`
-	HasPassword  bool             `json:"has_password"`
-	HasFactor    bool             `json:"has_second_factor"`
-	ActiveTenant *int64           `json:"active_tenant"`
-	LastLoginAt  *time.Time       `json:"last_login_at"`
-	CreatedAt    time.Time        `json:"created_at"`
-	UpdatedAt    time.Time        `json:"updated_at"`
-	Memberships  []membershipLine `json:"memberships,omitempty"`
-}
-
-type membershipLine struct {
-	Tenant int64  `json:"tenant"`
-	Name   string `json:"tenant_name"`
-	Role   string `json:"role"`
-}
-
-func asUser(u projections.User) userLine {
-	return userLine{
-		ID: u.ID, Email: u.Email, Name: u.Name, Language: u.Language, IsSuperuser: u.IsSuperuser, IsActive: u.IsActive, HasPassword: u.HasPassword, HasFactor: u.SecondFactor,
-		ActiveTenant: u.ActiveTenant, LastLoginAt: u.LastLoginAt, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
-	}
-}
+var userColumns = field.ColumnsOf[projections.User]("id", "email", "name", "may", "state", "created_at", "last_sign_in")
 
 type userShow struct {
 	Email string `arg:"" help:"Of the account."`
@@ -133,36 +68,24 @@ func (s userShow) Run(ctx context.Context, settings config.Settings, c console.C
 			return err
 		}
 		if s.JSON {
-			line := asUser(u)
-			line.Memberships = console.Each(member, asMembership)
-			return c.JSON(line)
+			return c.JSON(withMemberships(&u, member))
 		}
 		printUser(c, u, member)
 		return nil
 	})
 }
 
-func asMembership(m projections.Membership) membershipLine {
-	return membershipLine{m.Tenant, m.TenantName, string(m.Role)}
+// withMemberships are an account's fields with its memberships.
+func withMemberships(u *projections.User, member []projections.Membership) field.Set {
+	return append(u.Columns(), field.Objects("memberships", &member))
 }
 
 func printUser(c console.Console, u projections.User, member []projections.Membership) {
-	i := c.Ink()
-	fmt.Fprintf(c.Out, "%s  %s\n\n", i.Bold(console.OneLine(u.Email)), i.Status(state(u)))
-	for _, line := range [][2]string{
-		{"id", strconv.FormatInt(u.ID, 10)},
-		{"name", u.Name},
-		{"language", u.Language},
-		{"may", may(u)},
-		{"tenants", strings.Join(console.Each(member, func(m projections.Membership) string {
-			return fmt.Sprintf("%d %s (%s)", m.Tenant, m.TenantName, m.Role)
-		}), ", ")},
-		{"factor", map[bool]string{true: "a second one is on"}[u.SecondFactor]},
-		{"opened", momentOr(&u.CreatedAt, "")},
-		{"signed in", momentOr(u.LastLoginAt, "never")},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(c.Out, "  %s %s\n", i.Faint(fmt.Sprintf("%-10s", line[0])), console.OneLine(line[1]))
-		}
-	}
+	fmt.Fprintf(c.Out, "%s  %s\n\n", c.Ink().Bold(console.OneLine(u.Email)), c.Ink().Status(u.State()))
+	tenants := strings.Join(console.Each(member, func(m projections.Membership) string {
+		return fmt.Sprintf("%d %s (%s)", m.Tenant, m.TenantName, m.Role)
+	}), ", ")
+	factor := map[bool]string{true: "a second one is on"}[u.SecondFactor]
+	set := append(u.Columns(), field.Text("tenants", &tenants), field.Text("factor", &factor))
+	c.Facts(set, "id", "name", "language", "may", "tenants", "factor", "created_at", "last_sign_in")
 }
