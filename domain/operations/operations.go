@@ -183,6 +183,19 @@ type SentMail struct {
 	At        time.Time // of the last change of its state
 }
 
+// Fields are the mail.
+func (m *SentMail) Fields() field.Set {
+	return field.Set{
+		field.Text("template", &m.Template).ReadOnly(),
+		field.Text("state", &m.State).Among(MailSent, MailWaits, MailFailed, MailGivenUp).ReadOnly(),
+		field.Time("at", &m.At).ReadOnly().Doc("Of the last change of its state."),
+		field.Text("message_id", &m.MessageID).ReadOnly(),
+		field.Text("to", &m.To).ReadOnly(),
+		field.Text("subject", &m.Subject).ReadOnly(),
+		field.Text("text", &m.Text).ReadOnly(),
+	}
+}
+
 // A RecordedEvent is an event in the log, with its metadata for operators.
 type RecordedEvent struct {
 	Position   int64

@@ -11,7 +11,6 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
-	"hostpanel/projections"
 )
 
 // PageRoutes are where users read in a browser what they were told
@@ -31,43 +30,36 @@ func (s *Area) PageRoutes() route.Area {
 	}
 }
 
-// A noticeRow is a notification in the list.
-type noticeRow struct {
-	Path, Title, Message string
-	At                   web.Aspect
-	Read                 *web.Form // nil: it has been read
+// list is the page of notifications, each with a form that marks it as read.
+func (s *Area) list(back *web.Returned) web.List[notification] {
+	return web.List[notification]{
+		Web: s.Web, Name: "notices", Choices: []web.Choice{isRead}, Read: s.listNotifications, Fields: (*notification).Fields,
+		Cards: web.Cards{Title: "title", Lines: []string{"message"}, Note: []string{"created_at"}},
+		More: func(c route.Call, n *notification, card *web.Card) {
+			if card.Path = n.URL; !n.IsRead {
+				card.Badges = []web.Badge{{Class: "provisioning", Text: web.Texts[web.Readers(c)]["panel_unread"]}}
+				form := s.Web.Fill(c, web.Form{Name: "notice_read", Of: n.ID.String(), Action: here(c)}, back)
+				card.Form = &form
+			}
+		},
+	}
 }
 
 func (s *Area) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, isRead)
-	found, err := s.Callers.Scope(c).Notices().Notifications(ctx, listing)
+	data, err := s.list(back).Data(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]noticeRow, len(found.Rows))
-	for i, n := range found.Rows {
-		rows[i] = s.noticeRow(c, w, n, back)
-	}
 	unread := caller.VisitOf(c).Unread
-	data := map[string]any{"Notices": rows, "Unread": unread, "Stream": noticesPrefix + "notifications/stream/", "All": nil}
+	data["Unread"], data["Stream"], data["All"] = unread, noticesPrefix+"notifications/stream/", nil
 	if unread > 0 {
 		data["All"] = s.Web.Fill(c, web.Form{Name: "notices_read", Action: here(c)}, back)
 	}
-	return s.Web.Sheet(c, back.StatusOf(), "notices", "notices_title", web.Paged(c, bar, found.Count, data))
+	return s.Web.Sheet(c, back.StatusOf(), "notices", "notices_title", data)
 }
 
 // isRead narrows the list to what has been read, or has not.
 var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string{"false", "true"}, Value: web.IsTrue}
-
-func (s *Area) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
-	row := noticeRow{Path: n.URL, Title: n.Title, Message: n.Message, At: w.Moment("", &n.CreatedAt, "")}
-	if !n.IsRead {
-		form := s.Web.Fill(c, web.Form{Name: "notice_read", Of: n.ID.String(), Action: here(c)}, back)
-		row.Read = &form
-	}
-	return row
-}
 
 // here is the part of the list that is shown, to which a form comes back.
 func here(c route.Call) string {

@@ -14,26 +14,19 @@ import (
 // A dispute is told on the page of its order in words: how it stands, and what happens next
 // (docs/orders.md, "Disputes").
 
-// A disputeCard is a dispute on the page.
-type disputeCard struct {
-	State, StateText, Amount string
-	At                       web.Aspect
-	Sentences                []string
-}
-
 // toldDisputes are all disputes of the order, and one that the provider only names.
-func (o *orderDetail) toldDisputes(language string) (all []disputeCard) {
+func (o *orderDetail) toldDisputes(language string) (all []web.Card) {
 	w := web.Texts[language]
 	if o.isReported() {
-		all = append(all, disputeCard{State: "open", StateText: w["dispute_is_reported"], Sentences: []string{w["dispute_reported"], w["dispute_say"]}})
+		all = append(all, web.Card{Badges: []web.Badge{{Class: "open", Text: w["dispute_is_reported"]}}, Lines: []string{w["dispute_reported"], w["dispute_say"]}})
 	}
 	for _, d := range o.Disputes {
-		card := disputeCard{State: disputeClasses[d.State], StateText: wordOf(w, "dispute_is_", string(d.State)), Amount: w.Money(d.amount, d.Currency)}
+		card := web.Card{Title: w.Money(d.amount, d.Currency), Badges: []web.Badge{{Class: disputeClasses[d.State], Text: wordOf(w, "dispute_is_", string(d.State))}}}
 		if d.At != (time.Time{}) {
-			card.At = w.Moment("", &d.At, "")
+			card.Note = []web.Aspect{w.Moment("", &d.At, "")}
 		}
 		for _, id := range o.sentences(d) {
-			card.Sentences = append(card.Sentences, texts.Say(language, "page."+id, "amount", card.Amount))
+			card.Lines = append(card.Lines, texts.Say(language, "page."+id, "amount", card.Title))
 		}
 		all = append(all, card)
 	}

@@ -116,25 +116,23 @@ func optionalReason[S any](S) []web.Input {
 	return []web.Input{{Name: "reason", Autocomplete: "off", Long: reasonMost}}
 }
 
-// A packRow is an evidence pack on the page of an order.
-type packRow struct {
-	Path, State, StateText, Size string // Path is blank until it is made
-	At                           web.Aspect
-}
-
 // operationLooks are how the states of operations look.
 var operationLooks = map[string]string{"queued": "pending", "running": "provisioning", "succeeded": "active", "failed": "failed"}
 
-func packRows(w web.Words, packs []audit.Pack) (rows []packRow) {
+func packCards(w web.Words, packs []audit.Pack) (cards []web.Card) {
 	for _, p := range packs {
-		row := packRow{State: operationLooks[p.Status], StateText: w["pack_is_"+p.Status], At: w.Moment("", &p.AskedAt, "")}
+		card := web.Card{
+			Title: w["packs_title"], Badges: []web.Badge{{Class: operationLooks[p.Status], Text: w["pack_is_"+p.Status]}},
+			Note: []web.Aspect{w.Moment("", &p.AskedAt, "")},
+		}
 		switch p.Status {
 		case string(hosting.OperationDone):
-			row.Path, row.Size = audit.PackPath(p.ID), strconv.FormatInt((p.Size+1023)/1024, 10)+" kB"
+			card.Path, card.Title = audit.PackPath(p.ID), w["pack_fetch"]
+			card.Note = append(card.Note, web.Aspect{Text: strconv.FormatInt((p.Size+1023)/1024, 10) + " kB"})
 		case string(hosting.OperationBroken):
-			row.StateText += ": " + p.Code
+			card.Badges[0].Text += ": " + p.Code
 		}
-		rows = append(rows, row)
+		cards = append(cards, card)
 	}
-	return rows
+	return cards
 }

@@ -52,13 +52,6 @@ type stepRow struct {
 	At                                                  web.Aspect // when it ended, or is tried next
 }
 
-// A moved is one line of the history on the page of an order.
-type moved struct {
-	At         web.Aspect
-	Text, Kind string
-	Actor      string
-}
-
 // showOrder is the page of an order.
 func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
@@ -75,7 +68,7 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 		return nil, err
 	}
 	return s.web.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
-		"Packs": packRows(w, packs),
+		"Packs": packCards(w, packs),
 		"Order": w.Card(orderCards, o.Order.Fields()), "Stream": orderStreamOf(o.ID), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryList.Of(c, o.detail.Webhooks),
 		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),
@@ -121,10 +114,10 @@ func stepRows(w web.Words, steps []stepEntry) []stepRow {
 }
 
 // history is what has happened, the latest first.
-func history(w web.Words, all []happening) []moved {
-	rows := make([]moved, len(all))
+func history(w web.Words, all []happening) []web.Move {
+	rows := make([]web.Move, len(all))
 	for i, h := range all {
-		rows[len(all)-1-i] = moved{
+		rows[len(all)-1-i] = web.Move{
 			At: w.Instant(h.at), Text: h.text, Kind: wordOf(w, "kind_", h.sort), Actor: h.actor,
 		}
 	}

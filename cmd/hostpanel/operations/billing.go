@@ -186,15 +186,5 @@ func (e subscriptionsExtend) Run(ctx context.Context, s config.Settings, c conso
 // withSubscription does something with the subscription that an order started, and says
 // what became of it.
 func withSubscription(ctx context.Context, s config.Settings, c console.Console, name, done string, do func(*program.Program, uuid.UUID) error) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, name)
-		if err != nil {
-			return err
-		}
-		if err := do(p, o.ID); err != nil {
-			return fmt.Errorf("subscription of %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "the subscription of %s %s\n", o.OrderNumber, done)
-		return nil
-	})
+	return withOrder(ctx, s, c, name, "subscription of %s", "the subscription of %s "+done, do)
 }

@@ -101,15 +101,7 @@ type ordersEndGrace struct {
 
 // Run lets the removal of a service that has ended begin.
 func (e ordersEndGrace) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, e.Order)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Orders.EndGrace(ctx, program.AtConsole, o.ID, e.Reason); err != nil {
-			return fmt.Errorf("end the grace of %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "what is left of %s is removed\n", o.OrderNumber)
-		return nil
+	return withOrder(ctx, s, c, e.Order, "end the grace of %s", "what is left of %s is removed", func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Orders.EndGrace(ctx, program.AtConsole, id, e.Reason)
 	})
 }

@@ -210,15 +210,23 @@ type ordersRetry struct {
 
 // Run lets an order go on.
 func (r ordersRetry) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return withOrder(ctx, s, c, r.Order, "retry %s", "%s goes on", func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Orders.Retry(ctx, program.AtConsole, id, r.Input, r.Reason)
+	})
+}
+
+// withOrder does something with the order that a number or an id names, and says what
+// became of it. The order's number stands for %s.
+func withOrder(ctx context.Context, s config.Settings, c console.Console, name, what, done string, do func(*program.Program, uuid.UUID) error) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, r.Order)
+		o, err := p.OrderNamed(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Orders.Retry(ctx, program.AtConsole, o.ID, r.Input, r.Reason); err != nil {
-			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
+		if err := do(p, o.ID); err != nil {
+			return fmt.Errorf("%s: %w", strings.Replace(what, "%s", o.OrderNumber, 1), err)
 		}
-		fmt.Fprintf(c.Out, "%s goes on\n", o.OrderNumber)
+		fmt.Fprintln(c.Out, strings.Replace(done, "%s", o.OrderNumber, 1))
 		return nil
 	})
 }
@@ -239,16 +247,8 @@ func (r ordersRefund) Run(ctx context.Context, s config.Settings, c console.Cons
 		}
 		amount = &part
 	}
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, r.Order)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Payments.Refund(ctx, program.AtConsole, o.ID, amount, r.Reason); err != nil {
-			return fmt.Errorf("refund %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "%s is to be refunded\n", o.OrderNumber)
-		return nil
+	return withOrder(ctx, s, c, r.Order, "refund %s", "%s is to be refunded", func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Payments.Refund(ctx, program.AtConsole, id, amount, r.Reason)
 	})
 }
 
@@ -259,16 +259,8 @@ type ordersAccept struct {
 
 // Run accepts a payment.
 func (a ordersAccept) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, a.Order)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Payments.Accept(ctx, program.AtConsole, o.ID, a.Reason); err != nil {
-			return fmt.Errorf("accept the payment of %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "the payment of %s is accepted\n", o.OrderNumber)
-		return nil
+	return withOrder(ctx, s, c, a.Order, "accept the payment of %s", "the payment of %s is accepted", func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Payments.Accept(ctx, program.AtConsole, id, a.Reason)
 	})
 }
 
@@ -279,16 +271,8 @@ type ordersCancel struct {
 
 // Run cancels an order.
 func (k ordersCancel) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, k.Order)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Orders.Cancel(ctx, program.AtConsole, o.ID, k.Reason); err != nil {
-			return fmt.Errorf("cancel %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "%s is cancelled, or being taken back\n", o.OrderNumber)
-		return nil
+	return withOrder(ctx, s, c, k.Order, "cancel %s", "%s is cancelled, or being taken back", func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Orders.Cancel(ctx, program.AtConsole, id, k.Reason)
 	})
 }
 
@@ -300,16 +284,8 @@ type ordersDispute struct {
 
 // Run enters how a dispute stands.
 func (d ordersDispute) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		o, err := p.OrderNamed(ctx, d.Order)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Payments.Dispute(ctx, program.AtConsole, o.ID, order.DisputeState(d.Outcome), d.Reason); err != nil {
-			return fmt.Errorf("enter the dispute of %s: %w", o.OrderNumber, err)
-		}
-		fmt.Fprintf(c.Out, "the dispute of %s is %s\n", o.OrderNumber, d.Outcome)
-		return nil
+	return withOrder(ctx, s, c, d.Order, "enter the dispute of %s", "the dispute of %s is "+d.Outcome, func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Payments.Dispute(ctx, program.AtConsole, id, order.DisputeState(d.Outcome), d.Reason)
 	})
 }
 
