@@ -14,6 +14,7 @@ import (
 	"hostpanel/http/operations"
 	"hostpanel/http/orders"
 	"hostpanel/http/pages"
+	"hostpanel/http/payments"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -25,6 +26,8 @@ func (s *Server) Areas() []route.Area {
 		s.forBrowsers(s.accounts().Routes()...),
 		s.forBrowsers(s.hosting().Routes()),
 		s.storefront().Routes(),
+		[]route.Area{(&payments.Area{Callers: s.callers(), Inbox: s.Payments, Offers: s.Settings.Offers}).Routes()},
+		s.storefront().PageRoutes(),
 		[]route.Area{s.accounts().SetPasswordRoutes(), s.notifications().UnsubscribeRoutes()},
 		s.accounts().PageRoutes(),
 		[]route.Area{s.operations().PageRoutes(), s.hosting().OperatorRoutes(), s.hosting().PageRoutes(), s.notifications().PageRoutes(), s.billing().PageRoutes()},

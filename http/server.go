@@ -27,6 +27,7 @@ import (
 	"hostpanel/http/hosting"
 	"hostpanel/http/operations"
 	"hostpanel/http/orders"
+	"hostpanel/http/payments"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/waiting"
@@ -124,6 +125,7 @@ type Orders interface {
 // and other payment decisions of operators.
 type Payments interface {
 	orders.Payments
+	payments.Inbox
 	billing.Setups
 	operations.Payments
 }

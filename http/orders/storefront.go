@@ -1,5 +1,5 @@
-// Package orders serves order forms on other sites, the webhooks of
-// payment providers, and the pages of the checkout (docs/storefront.md).
+// Package orders serves order forms on other sites, and the pages of the checkout
+// (docs/storefront.md).
 package orders
 
 import (
@@ -57,12 +57,8 @@ type Orders interface {
 	ChooseTenant(ctx context.Context, cause domain.Metadata, id uuid.UUID, joins order.Joining) error
 }
 
-// Payments takes what providers tell, and asks them.
+// Payments asks payment providers.
 type Payments interface {
-	// Receive verifies a webhook and stores it; it is acted on later. A bad
-	// signature is refused with domain.Invalid, one that cannot be checked
-	// with domain.Unavailable.
-	Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error
 	// Hint asks to look at an order soon. It may be sent any number of times.
 	Hint(ctx context.Context, order uuid.UUID, reason string) error
 }
@@ -85,8 +81,10 @@ type Runs interface {
 	Stream(order uuid.UUID) domain.Stream
 }
 
-// Routes are the endpoints of the storefront, of payment providers' webhooks,
-// and of the pages of the checkout.
+// Routes are the endpoints of the storefront.
 func (s *Area) Routes() []route.Area {
-	return []route.Area{s.shopArea(), s.previewArea(), s.webhookArea(), s.checkoutArea(), s.joinArea()}
+	return []route.Area{s.shopArea(), s.previewArea()}
 }
+
+// PageRoutes are the pages of the checkout.
+func (s *Area) PageRoutes() []route.Area { return []route.Area{s.checkoutArea(), s.joinArea()} }

@@ -1,4 +1,6 @@
-package orders
+// Package payments takes the webhooks of payment providers (docs/storefront.md, "Payments
+// and webhooks").
+package payments
 
 import (
 	"context"
@@ -8,18 +10,34 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 )
+
+// An Area is the webhooks, with what they need of the rest of the program.
+type Area struct {
+	Callers *caller.Callers
+	Inbox   Inbox
+	Offers  order.Offers
+}
+
+// An Inbox stores what providers send.
+type Inbox interface {
+	// Receive verifies a webhook and stores it; it is acted on later. A bad
+	// signature is refused with domain.Invalid, one that cannot be checked
+	// with domain.Unavailable.
+	Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error
+}
 
 const (
 	webhooksPrefix = "/storefront/webhooks/"
 	forgedWebhooks = 60 // per minute and address; those with a good signature are not counted
 )
 
-// webhookArea is where payment providers tell what has happened. Their news are
-// stored before they are answered, and acted on after that (docs/storefront.md,
-// "Payments and webhooks").
-func (s *Area) webhookArea() route.Area {
+// Routes are where payment providers tell what has happened. Their news are
+// stored before they are answered, and acted on after that.
+func (s *Area) Routes() route.Area {
 	return route.Area{
 		Name: "Webhooks", Prefix: webhooksPrefix, Access: route.Open,
 		About: "News from payment providers. They only make the panel look: what is true it asks the provider.",
@@ -58,7 +76,7 @@ func (s *Area) receive(ctx context.Context, c route.Call) (*route.Document, erro
 	if _, configured := s.Offers.Configured(provider); !configured {
 		return nil, notConfigured
 	}
-	err := s.Payments.Receive(ctx, provider, c.Body, c.Header)
+	err := s.Inbox.Receive(ctx, provider, c.Body, c.Header)
 	if domain.CodeOf(err) == domain.Invalid {
 		err = errors.Join(s.Callers.Limiter.Spend(ctx, "forged_webhook", c.IP.String(), forgedWebhooks, time.Minute), err)
 	}
