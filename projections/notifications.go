@@ -271,13 +271,13 @@ const through = `(select through from inboxes where user_id = (select scope_user
 
 // counted is one of the figures, or what comes of them.
 func (s NoticeReader) counted(figure string) *known {
-	w := s.user("user_id")
+	w := s.caller.user("user_id")
 	return &known{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
 }
 
 // UnreadCount is how many notifications the caller has not read yet.
 func (s NoticeReader) UnreadCount(ctx context.Context) (int64, error) {
-	return value[int64](ctx, s, `select coalesce(sum(unread), 0)::bigint from inboxes`, s.user("user_id"), "")
+	return value[int64](ctx, s.db, `select coalesce(sum(unread), 0)::bigint from inboxes`, s.caller.user("user_id"), "")
 }
 
 // An Unread is what a user has not read yet.
@@ -292,10 +292,10 @@ func (s NoticeReader) Unread(ctx context.Context) (Unread, error) {
 		Count   int64
 		Through *time.Time
 	}
-	found, _, err := maybe(one[row](ctx, s, "User", `select unread as count, greatest(
+	found, _, err := maybe(one[row](ctx, s.db, "User", `select unread as count, greatest(
 		(select max(created_at) from notifications n where n.user_id = i.user_id and read_at is null and created_at > i.through),
 		(select max(unread_since) from notifications n where n.user_id = i.user_id and read_at is null and unread_since > created_at and unread_since > i.through)) as through
-		from inboxes i`, s.user("i.user_id")))
+		from inboxes i`, s.caller.user("i.user_id")))
 	if err != nil || found.Through == nil {
 		return Unread{}, err
 	}

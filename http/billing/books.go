@@ -31,7 +31,7 @@ func (s *books) routes() []route.Route {
 }
 
 func (s *books) totals(ctx context.Context, c route.Call) ([]projections.InvoiceTotal, error) {
-	return s.callers.Scope(c).InvoiceTotals(ctx)
+	return s.callers.Scope(c).Billing().InvoiceTotals(ctx)
 }
 
 const monthForm = "2006-01"
@@ -51,7 +51,7 @@ func (s *books) books(ctx context.Context, c route.Call) (*route.Document, error
 	if err != nil {
 		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
 	}
-	rows, err := s.callers.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
+	rows, err := s.callers.Scope(c).Billing().Booked(ctx, from, from.AddDate(0, 1, 0))
 	if err != nil {
 		return nil, err
 	}

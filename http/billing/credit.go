@@ -68,16 +68,16 @@ func movementFilters() field.Set {
 }
 
 func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditBalance], error) {
-	return s.callers.Scope(c).CreditBalances(ctx, l)
+	return s.callers.Scope(c).Billing().CreditBalances(ctx, l)
 }
 
 func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditMovement], error) {
-	return s.callers.Scope(c).CreditMovements(ctx, l)
+	return s.callers.Scope(c).Billing().CreditMovements(ctx, l)
 }
 
 // balance is the one that the path names.
 func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -86,7 +86,7 @@ func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&row, err)
 }
 
@@ -141,7 +141,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Billing().Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -165,7 +165,7 @@ func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*pr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().CreditMovement(ctx, id)
+	row, err := s.callers.System().Billing().CreditMovement(ctx, id)
 	return &row, err
 }
 
@@ -206,7 +206,7 @@ func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*project
 		return nil, err
 	}
 	return record.Shown(c, func() (*projections.CreditMovement, error) {
-		row, err := s.callers.System().CreditMovement(ctx, m.ID)
+		row, err := s.callers.System().Billing().CreditMovement(ctx, m.ID)
 		return &row, err
 	})
 }

@@ -64,7 +64,7 @@ func (s *credit) balanceWithMovements(ctx context.Context, c route.Call) (*credi
 	if err != nil {
 		return b, err
 	}
-	found, err := s.callers.Scope(c).CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
+	found, err := s.callers.Scope(c).Billing().CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
 		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency}, {Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows
@@ -129,7 +129,7 @@ func (s *credit) reverseByForm(ctx context.Context, c route.Call, b *creditBalan
 	if !b.isOperator {
 		return route.NoPermission
 	}
-	m, err := s.callers.System().CreditMovement(ctx, r.Booking)
+	m, err := s.callers.System().Billing().CreditMovement(ctx, r.Booking)
 	if record.IsMissing(err) || err == nil && m.Account() != b.Account() {
 		return domain.RefuseField("booking", "There is no such booking.")
 	}

@@ -16,18 +16,18 @@ import (
 // them to its administrators, and the stored documents.
 func (a *Area) Export() export.Part {
 	return func(ctx context.Context, scope projections.Scope, to *export.Archive) error {
-		err := export.Records(ctx, to, "subscriptions.json", scope.Subscriptions, (*projections.Subscription).Fields)
+		err := export.Records(ctx, to, "subscriptions.json", scope.Billing().Subscriptions, (*projections.Subscription).Fields)
 		if err != nil {
 			return err
 		}
-		err = export.Records(ctx, to, "invoices.json", scope.Invoices, func(row *projections.Invoice) field.Set {
+		err = export.Records(ctx, to, "invoices.json", scope.Billing().Invoices, func(row *projections.Invoice) field.Set {
 			to.Later(storing(a.documents.documents, to, row.ID, row.Number))
 			return (&invoice{Invoice: *row}).Fields() // not as an operator reads it
 		})
 		if err != nil {
 			return err
 		}
-		return export.Records(ctx, to, "credit-notes.json", scope.CreditNotes, func(row *projections.CreditNote) field.Set {
+		return export.Records(ctx, to, "credit-notes.json", scope.Billing().CreditNotes, func(row *projections.CreditNote) field.Set {
 			to.Later(storing(a.documents.documents, to, row.InvoiceID, row.Number))
 			return row.Fields()
 		})

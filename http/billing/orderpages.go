@@ -49,7 +49,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returne
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	plans, err := s.callers.System().Plans(ctx, "")
+	plans, err := s.callers.System().Orders().Plans(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -27,11 +27,11 @@ func ofTheTenant(t *resource) projections.Listing {
 
 // tenantMembers are those who may act for the tenant.
 func (s *customers) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.callers.Scope(c).Users(ctx, ofTheTenant(t))
+	found, err := s.callers.Scope(c).Accounts().Users(ctx, ofTheTenant(t))
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.callers.Scope(c).Members(ctx, t.ID)
+	members, err := s.callers.Scope(c).Accounts().Members(ctx, t.ID)
 	roles := map[int64]string{}
 	for _, m := range members {
 		roles[m.UserID] = string(m.Role)
@@ -52,7 +52,7 @@ func (s *customers) tenantMembers(ctx context.Context, c route.Call, t *resource
 
 // tenantOrders are the orders whose service the tenant has, or had.
 func (s *customers) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
-	found, err := s.callers.Scope(c).OrdersListed(ctx, ofTheTenant(t))
+	found, err := s.callers.Scope(c).Orders().OrdersListed(ctx, ofTheTenant(t))
 	cards := web.Cards{
 		Page: web.OrdersPath, Title: "order_number", Badges: []string{"status", "holds"}, Note: []string{"plan_name+total+created_at"},
 	}
@@ -63,7 +63,7 @@ func (s *customers) tenantOrders(ctx context.Context, c route.Call, t *resource)
 func (s *customers) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
 	l := ofTheTenant(t)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
-	found, err := s.callers.Scope(c).Incidents(ctx, l)
+	found, err := s.callers.Scope(c).Operations().Incidents(ctx, l)
 	return aboutList{web.IncidentList.Of(c, found.Rows), found.Count}, err
 }
 

@@ -58,7 +58,7 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 
 // kindCards begin with the services that were bought.
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	bought, err := s.callers.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
+	bought, err := s.callers.Scope(c).Billing().Services(ctx, projections.Listing{Limit: 1}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
 
 // kindCardsOf are what a tenant has of each kind.
 func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]kindCard, error) {
-	counts, err := s.callers.Scope(c).StateCounts(ctx, tenant)
+	counts, err := s.callers.Scope(c).Hosting().StateCounts(ctx, tenant)
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
 	for _, k := range s.all() {
@@ -101,7 +101,7 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 // usageBars are the figures of the API.
 func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
 	t := s.tenants
-	row, err := s.callers.Scope(c).Tenant(ctx, actsFor(c))
+	row, err := s.callers.Scope(c).Hosting().Tenant(ctx, actsFor(c))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
 // refused are the records that the server, or an authority, has refused.
 func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 	language := web.Readers(c)
-	found, err := s.callers.Scope(c).Refused(ctx, actsFor(c), mostNamed)
+	found, err := s.callers.Scope(c).Hosting().Refused(ctx, actsFor(c), mostNamed)
 	var rows []web.Card
 	for _, r := range found {
 		kind, _ := hosting.KindNamed(r.Kind)
@@ -198,7 +198,7 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 
 // news are the latest notifications of the user.
 func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
-	found, err := s.callers.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
+	found, err := s.callers.Scope(c).Notices().Notifications(ctx, projections.Listing{Limit: mostNamed})
 	w, cards := web.Texts[web.Readers(c)], make([]web.Card, len(found.Rows))
 	for i, n := range found.Rows {
 		cards[i] = web.Card{Path: n.URL, Title: n.Title, Lines: []string{n.Message}, Note: []web.Aspect{w.Moment("", &n.CreatedAt, "")}}

@@ -102,11 +102,11 @@ func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdic
 }
 
 func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.Incident], error) {
-	return s.callers.Scope(c).Incidents(ctx, l)
+	return s.callers.Scope(c).Operations().Incidents(ctx, l)
 }
 
 func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*projections.Incident, error) {
-	i, err := s.callers.Scope(c).Incident(ctx, id)
+	i, err := s.callers.Scope(c).Operations().Incident(ctx, id)
 	return &i, err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func (s *orders) listMails(ctx context.Context, c route.Call) ([]operations.SentMail, error) {
-	if _, err := s.callers.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {
+	if _, err := s.callers.Scope(c).Orders().OrderFile(ctx, c.UUID("uuid")); err != nil {
 		return nil, err
 	}
 	return s.mails.OrderMails(ctx, c.UUID("uuid"))

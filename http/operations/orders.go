@@ -89,17 +89,17 @@ func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Lis
 		if f.Field != "plan" || !isPlan {
 			continue
 		}
-		if _, err := s.callers.Scope(c).Plan(ctx, id); record.IsMissing(err) {
+		if _, err := s.callers.Scope(c).Orders().Plan(ctx, id); record.IsMissing(err) {
 			return projections.Listed[projections.Order]{}, field.Errors{{Field: "plan", Messages: []string{field.NoSuchChoice}}}
 		} else if err != nil {
 			return projections.Listed[projections.Order]{}, err
 		}
 	}
-	return s.callers.Scope(c).OrdersListed(ctx, l)
+	return s.callers.Scope(c).Orders().OrdersListed(ctx, l)
 }
 
 func (s *orders) orderFile(ctx context.Context, c route.Call, id uuid.UUID) (*orderDetail, error) {
-	file, err := s.callers.Scope(c).OrderFile(ctx, id)
+	file, err := s.callers.Scope(c).Orders().OrderFile(ctx, id)
 	if err != nil {
 		return nil, err
 	}

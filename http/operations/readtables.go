@@ -60,7 +60,7 @@ func (s *reports) resumeRebuild(_ context.Context, c route.Call, location string
 }
 
 func (s *reports) projections(ctx context.Context, c route.Call) ([]projections.State, error) {
-	return s.callers.Scope(c).States(ctx)
+	return s.callers.Scope(c).Operations().States(ctx)
 }
 
 // A readTables is how far those are that follow the log.
@@ -71,7 +71,7 @@ type readTables struct {
 }
 
 func (s *reports) readTables(ctx context.Context, c route.Call) (*readTables, error) {
-	states, err := s.callers.Scope(c).States(ctx)
+	states, err := s.callers.Scope(c).Operations().States(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s *reports) showReadTables(ctx context.Context, c route.Call, back *web.Re
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.callers.Scope(c).LatestRebuilds(ctx)
+	latest, err := s.callers.Scope(c).Operations().LatestRebuilds(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func TestTakingBackLeavesWhatAnotherClientHas(t *testing.T) { // E-3
 	w.Becomes(id, order.StatusFailed)
 	w.Engine.Forget("site/" + domain)
 	w.Engine.Put("site/"+domain, hosting.EngineObject{Kind: "site", Name: domain, Owner: 4711})
-	w.Must(w.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
 	w.Refunded(id)
 	left := w.Engine.All()
 	w.Equal("left at the engine", len(left), 1)
