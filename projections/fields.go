@@ -92,14 +92,18 @@ func (s *Subscription) Fields() field.Set {
 		field.Int("plan", &s.PlanID).ReadOnly(),
 		field.Text("plan_name", &s.PlanName).ReadOnly().Doc("As it was called when it was bought.").Headed("plan"),
 		field.Text("billing_period", &s.BillingPeriod).Among("monthly", "yearly").ReadOnly().Worded("period_"),
-		field.Amount("price", &s.Price, 16, 4).ReadOnly().Doc("Of one period, tax included.").In(&s.Currency).Labelled("subscription_price"),
+		field.Amount("price", &s.Price, 16, 4).ReadOnly().
+			Doc("Of one period, tax included.").In(&s.Currency).Labelled("subscription_price"),
 		field.Text("currency", &s.Currency).ReadOnly(),
 		field.Text("status", (*string)(&s.Status)).Among(billing.Statuses...).ReadOnly().Worded("subscription_state_"),
 		field.Time("period_start", &s.PeriodStart).ReadOnly(),
-		field.Time("period_end", &s.PeriodEnd).ReadOnly().Doc("The first moment that is not paid for.").Headed("paid until").Labelled("subscription_until"),
+		field.Time("period_end", &s.PeriodEnd).ReadOnly().
+			Doc("The first moment that is not paid for.").Headed("paid until").Labelled("subscription_until"),
 		field.NullTime("due_at", &s.DueAt).ReadOnly().Doc("When the open invoice of the next period is due; null: there is none."),
-		field.NullTime("suspended_at", &s.SuspendedAt).ReadOnly().Doc("Since when the service rests, because it is not paid; null: it does not."),
-		field.NullUUID("payment_method", &s.SavedMethod).ReadOnly().Doc("The saved payment method that renewals are charged by; null: they are paid on a page."),
+		field.NullTime("suspended_at", &s.SuspendedAt).ReadOnly().
+			Doc("Since when the service rests, because it is not paid; null: it does not."),
+		field.NullUUID("payment_method", &s.SavedMethod).ReadOnly().
+			Doc("The saved payment method that renewals are charged by; null: they are paid on a page."),
 		field.NullTime("next_at", &s.NextAt).ReadOnly().Headed("next step").
 			Doc("When it goes on by itself: with an invoice, a reminder, a suspension or its end; null: it has ended."),
 		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
@@ -125,7 +129,8 @@ func (p *PlanChange) Fields() field.Set {
 		field.Text("plan_name", c.ChangePlanName).ReadOnly(),
 		field.Text("billing_period", c.ChangePeriod).Among("monthly", "yearly").ReadOnly(),
 		field.Amount("price", c.ChangePrice, 16, 4).ReadOnly().Doc("Of one period, as it was when the change was asked for."),
-		field.NullUUID("invoice", &c.ChangeInvoice).ReadOnly().Doc("That has to be paid for it; null: it waits for the end of the period."),
+		field.NullUUID("invoice", &c.ChangeInvoice).ReadOnly().
+			Doc("That has to be paid for it; null: it waits for the end of the period."),
 		field.Time("at", c.ChangeAt).ReadOnly().Doc("Until when the invoice has to be paid, or from when the change counts."),
 	}
 }
@@ -145,7 +150,8 @@ func (i *Invoice) Fields() field.Set {
 		field.Text("number", &i.Number).ReadOnly().Doc("Of a series without gaps.").Headed("invoice"),
 		field.UUID("order", &i.OrderID).ReadOnly(),
 		field.Int("tenant", &i.Tenant).ReadOnly(),
-		field.Text("customer_name", &i.CustomerName).ReadOnly().Doc("Blank once it is erased. So is all that begins with customer_.").Labelled("invoice_name"),
+		field.Text("customer_name", &i.CustomerName).ReadOnly().
+			Doc("Blank once it is erased. So is all that begins with customer_.").Labelled("invoice_name"),
 		field.Text("customer_email", &i.CustomerEmail).ReadOnly().Labelled("invoice_email"),
 		field.Text("customer_company", &i.CustomerCompany).ReadOnly().Labelled("invoice_company"),
 	}, buyer.Shown(&details), field.Set{
@@ -161,10 +167,14 @@ func (i *Invoice) Fields() field.Set {
 			Doc("open: it has yet to be paid. withdrawn: it was credited before it was paid."),
 		field.Amount("amount_paid", &paid, 14, 2).ReadOnly().Doc("Of the total. What a withdrawn invoice had is credit again.").
 			In(&i.Currency).Labelled("invoice_amount_paid"),
-		field.Amount("amount_due", &i.AmountDue, 14, 2).ReadOnly().Doc("What has yet to be paid.").In(&i.Currency).Labelled("invoice_amount_due"),
-		field.NullTime("due_at", &i.DueAt).ReadOnly().Doc("null: the order was paid before it was issued.").Headed("due").Labelled("invoice_due"),
-		field.NullTime("paid_at", &i.PaidAt).ReadOnly().Doc("null: it is not paid, or its order was paid before it was issued.").Labelled("invoice_paid"),
-		field.Text("payment_method", &i.PaymentMethod).ReadOnly().Doc("By which it was paid; blank as long as paid_at is null.").Headed("paid by"),
+		field.Amount("amount_due", &i.AmountDue, 14, 2).ReadOnly().
+			Doc("What has yet to be paid.").In(&i.Currency).Labelled("invoice_amount_due"),
+		field.NullTime("due_at", &i.DueAt).ReadOnly().
+			Doc("null: the order was paid before it was issued.").Headed("due").Labelled("invoice_due"),
+		field.NullTime("paid_at", &i.PaidAt).ReadOnly().
+			Doc("null: it is not paid, or its order was paid before it was issued.").Labelled("invoice_paid"),
+		field.Text("payment_method", &i.PaymentMethod).ReadOnly().
+			Doc("By which it was paid; blank as long as paid_at is null.").Headed("paid by"),
 		field.Text("reference", &i.Reference).ReadOnly().Doc("Of that payment in the books. Superusers alone are shown it."),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued.").Headed("issued").Labelled("invoice_issued"),
 		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
@@ -206,7 +216,8 @@ func (t *InvoiceTotal) Fields() field.Set {
 		field.Amount("tax", &t.Tax, 16, 2).ReadOnly().Doc("Of the total."),
 		field.Amount("unpaid", &t.Unpaid, 16, 2).ReadOnly().Doc("Of the total."),
 		field.Amount("credited", &t.Credited, 16, 2).ReadOnly().Doc("By credit notes of that month, whatever the month of their invoice."),
-		field.Amount("received", &t.Received, 16, 2).ReadOnly().Doc("Booked in that month without a provider, less what was reversed in it."),
+		field.Amount("received", &t.Received, 16, 2).ReadOnly().
+			Doc("Booked in that month without a provider, less what was reversed in it."),
 		field.Amount("paid_out", &t.PaidOut, 16, 2).ReadOnly().Doc("Of credit, in that month."),
 	}
 }
@@ -253,7 +264,9 @@ func (m *CreditMovement) Fields() field.Set {
 		field.Text("currency", &m.Currency).ReadOnly(),
 		field.Flag("test_money", &m.Test).ReadOnly().Doc("Whether no real money is meant."),
 		field.Text("kind", &m.Kind).Among(CreditKinds...).ReadOnly().Worded("credit_").
-			Doc("booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. paid_out: it was paid back. reversed: a booking was wrong."),
+			Doc(
+				"booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. paid_out: it was paid back. reversed: a booking was wrong.",
+			),
 		field.Amount("amount", &m.Amount, 16, 2).ReadOnly().Doc("Below zero: it takes from the balance.").In(&m.Currency),
 		field.Amount("balance", &m.Balance, 16, 2).ReadOnly().Doc("After it.").In(&m.Currency).Labelled("credit_after"),
 		field.NullUUID("invoice", &m.Invoice).ReadOnly().Doc("That is paid, or has given it back; null: none."),
@@ -277,7 +290,8 @@ func (u *User) Fields() field.Set {
 		field.Text("language", &u.Language).Spoken().Labelled("label_language").Worded("language_"),
 		field.Flag("is_superuser", &u.IsSuperuser).Default(false).Worded("superuser_"),
 		field.Flag("is_active", &u.IsActive).Default(true).Worded("user_is_"),
-		field.Flag("has_second_factor", &u.SecondFactor).ReadOnly().Doc("Whether a sign-in needs a code beside the password.").Labelled("user_factor").Worded("is_"),
+		field.Flag("has_second_factor", &u.SecondFactor).ReadOnly().
+			Doc("Whether a sign-in needs a code beside the password.").Labelled("user_factor").Worded("is_"),
 		field.NullRef("active_tenant", &u.ActiveTenant).Default(nil).Doc("One of the memberships; a superuser's may be any tenant."),
 		field.NullTime("last_login_at", &u.LastLoginAt).ReadOnly().Labelled("user_last_login"),
 		field.NullTime("email_refused_at", &u.EmailRefusedAt).ReadOnly().Labelled("user_refused").

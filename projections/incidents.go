@@ -105,14 +105,19 @@ func (i *Incident) Fields() field.Set {
 		field.UUID("id", &i.ID).ReadOnly().Headed("incident"),
 		field.Text("kind", &i.Kind).Among(desk.IncidentKinds...).ReadOnly().Fault(),
 		field.Any("about", &raw).ReadOnly().
-			Doc("What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; of a difference to the engine: tenant, kind, id or engine_id, fields."),
-		field.Int("times", &i.Times).ReadOnly().Doc("How often it was reported, each time after it had been settled but the first.").Labelled("incident_times"),
+			Doc(
+				"What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; of a difference to the engine: tenant, kind, id or engine_id, fields.",
+			),
+		field.Int("times", &i.Times).ReadOnly().
+			Doc("How often it was reported, each time after it had been settled but the first.").Labelled("incident_times"),
 		field.Flag("is_settled", &i.IsSettled).ReadOnly(),
 		field.Texts("offers", &offers, anAnswer).ReadOnly().
 			Doc("The answers that it takes: adopt, remake, ignore; none: it is settled by requeue or settle."),
-		field.Text("answer", &i.Answer).ReadOnly().Doc("That an operator has given, if it stands.").Worded("answer_").Labelled("incident_answer"),
+		field.Text("answer", &i.Answer).ReadOnly().
+			Doc("That an operator has given, if it stands.").Worded("answer_").Labelled("incident_answer"),
 		field.Text("reason", &i.Reason).ReadOnly().Doc("For which it was settled.").Headed("settled").Labelled("label_reason"),
-		field.Text("settled_by", &i.SettledBy).ReadOnly().Doc("operator:1, or system:incidents if it ended by itself.").Labelled("incident_by"),
+		field.Text("settled_by", &i.SettledBy).ReadOnly().
+			Doc("operator:1, or system:incidents if it ended by itself.").Labelled("incident_by"),
 		field.Time("reported_at", &i.ReportedAt).ReadOnly().Doc("Lastly.").Headed("reported").Labelled("incident_lastly"),
 		field.NullTime("settled_at", &i.SettledAt).ReadOnly().Labelled("incident_settled_at"),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was reported first.").Labelled("incident_first"),

@@ -86,7 +86,8 @@ func (p *Plan) common() field.Set {
 		field.Amount("setup_fee", &p.SetupFee, 12, 4).Default("0").Min(0).Places(2),
 		field.Text("currency", &p.Currency).Is(field.Currency).Default("EUR"),
 		field.Text("billing_period", &p.BillingPeriod).Among("monthly", "yearly").Default("monthly"),
-		field.Text("resource_type", &p.ResourceType).Required().Once().Among(HostingPlan, VPSPlan, SaaSPlan).Headed("sort").Worded("choice_"),
+		field.Text("resource_type", &p.ResourceType).Required().Once().Among(HostingPlan, VPSPlan, SaaSPlan).Headed("sort").
+			Worded("choice_"),
 		field.NullRef("package", &p.Package).Default(nil).Doc("Hosting only."),
 		field.Int("position", &p.Position).Default(0),
 		field.Flag("is_active", &p.IsActive).Default(true).Headed("active").Worded("is_active_"),

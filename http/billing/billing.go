@@ -256,17 +256,19 @@ func documentFilters() field.Set {
 }
 
 func (s *subscriptions) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
-	rows, err := s.callers.Scope(c).Billing().Subscriptions(ctx, l)
+	rows, err := s.callers.Scope(c).Subscriptions(ctx, l)
 	return record.Map(rows, err, newSubscription(c))
 }
 
 func (s *invoices) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
-	rows, err := s.callers.Scope(c).Billing().Invoices(ctx, l)
+	rows, err := s.callers.Scope(c).Invoices(ctx, l)
 	return record.Map(rows, err, newInvoice(c))
 }
 
-func (s *documents) listCreditNotes(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditNote], error) {
-	return s.callers.Scope(c).Billing().CreditNotes(ctx, l)
+func (s *documents) listCreditNotes(
+	ctx context.Context, c route.Call, l projections.Listing,
+) (projections.Listed[projections.CreditNote], error) {
+	return s.callers.Scope(c).CreditNotes(ctx, l)
 }
 
 func (s *subscriptions) findSubscription(ctx context.Context, c route.Call) (any, string, error) {
@@ -275,7 +277,7 @@ func (s *subscriptions) findSubscription(ctx context.Context, c route.Call) (any
 
 // subscription is the one that the path names.
 func (s *subscriptions) subscription(ctx context.Context, c route.Call) (*subscription, error) {
-	row, err := s.callers.Scope(c).Billing().Subscription(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Subscription(ctx, c.UUID("id"))
 	found := newSubscription(c)(row)
 	return &found, err
 }
@@ -286,12 +288,12 @@ func (s *invoices) findInvoice(ctx context.Context, c route.Call) (any, string, 
 
 // invoice is the one that the path names.
 func (s *invoices) invoice(ctx context.Context, c route.Call) (*invoice, error) {
-	row, err := s.callers.Scope(c).Billing().Invoice(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Invoice(ctx, c.UUID("id"))
 	found := newInvoice(c)(row)
 	return &found, err
 }
 
 func (s *documents) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).Billing().CreditNote(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).CreditNote(ctx, c.UUID("id"))
 	return record.Subject(&row, err)
 }

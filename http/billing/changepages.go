@@ -196,5 +196,8 @@ func pendingNote(w web.Words, language string, sub *projections.Subscription) st
 	if sub.ChangeInvoice != nil {
 		which = "invoiced"
 	}
-	return texts.Say(language, "page.change_"+which, "plan", *sub.ChangePlanName, "period", w["period_"+*sub.ChangePeriod], "day", w.Date(*sub.ChangeAt))
+	return texts.Say(
+		language, "page.change_"+which, "plan", *sub.ChangePlanName, "period", w["period_"+*sub.ChangePeriod], "day",
+		w.Date(*sub.ChangeAt),
+	)
 }

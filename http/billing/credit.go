@@ -36,13 +36,18 @@ type creditBalance struct {
 
 func (s *credit) routes() []route.Route {
 	return []route.Route{
-		listing.Pages[projections.CreditBalance](creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances).As("credit_list"),
+		listing.Pages[projections.CreditBalance](
+			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances,
+		).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
 			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
-		listing.Pages[projections.CreditMovement](movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true}, s.listMovements).As("credit_movement_list"),
+		listing.Pages[projections.CreditMovement](
+			movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true},
+			s.listMovements,
+		).As("credit_movement_list"),
 		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
 		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
 			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
@@ -67,17 +72,21 @@ func movementFilters() field.Set {
 		field.UUID("invoice", new(uuid.UUID)).Doc("Only those of this invoice."))
 }
 
-func (s *credit) listBalances(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditBalance], error) {
-	return s.callers.Scope(c).Billing().CreditBalances(ctx, l)
+func (s *credit) listBalances(
+	ctx context.Context, c route.Call, l projections.Listing,
+) (projections.Listed[projections.CreditBalance], error) {
+	return s.callers.Scope(c).CreditBalances(ctx, l)
 }
 
-func (s *credit) listMovements(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.CreditMovement], error) {
-	return s.callers.Scope(c).Billing().CreditMovements(ctx, l)
+func (s *credit) listMovements(
+	ctx context.Context, c route.Call, l projections.Listing,
+) (projections.Listed[projections.CreditMovement], error) {
+	return s.callers.Scope(c).CreditMovements(ctx, l)
 }
 
 // balance is the one that the path names.
 func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.callers.Scope(c).Billing().CreditBalance(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -86,7 +95,7 @@ func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).Billing().CreditMovement(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&row, err)
 }
 
@@ -141,7 +150,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.callers.Scope(c).Billing().Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -165,7 +174,7 @@ func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*pr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().Billing().CreditMovement(ctx, id)
+	row, err := s.callers.System().CreditMovement(ctx, id)
 	return &row, err
 }
 
@@ -206,7 +215,7 @@ func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*project
 		return nil, err
 	}
 	return record.Shown(c, func() (*projections.CreditMovement, error) {
-		row, err := s.callers.System().Billing().CreditMovement(ctx, m.ID)
+		row, err := s.callers.System().CreditMovement(ctx, m.ID)
 		return &row, err
 	})
 }

@@ -39,7 +39,8 @@ func (s *credit) pages() []route.Route {
 // list is the page of the tenant's credit balances.
 func (s *credit) list() web.List[projections.CreditBalance] {
 	return web.List[projections.CreditBalance]{
-		Web: s.web, Name: "credits", Fields: (*projections.CreditBalance).Fields, Before: hasTenant, Cards: balanceCards, Read: s.listBalances,
+		Web: s.web, Name: "credits", Fields: (*projections.CreditBalance).Fields, Before: hasTenant, Cards: balanceCards,
+		Read: s.listBalances,
 		More: func(c route.Call, b *projections.CreditBalance, card *web.Card) {
 			card.Title = nameOfBalance(web.Texts[web.Readers(c)], b)
 		},

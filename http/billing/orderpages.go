@@ -34,7 +34,10 @@ func (s *orders) pages() []route.Route {
 func (s *orders) list() web.List[tenantOrder] {
 	return web.List[tenantOrder]{
 		Web: s.web, Name: "tenant_orders", Fields: (*tenantOrder).Fields, Before: hasTenant, Read: s.listOrders, Wide: true,
-		Cards: web.Cards{Title: "plan_name", Badges: []string{"status"}, Lines: []string{"total+order_number"}, Note: []string{"status_message+created_at"}},
+		Cards: web.Cards{
+			Title: "plan_name", Badges: []string{"status"}, Lines: []string{"total+order_number"},
+			Note: []string{"status_message+created_at"},
+		},
 		More: func(c route.Call, o *tenantOrder, card *web.Card) {
 			if o.payAt != nil {
 				card.Note = append(card.Note, web.Aspect{Text: web.Texts[web.Readers(c)]["tenant_orders_pay"], Path: *o.payAt})
@@ -55,7 +58,9 @@ func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returne
 	}
 	offers := make([]web.Card, len(plans))
 	for i, p := range plans {
-		offers[i] = web.Card{Title: p.Name, Value: w.Money(p.Price, p.Currency), Lines: slices.DeleteFunc([]string{p.Description}, isBlank)}
+		offers[i] = web.Card{
+			Title: p.Name, Value: w.Money(p.Price, p.Currency), Lines: slices.DeleteFunc([]string{p.Description}, isBlank),
+		}
 		if !p.SetupFee.IsZero() {
 			offers[i].Note = []web.Aspect{{Name: w["tenant_orders_setup"], Text: w.Money(p.SetupFee, p.Currency)}}
 		}

@@ -91,7 +91,8 @@ func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
-		"Title": w["invoice_title"] + " " + i.Number, "Invoice": w.Card(invoiceCards, i.Fields()), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
+		"Title": w["invoice_title"] + " " + i.Number, "Invoice": w.Card(invoiceCards, i.Fields()), "Lines": linesOf(w, said),
+		"Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
 		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
@@ -124,7 +125,10 @@ func (s *invoices) paymentOf(w web.Words, language string, i projections.Invoice
 	if i.Status == billing.Open && i.AmountPaid().IsPositive() {
 		names = append([]string{"amount_paid", "amount_due"}, names...)
 	}
-	return append(w.Facts(i.Fields(), names...), web.Told(web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})...)
+	return append(
+		w.Facts(i.Fields(), names...),
+		web.Told(web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})...,
+	)
 }
 
 func linesOf(w web.Words, d document.Document) (cards []web.Card) {
@@ -154,7 +158,9 @@ func sellerOf(w web.Words, s billing.Seller) []web.Aspect {
 	if s == (billing.Seller{}) {
 		return nil
 	}
-	address := web.Aspect{Name: w["invoice_address"], Text: s.Address + ", " + strings.TrimSpace(s.PostalCode+" "+s.City) + ", " + s.Country}
+	address := web.Aspect{
+		Name: w["invoice_address"], Text: s.Address + ", " + strings.TrimSpace(s.PostalCode+" "+s.City) + ", " + s.Country,
+	}
 	return slices.Concat(w.Facts(s.Fields(), "name"), []web.Aspect{address}, w.Facts(s.Fields(), "tax_id", "register", "iban", "bic"))
 }
 

@@ -40,7 +40,8 @@ func (m *paymentMethod) Fields() field.Set {
 		field.Text("kind", &m.Kind).ReadOnly().Doc("Such as card."),
 		field.Text("brand", &m.Brand).ReadOnly().Doc("Such as visa; blank: it has none. All of a method is blank once its owner is erased."),
 		field.Text("last4", &m.Last4).ReadOnly().Doc("Its last digits; blank: it has none."),
-		field.Text("expires", &m.Expires).ReadOnly().Doc("Its last month, such as 2029-03; blank: it does not expire.").Labelled("payment_method_expires"),
+		field.Text("expires", &m.Expires).ReadOnly().
+			Doc("Its last month, such as 2029-03; blank: it does not expire.").Labelled("payment_method_expires"),
 		field.NullUUID("order", &m.OrderID).ReadOnly().Doc("With which its owner agreed that it is kept; null: without a payment."),
 		field.NullUUID("setup", &m.SetupID).ReadOnly().Doc("By which it was added without a payment; null: it was paid with."),
 		field.Time("created_at", &m.CreatedAt).ReadOnly().Labelled("payment_method_since"),

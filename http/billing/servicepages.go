@@ -34,7 +34,9 @@ func (s *services) listPage() web.List[service] {
 	}
 }
 
-var serviceCards = web.Cards{Page: web.ServicesPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"kind"}, Note: []string{"domain"}}
+var serviceCards = web.Cards{
+	Page: web.ServicesPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"kind"}, Note: []string{"domain"},
+}
 
 // show is the page of a service: what it costs, what it has made and what it grants.
 func (s *services) show(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -56,13 +58,17 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 		vm = m.aspects(w, language)
 	}
 	return s.web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
-		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
+		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w),
+		"Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }
 
 // aspects are those of the order and the subscription.
 func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
-	all := append([]web.Aspect{{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}}, w.Facts(d.Fields(), "created_at", "domain")...)
+	all := append(
+		[]web.Aspect{{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}},
+		w.Facts(d.Fields(), "created_at", "domain")...,
+	)
 	if sub := d.subscription; sub != nil {
 		all = append(all, web.Aspect{
 			Name: w["service_subscription"], Text: w.Money(sub.price, sub.currency) + " · " + w["period_"+sub.cycle], Path: web.SubscriptionsPath + sub.id.String() + "/",

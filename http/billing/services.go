@@ -291,7 +291,8 @@ func (m *machine) Fields() field.Set {
 	return field.Set{
 		field.Int("id", &m.id).ReadOnly(),
 		field.Text("hostname", &m.Name).ReadOnly().Labelled("service_vm_name"),
-		field.Text("address", &m.Address).ReadOnly().Doc("The last one that the hypervisor told; blank: none yet.").Labelled("service_vm_address"),
+		field.Text("address", &m.Address).ReadOnly().
+			Doc("The last one that the hypervisor told; blank: none yet.").Labelled("service_vm_address"),
 		field.Text("os", &m.OS).ReadOnly().Labelled("service_vm_os"),
 		field.Int("cores", &m.Cores).ReadOnly(),
 		field.Int("memory_mb", &m.MemoryMB).ReadOnly(),
@@ -300,6 +301,7 @@ func (m *machine) Fields() field.Set {
 		field.Text("state", &m.state).Among(machineRuns, machineStopped, machineMoves, machineUnknown).ReadOnly().
 			Doc("changing: on its way to one of the others. unknown: the hypervisor does not answer, or does not know the machine."),
 		field.NullTime("seen_at", &m.seenAt).ReadOnly().Doc("When the hypervisor told the state; null: it is unknown."),
-		field.Time("recorded_at", &m.recorded).ReadOnly().Doc("When the panel's record of the machine changed last.").Labelled("service_vm_recorded"),
+		field.Time("recorded_at", &m.recorded).ReadOnly().
+			Doc("When the panel's record of the machine changed last.").Labelled("service_vm_recorded"),
 	}
 }

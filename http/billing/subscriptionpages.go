@@ -60,7 +60,9 @@ func (s *subscriptions) list() web.List[projections.Subscription] {
 // subscriptionList shows subscriptions with what comes next of them.
 var subscriptionList = web.List[projections.Subscription]{
 	Fields: (*projections.Subscription).Fields,
-	Cards:  web.Cards{Page: web.SubscriptionsPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"price+billing_period"}},
+	Cards: web.Cards{
+		Page: web.SubscriptionsPath, Title: "plan_name", Badges: []string{"status"}, Lines: []string{"price+billing_period"},
+	},
 	More: func(c route.Call, sub *projections.Subscription, card *web.Card) {
 		card.Note = []web.Aspect{{Text: nextOf(web.Readers(c), sub)}}
 	},

@@ -53,7 +53,9 @@ func (s *customers) showCustomers(ctx context.Context, c route.Call) (*route.Doc
 			Note: append(web.Notes(t.spec.Slug, t.spec.Email), w.Moment("", &row.CreatedAt, "")),
 		}
 	}
-	return s.web.Sheet(c, http.StatusOK, "list", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"List": web.ListOf(w, "tenants", cards)}))
+	return s.web.Sheet(
+		c, http.StatusOK, "list", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"List": web.ListOf(w, "tenants", cards)}),
+	)
 }
 
 func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatInt(id, 10) + "/" }

@@ -62,8 +62,9 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 	}
 	data := map[string]any{
 		"Way": k.way(w, language), "States": k.states(w, set), "Reason": k.reason(language, set), "Facts": values, "Kind": k.Noun(language),
-		"IsPending": slices.ContainsFunc(k.states(w, set), func(b web.Badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
-		"Edit": "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
+		"IsPending": slices.ContainsFunc(k.states(w, set), func(b web.Badge) bool { return b.Class == stateClasses["pending"] }),
+		"Path":      c.Path,
+		"Edit":      "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
 	}
 	if data["Past"], err = s.web.HistoryOf(ctx, c, s.lookback, k.stream(c.ID("id"))); err != nil {
 		return nil, err

@@ -18,10 +18,19 @@ import (
 func (o *orderDetail) toldDisputes(language string) (all []web.Card) {
 	w := web.Texts[language]
 	if o.isReported() {
-		all = append(all, web.Card{Badges: []web.Badge{{Class: "open", Text: w["dispute_is_reported"]}}, Lines: []string{w["dispute_reported"], w["dispute_say"]}})
+		all = append(
+			all,
+			web.Card{
+				Badges: []web.Badge{{Class: "open", Text: w["dispute_is_reported"]}},
+				Lines:  []string{w["dispute_reported"], w["dispute_say"]},
+			},
+		)
 	}
 	for _, d := range o.Disputes {
-		card := web.Card{Title: w.Money(d.amount, d.Currency), Badges: []web.Badge{{Class: disputeClasses[d.State], Text: wordOf(w, "dispute_is_", string(d.State))}}}
+		card := web.Card{
+			Title:  w.Money(d.amount, d.Currency),
+			Badges: []web.Badge{{Class: disputeClasses[d.State], Text: wordOf(w, "dispute_is_", string(d.State))}},
+		}
 		if d.At != (time.Time{}) {
 			card.Note = []web.Aspect{w.Moment("", &d.At, "")}
 		}

@@ -43,7 +43,8 @@ func (s *inbox) list() web.List[operations.Webhook] {
 var entryList = web.List[operations.Webhook]{
 	Fields: (*operations.Webhook).Fields, Wide: true,
 	Cards: web.Cards{
-		Page: web.InboxPath, Title: "event_id", Badges: []string{"state"}, Lines: []string{"type"}, Fault: "error", Note: []string{"provider+received_at"},
+		Page: web.InboxPath, Title: "event_id", Badges: []string{"state"}, Lines: []string{"type"}, Fault: "error",
+		Note: []string{"provider+received_at"},
 	},
 	More: func(c route.Call, e *operations.Webhook, card *web.Card) {
 		w := web.Texts[web.Readers(c)]
@@ -81,7 +82,8 @@ func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, act
 	w := web.Texts[web.Readers(c)]
 	body, isCut := e.shownBody()
 	return s.web.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{
-		"Entry": w.Card(entryList.Cards, e.Fields()), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body, "IsCut": isCut,
+		"Entry": w.Card(entryList.Cards, e.Fields()), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body,
+		"IsCut":   isCut,
 		"HasBody": e.Body != nil, "Acts": acts, "Wide": true,
 	})
 }

@@ -86,10 +86,14 @@ func takes(answer string) func(*projections.Incident) bool {
 }
 
 // showIncident is the page of an incident.
-func (s *incidents) showIncident(_ context.Context, c route.Call, i *projections.Incident, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *incidents) showIncident(
+	_ context.Context, c route.Call, i *projections.Incident, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
-		"Incident": web.IncidentList.Of(c, []projections.Incident{*i})[0], "About": aboutIncident(w, i.About), "Facts": w.Facts(i.Fields(), "created_at", "reported_at", "times", "settled_at", "answer", "reason", "settled_by"), "Acts": acts, "Wide": true,
+		"Incident": web.IncidentList.Of(c, []projections.Incident{*i})[0], "About": aboutIncident(w, i.About),
+		"Facts": w.Facts(i.Fields(), "created_at", "reported_at", "times", "settled_at", "answer", "reason", "settled_by"), "Acts": acts,
+		"Wide": true,
 	})
 }
 

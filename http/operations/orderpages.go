@@ -33,8 +33,11 @@ func (s *orders) pageRoutes() []route.Route {
 // list is the page of all orders.
 func (s *orders) list() web.List[projections.Order] {
 	return web.List[projections.Order]{
-		Web: s.web, Name: "orders", Fields: (*projections.Order).Fields, Cards: orderCards, Read: s.listOrders, Search: "orders_search", Wide: true,
-		Choices: []web.Choice{{Name: "status", Text: "order_", Values: projections.OrderStatuses}, {Name: "hold", Text: "hold_", Values: orderHolds}},
+		Web: s.web, Name: "orders", Fields: (*projections.Order).Fields, Cards: orderCards, Read: s.listOrders, Search: "orders_search",
+		Wide: true,
+		Choices: []web.Choice{
+			{Name: "status", Text: "order_", Values: projections.OrderStatuses}, {Name: "hold", Text: "hold_", Values: orderHolds},
+		},
 		Ways: func(w web.Words) []web.Aspect {
 			return []web.Aspect{{Text: w["preview_title"], Path: web.OrdersPath + "preview/"}}
 		},
@@ -70,7 +73,8 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 	return s.web.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Packs": packCards(w, packs),
 		"Order": w.Card(orderCards, o.Order.Fields()), "Stream": orderStreamOf(o.ID), "Message": o.status.StatusMessage,
-		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryList.Of(c, o.detail.Webhooks),
+		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails),
+		"History": history(w, o.Timeline), "Entries": entryList.Of(c, o.detail.Webhooks),
 		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),
 	})
 }
@@ -78,7 +82,8 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 // orderFacts are who ordered what.
 func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
 	return append([]web.Aspect{{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"}}, w.Facts(o.Columns(),
-		"plan_name", "billing_period", "total", "created_at", "updated_at", "domain", "customer_company", "customer_address", "customer_tax_id",
+		"plan_name", "billing_period", "total", "created_at", "updated_at", "domain", "customer_company", "customer_address",
+		"customer_tax_id",
 		"customer_phone", "os_choice")...)
 }
 

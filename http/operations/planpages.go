@@ -37,8 +37,9 @@ func (s *catalog) planPageRoutes() []route.Route {
 
 func (s *catalog) planList() web.List[planRecord] {
 	return web.List[planRecord]{
-		Web: s.web, Name: "plans", Fields: (*planRecord).Fields, Read: s.listPlans, Search: "orders_search", Order: []projections.Ordering{{Field: "position"}},
-		Wide: true, Choices: []web.Choice{{Name: "resource_type", Text: "choice_", Values: storefront.PlanTypes}, onOffer},
+		Web: s.web, Name: "plans", Fields: (*planRecord).Fields, Read: s.listPlans, Search: "orders_search",
+		Order: []projections.Ordering{{Field: "position"}},
+		Wide:  true, Choices: []web.Choice{{Name: "resource_type", Text: "choice_", Values: storefront.PlanTypes}, onOffer},
 		Cards: web.Cards{Page: web.PlansPath, Title: "name", Badges: []string{"is_active"}, Note: []string{"slug"}},
 		More: func(c route.Call, p *planRecord, card *web.Card) {
 			w := web.Texts[web.Readers(c)]

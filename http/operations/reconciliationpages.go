@@ -43,7 +43,8 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 	}
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
-		"Sorts": misfits(w, &found), "Differences": web.IncidentList.Of(c, differences.Rows), "Count": differences.Count, "At": w.Moment("", &found.At, ""), "Wide": true,
+		"Sorts": misfits(w, &found), "Differences": web.IncidentList.Of(c, differences.Rows), "Count": differences.Count,
+		"At": w.Moment("", &found.At, ""), "Wide": true,
 	})
 }
 
@@ -59,8 +60,9 @@ func misfits(w web.Words, found *operations.Reconciliation) (all []misfitSort) {
 			since := w.Moment("", &f.Since, "")
 			since.Text = w["misfit_since"] + " " + since.Text
 			shown.Rows = append(shown.Rows, web.Card{
-				Path: notice.OrderPage(f.Order), Title: f.OrderNumber, Badges: []web.Badge{{Class: f.Status, Text: wordOf(w, "order_", f.Status)}},
-				Lines: []string{w["misfit_repair"] + " " + wordOf(w, "repair_", f.Action)}, Note: []web.Aspect{since},
+				Path: notice.OrderPage(f.Order), Title: f.OrderNumber,
+				Badges: []web.Badge{{Class: f.Status, Text: wordOf(w, "order_", f.Status)}},
+				Lines:  []string{w["misfit_repair"] + " " + wordOf(w, "repair_", f.Action)}, Note: []web.Aspect{since},
 			})
 		}
 		all = append(all, shown)

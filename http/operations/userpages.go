@@ -26,9 +26,11 @@ func (s *users) pageRoutes() []route.Route {
 func (s *users) list() web.List[userRecord] {
 	flags := []string{"true", "false"}
 	return web.List[userRecord]{
-		Web: s.web, Name: "users", Fields: (*userRecord).Fields, Cards: userCards, Read: s.listUsers, Search: "users_search", Wide: true, More: ofAccount,
+		Web: s.web, Name: "users", Fields: (*userRecord).Fields, Cards: userCards, Read: s.listUsers, Search: "users_search", Wide: true,
+		More: ofAccount,
 		Choices: []web.Choice{
-			{Name: "is_superuser", Text: "superuser_", Values: flags, Value: web.IsTrue}, {Name: "is_active", Text: "user_is_", Values: flags, Value: web.IsTrue},
+			{Name: "is_superuser", Text: "superuser_", Values: flags, Value: web.IsTrue},
+			{Name: "is_active", Text: "user_is_", Values: flags, Value: web.IsTrue},
 		},
 	}
 }
@@ -116,7 +118,8 @@ func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts 
 		tenants = append(tenants, web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
 	}
 	return s.web.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
-		"Title": u.Email, "User": s.list().Of(c, []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants, "Acts": acts, "Wide": true,
+		"Title": u.Email, "User": s.list().Of(c, []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants,
+		"Acts": acts, "Wide": true,
 	})
 }
 

@@ -35,7 +35,9 @@ type userRecord struct {
 // Fields are the account as operators see it.
 func (u *userRecord) Fields() field.Set {
 	set := u.User.Fields()
-	password := field.Text("password", &u.password).Secret().Verbatim().Max(account.PasswordRead).Doc("Absent for a new account: its owner is mailed a link to choose one.")
+	password := field.Text("password", &u.password).Secret().Verbatim().Max(account.PasswordRead).Doc(
+		"Absent for a new account: its owner is mailed a link to choose one.",
+	)
 	const beforeLanguage, beforeLogin = 4, 9
 	return slices.Concat(set[:beforeLanguage], field.Set{password}, set[beforeLanguage:beforeLogin],
 		field.Set{field.Objects("memberships", &u.Memberships)}, set[beforeLogin:])

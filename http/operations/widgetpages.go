@@ -32,9 +32,11 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 
 func (s *catalog) widgetList() web.List[widgetRecord] {
 	return web.List[widgetRecord]{
-		Web: s.web, Name: "widgets", Fields: (*widgetRecord).Fields, Read: s.listWidgets, Search: "orders_search", Wide: true, Choices: []web.Choice{onOffer},
+		Web: s.web, Name: "widgets", Fields: (*widgetRecord).Fields, Read: s.listWidgets, Search: "orders_search", Wide: true,
+		Choices: []web.Choice{onOffer},
 		Cards: web.Cards{
-			Page: web.WidgetsPath, Title: "name", Badges: []string{"is_active"}, Lines: []string{"layout+theme+language"}, Note: []string{"widget_id"},
+			Page: web.WidgetsPath, Title: "name", Badges: []string{"is_active"}, Lines: []string{"layout+theme+language"},
+			Note: []string{"widget_id"},
 		},
 		More: func(_ route.Call, of *widgetRecord, card *web.Card) { markOffered(card, of.IsActive) },
 		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Path: newWidgetPath, Text: w["widget_new"]}} },

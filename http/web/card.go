@@ -190,7 +190,8 @@ func (l List[A]) Of(c route.Call, records []A) []Card {
 // ListOf is what the template of a list shows: cards, with the texts of the list's name.
 func ListOf(w Words, name string, cards []Card) ListSheet {
 	return ListSheet{
-		Name: name, Heading: cmp.Or(w[name+"_list"], w[name+"_title"]), Lead: w[name+"_lead"], None: w[name+"_none"], Cards: cards, Wide: true,
+		Name: name, Heading: cmp.Or(w[name+"_list"], w[name+"_title"]), Lead: w[name+"_lead"], None: w[name+"_none"], Cards: cards,
+		Wide: true,
 	}
 }
 

@@ -27,14 +27,19 @@ func TestACardIsMadeOfTheFieldsOfItsRecord(t *testing.T) {
 	w := Texts[English]
 	of := &sold{id: "7", number: "ORD-1", currency: "EUR", status: "paid", holds: []string{"dispute"}, total: decimal.NewFromInt(3)}
 	shown := w.Card(Cards{
-		Page: "/orders/", Title: "number", Badges: []string{"status", "holds"}, Lines: []string{"number+total"}, Note: []string{"status+error"}, Fault: "error",
+		Page: "/orders/", Title: "number", Badges: []string{"status", "holds"}, Lines: []string{"number+total"},
+		Note: []string{"status+error"}, Fault: "error",
 	}, of.Fields())
 	badges := []Badge{{"paid", w["order_paid"]}, {"failed", w["hold_dispute"]}}
 	if shown.Path != "/orders/7/" || shown.Title != "ORD-1" || !slices.Equal(shown.Badges, badges) || shown.Fault != "" ||
-		!slices.Equal(shown.Lines, []string{"ORD-1 · " + w.Money(of.total, "EUR")}) || !slices.Equal(shown.Note, []Aspect{{Text: w["order_paid"]}}) {
+		!slices.Equal(shown.Lines, []string{"ORD-1 · " + w.Money(of.total, "EUR")}) || !slices.Equal(
+		shown.Note, []Aspect{{Text: w["order_paid"]}},
+	) {
 		t.Errorf("%+v", shown)
 	}
-	if facts := w.Facts(of.Fields(), "total", "error"); !slices.Equal(facts, []Aspect{{Name: w["order_total"], Text: w.Money(of.total, "EUR")}}) {
+	if facts := w.Facts(of.Fields(), "total", "error"); !slices.Equal(
+		facts, []Aspect{{Name: w["order_total"], Text: w.Money(of.total, "EUR")}},
+	) {
 		t.Errorf("%+v", facts)
 	}
 }

@@ -29,7 +29,10 @@ func (s *sale) Fields() field.Set {
 func TestAListShowsTheColumnsOfItsRecords(t *testing.T) {
 	sales := []sale{
 		{number: "INV-1", currency: "EUR", total: decimal.NewFromInt(3), at: time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC), paid: true},
-		{number: "INV-2", currency: "EUR", total: decimal.NewFromInt(12), at: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), fault: "no\nmoney"},
+		{
+			number: "INV-2", currency: "EUR", total: decimal.NewFromInt(12), at: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
+			fault: "no\nmoney",
+		},
 	}
 	columns := field.ColumnsOf[sale]("number", "total", "created_at", "paid", "last_error")
 	var b bytes.Buffer

@@ -58,9 +58,13 @@ func (l invoicesList) Run(ctx context.Context, s config.Settings, c console.Cons
 }
 
 var (
-	invoiceColumns      = field.ColumnsOf[projections.Invoice]("number", "status", "tenant", "total", "due_at", "payment_method", "created_at")
+	invoiceColumns = field.ColumnsOf[projections.Invoice](
+		"number", "status", "tenant", "total", "due_at", "payment_method", "created_at",
+	)
 	totalColumns        = field.ColumnsOf[projections.InvoiceTotal]("month", "money", "invoices", "total", "tax", "unpaid", "credited")
-	subscriptionColumns = field.ColumnsOf[projections.Subscription]("order", "status", "tenant", "plan_name", "price", "period_end", "next_at")
+	subscriptionColumns = field.ColumnsOf[projections.Subscription](
+		"order", "status", "tenant", "plan_name", "price", "period_end", "next_at",
+	)
 )
 
 type invoicesTotals struct {

@@ -101,7 +101,9 @@ type ordersEndGrace struct {
 
 // Run lets the removal of a service that has ended begin.
 func (e ordersEndGrace) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return withOrder(ctx, s, c, e.Order, "end the grace of %s", "what is left of %s is removed", func(p *program.Program, id uuid.UUID) error {
+	return withOrder(ctx, s, c, e.Order, "end the grace of %s", "what is left of %s is removed", func(
+		p *program.Program, id uuid.UUID,
+	) error {
 		return p.Sagas.Orders.EndGrace(ctx, program.AtConsole, id, e.Reason)
 	})
 }

@@ -55,7 +55,9 @@ func (l ordersList) Run(ctx context.Context, s config.Settings, c console.Consol
 	})
 }
 
-var orderColumns = field.ColumnsOf[projections.Order]("order_number", "status", "customer_email", "plan_name", "total", "payment_method", "created_at", "holds+failed_step")
+var orderColumns = field.ColumnsOf[projections.Order](
+	"order_number", "status", "customer_email", "plan_name", "total", "payment_method", "created_at", "holds+failed_step",
+)
 
 type ordersShow struct {
 	Order string `arg:"" help:"Number or id."`
@@ -83,7 +85,8 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 				name  string
 				value any
 			}{
-				{"refunds", money.Refunds}, {"disputes", money.Disputes}, {"credit_notes", money.CreditNotes}, {"runs", console.Each(runs, asRun)}, {"go_on", goOn(o, runs, money.claimed)},
+				{"refunds", money.Refunds}, {"disputes", money.Disputes}, {"credit_notes", money.CreditNotes},
+				{"runs", console.Each(runs, asRun)}, {"go_on", goOn(o, runs, money.claimed)},
 			} {
 				text, err := json.Marshal(more.value)
 				if err != nil {
@@ -217,7 +220,9 @@ func (r ordersRetry) Run(ctx context.Context, s config.Settings, c console.Conso
 
 // withOrder does something with the order that a number or an id names, and says what
 // became of it. The order's number stands for %s.
-func withOrder(ctx context.Context, s config.Settings, c console.Console, name, what, done string, do func(*program.Program, uuid.UUID) error) error {
+func withOrder(
+	ctx context.Context, s config.Settings, c console.Console, name, what, done string, do func(*program.Program, uuid.UUID) error,
+) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
 		o, err := p.OrderNamed(ctx, name)
 		if err != nil {
@@ -259,7 +264,9 @@ type ordersAccept struct {
 
 // Run accepts a payment.
 func (a ordersAccept) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return withOrder(ctx, s, c, a.Order, "accept the payment of %s", "the payment of %s is accepted", func(p *program.Program, id uuid.UUID) error {
+	return withOrder(ctx, s, c, a.Order, "accept the payment of %s", "the payment of %s is accepted", func(
+		p *program.Program, id uuid.UUID,
+	) error {
 		return p.Sagas.Payments.Accept(ctx, program.AtConsole, id, a.Reason)
 	})
 }
@@ -271,7 +278,9 @@ type ordersCancel struct {
 
 // Run cancels an order.
 func (k ordersCancel) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return withOrder(ctx, s, c, k.Order, "cancel %s", "%s is cancelled, or being taken back", func(p *program.Program, id uuid.UUID) error {
+	return withOrder(ctx, s, c, k.Order, "cancel %s", "%s is cancelled, or being taken back", func(
+		p *program.Program, id uuid.UUID,
+	) error {
 		return p.Sagas.Orders.Cancel(ctx, program.AtConsole, id, k.Reason)
 	})
 }
@@ -284,7 +293,9 @@ type ordersDispute struct {
 
 // Run enters how a dispute stands.
 func (d ordersDispute) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return withOrder(ctx, s, c, d.Order, "enter the dispute of %s", "the dispute of %s is "+d.Outcome, func(p *program.Program, id uuid.UUID) error {
+	return withOrder(ctx, s, c, d.Order, "enter the dispute of %s", "the dispute of %s is "+d.Outcome, func(
+		p *program.Program, id uuid.UUID,
+	) error {
 		return p.Sagas.Payments.Dispute(ctx, program.AtConsole, id, order.DisputeState(d.Outcome), d.Reason)
 	})
 }
