@@ -265,7 +265,8 @@ func (m *CreditMovement) Fields() field.Set {
 		field.Flag("test_money", &m.Test).ReadOnly().Doc("Whether no real money is meant."),
 		field.Text("kind", &m.Kind).Among(CreditKinds...).ReadOnly().Worded("credit_").
 			Doc(
-				"booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. paid_out: it was paid back. reversed: a booking was wrong.",
+				"booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. " +
+					"paid_out: it was paid back. reversed: a booking was wrong.",
 			),
 		field.Amount("amount", &m.Amount, 16, 2).ReadOnly().Doc("Below zero: it takes from the balance.").In(&m.Currency),
 		field.Amount("balance", &m.Balance, 16, 2).ReadOnly().Doc("After it.").In(&m.Currency).Labelled("credit_after"),

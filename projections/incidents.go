@@ -106,7 +106,8 @@ func (i *Incident) Fields() field.Set {
 		field.Text("kind", &i.Kind).Among(desk.IncidentKinds...).ReadOnly().Fault(),
 		field.Any("about", &raw).ReadOnly().
 			Doc(
-				"What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; of a difference to the engine: tenant, kind, id or engine_id, fields.",
+				"What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; " +
+					"of a difference to the engine: tenant, kind, id or engine_id, fields.",
 			),
 		field.Int("times", &i.Times).ReadOnly().
 			Doc("How often it was reported, each time after it had been settled but the first.").Labelled("incident_times"),

@@ -229,8 +229,9 @@ func (s *documents) creditNoteRoutes() []route.Route {
 	return []route.Route{
 		listing.Pages[projections.CreditNote](creditNotesPath, "Credit notes, newest first", listing.Spec{
 			Filters: documentFilters, Ordering: []string{"number", "total"}, UUIDs: true,
-		}, s.listCreditNotes).As("credit_note_list"),
-		route.Get(creditNotesPath+"{id:uuid}/", "A credit note", record.Found[projections.CreditNote]).As("credit_note_read").Of("Credit note").Finding(s.findCreditNote),
+		}, caller.Reads(s.callers, projections.Scope.CreditNotes)).As("credit_note_list"),
+		route.Get(creditNotesPath+"{id:uuid}/", "A credit note", record.Found[projections.CreditNote]).
+			As("credit_note_read").Of("Credit note").Finding(s.findCreditNote),
 		s.document(creditNotesPath, "A credit note", s.creditNoteDocument).As("credit_note_document").Of("Credit note"),
 	}
 }
@@ -263,12 +264,6 @@ func (s *subscriptions) listSubscriptions(ctx context.Context, c route.Call, l p
 func (s *invoices) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
 	rows, err := s.callers.Scope(c).Invoices(ctx, l)
 	return record.Map(rows, err, newInvoice(c))
-}
-
-func (s *documents) listCreditNotes(
-	ctx context.Context, c route.Call, l projections.Listing,
-) (projections.Listed[projections.CreditNote], error) {
-	return s.callers.Scope(c).CreditNotes(ctx, l)
 }
 
 func (s *subscriptions) findSubscription(ctx context.Context, c route.Call) (any, string, error) {

@@ -37,7 +37,7 @@ type creditBalance struct {
 func (s *credit) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[projections.CreditBalance](
-			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, s.listBalances,
+			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, caller.Reads(s.callers, projections.Scope.CreditBalances),
 		).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
@@ -46,9 +46,10 @@ func (s *credit) routes() []route.Route {
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
 		listing.Pages[projections.CreditMovement](
 			movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true},
-			s.listMovements,
+			caller.Reads(s.callers, projections.Scope.CreditMovements),
 		).As("credit_movement_list"),
-		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
+		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).
+			As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
 		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
 			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
 			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
@@ -70,18 +71,6 @@ func movementFilters() field.Set {
 	return append(creditFilters(),
 		field.Text("kind", new(string)).Among(projections.CreditKinds...).Doc("Only those of this kind."),
 		field.UUID("invoice", new(uuid.UUID)).Doc("Only those of this invoice."))
-}
-
-func (s *credit) listBalances(
-	ctx context.Context, c route.Call, l projections.Listing,
-) (projections.Listed[projections.CreditBalance], error) {
-	return s.callers.Scope(c).CreditBalances(ctx, l)
-}
-
-func (s *credit) listMovements(
-	ctx context.Context, c route.Call, l projections.Listing,
-) (projections.Listed[projections.CreditMovement], error) {
-	return s.callers.Scope(c).CreditMovements(ctx, l)
 }
 
 // balance is the one that the path names.

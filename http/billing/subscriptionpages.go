@@ -51,9 +51,7 @@ func (s *subscriptions) list() web.List[projections.Subscription] {
 	l := subscriptionList
 	l.Web, l.Name, l.Before, l.Wide = s.web, "subscriptions", hasTenant, true
 	l.Choices = []web.Choice{{Name: "status", Text: "subscription_state_", Values: billing.Statuses}}
-	l.Read = func(ctx context.Context, c route.Call, asked projections.Listing) (projections.Listed[projections.Subscription], error) {
-		return s.callers.Scope(c).Billing().Subscriptions(ctx, asked)
-	}
+	l.Read = caller.Reads(s.callers, projections.Scope.Subscriptions)
 	return l
 }
 

@@ -125,3 +125,12 @@ type Sessions interface {
 	PendingSignIn(ctx context.Context, id string) (domain.Session, bool, error)
 	EndSignIn(ctx context.Context, id string) error
 }
+
+// Reads reads a list of the read tables in the scope of each caller.
+func Reads[A any](
+	s *Callers, read func(projections.Scope, context.Context, projections.Listing) (projections.Listed[A], error),
+) func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error) {
+	return func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[A], error) {
+		return read(s.Scope(c), ctx, l)
+	}
+}

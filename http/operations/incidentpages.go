@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -28,7 +29,7 @@ func (s *incidents) pageRoutes() []route.Route {
 // list is the page of what operators have to see to.
 func (s *incidents) list() web.List[projections.Incident] {
 	l := web.IncidentList
-	l.Web, l.Name, l.Read = s.web, "incidents", s.listIncidents
+	l.Web, l.Name, l.Read = s.web, "incidents", caller.Reads(s.callers, projections.Scope.Incidents)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	l.Choices = []web.Choice{
 		{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident},
@@ -61,12 +62,14 @@ func (s *incidents) acts() []web.Act[*projections.Incident] {
 			return s.admin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
 		})}}
 	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
-		all = append(all, web.Act[*projections.Incident]{Name: answer, IsOpen: takes(answer), Grave: answer != operations.Ignore, Inputs: reason, Do: web.Pressed(
+		isGrave := answer != operations.Ignore
+		all = append(all, web.Act[*projections.Incident]{Name: answer, IsOpen: takes(answer), Grave: isGrave, Inputs: reason, Do: web.Pressed(
 			func(ctx context.Context, c route.Call, i *projections.Incident, v *verdict) error {
 				return s.admin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
 			})})
 	}
-	return append(all, web.Act[*projections.Incident]{Name: "settle", IsOpen: func(i *projections.Incident) bool { return !i.IsSettled }, Inputs: reason, Do: web.Pressed(
+	isOpen := func(i *projections.Incident) bool { return !i.IsSettled }
+	return append(all, web.Act[*projections.Incident]{Name: "settle", IsOpen: isOpen, Inputs: reason, Do: web.Pressed(
 		func(ctx context.Context, c route.Call, _ *projections.Incident, v *verdict) error {
 			_, err := s.settleIncident(ctx, c, v)
 			return err

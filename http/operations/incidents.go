@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
+	"hostpanel/http/caller"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -69,8 +70,9 @@ func (s *incidents) incidentRoutes() []route.Route {
 				}, listing.Ranges("reported_at")...)
 			},
 			Ordering: []string{"reported_at", "kind", "times"}, UUIDs: true,
-		}, s.listIncidents).As("incident_list"),
-		route.Get(incidentPath, "An incident", record.Found[projections.Incident]).As("incident_read").Of("Incident").Finding(s.findIncident),
+		}, caller.Reads(s.callers, projections.Scope.Incidents)).As("incident_list"),
+		route.Get(incidentPath, "An incident", record.Found[projections.Incident]).
+			As("incident_read").Of("Incident").Finding(s.findIncident),
 		route.Post(incidentPath+"settle/", "Settle an incident", s.settleIncident).As("incident_settle").Of("Incident").With(http.StatusOK).
 			Finding(s.findIncident).
 			Saying("You have seen to it. What ends by itself is settled without you. If the trouble comes back it is reported again. One that is settled stays as it is.").
@@ -101,12 +103,8 @@ func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdic
 	return s.shownIncident(ctx, c)
 }
 
-func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.Incident], error) {
-	return s.callers.Scope(c).Operations().Incidents(ctx, l)
-}
-
 func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*projections.Incident, error) {
-	i, err := s.callers.Scope(c).Operations().Incident(ctx, id)
+	i, err := s.callers.Scope(c).Incident(ctx, id)
 	return &i, err
 }
 
