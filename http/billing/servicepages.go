@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/texts"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -21,10 +22,14 @@ func (s *services) pages() []route.Route {
 	}
 }
 
-// list is the page of what a tenant has bought.
+// listPage is the page of what a tenant has bought. It does not ask what was made.
 func (s *services) listPage() web.List[service] {
 	return web.List[service]{
-		Web: s.web, Name: "services", Fields: (*service).Fields, Before: hasTenant, Read: s.list, Cards: serviceCards, Wide: true,
+		Web: s.web, Name: "services", Fields: (*service).Fields, Before: hasTenant, Cards: serviceCards, Wide: true,
+		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
+			rows, err := s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
+			return record.Map(rows, err, func(row projections.Service) service { return newService(row, nil) }) // it shows none
+		},
 		Choices: []web.Choice{{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses}},
 		More: func(_ route.Call, of *service, card *web.Card) {
 			if of.Domain == "" {
