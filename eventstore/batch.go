@@ -21,7 +21,7 @@ type rowSet struct {
 
 // rowSets sorts the statements of a group by their keys, and joins them. Statements of
 // one key stay in their order.
-func rowSets(group []*pending) (sets []*rowSet) {
+func rowSets(group []*groupMember) (sets []*rowSet) {
 	var all []*rowSet
 	for _, p := range group {
 		for i, r := range p.rows {
@@ -60,7 +60,7 @@ func (s *rowSet) join(one *rowSet) bool {
 
 // queueRows queues the statements of all members, each with a check of the number of
 // rows.
-func queueRows(b *pgx.Batch, group []*pending) {
+func queueRows(b *pgx.Batch, group []*groupMember) {
 	for _, set := range rowSets(group) {
 		with, args := set.arguments()
 		if set.WantRows != AnyRows {
@@ -105,7 +105,7 @@ cross join lateral (
 	select from subject_keys k where k.subject = used.subject and k.purpose = used.purpose and k.wrapped <> '' limit 1
 ) standing`
 
-func queueKeys(b *pgx.Batch, group []*pending) {
+func queueKeys(b *pgx.Batch, group []*groupMember) {
 	used := map[subjectKey]bool{}
 	var subjects []uuid.UUID
 	var purposes []string
@@ -123,7 +123,7 @@ func queueKeys(b *pgx.Batch, group []*pending) {
 }
 
 // args returns the events of a group as one array for each column.
-func args(group []*pending) []any {
+func args(group []*groupMember) []any {
 	var (
 		streams, names, actors, sagas, data, metas []string
 		versions                                   []int32

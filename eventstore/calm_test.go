@@ -43,7 +43,7 @@ func TestAReaderThatIsStoppedSaysNothing(t *testing.T) {
 	s := newStore(t, eventstore.WithLog(slog.New(&log)))
 	do(t, s, putIn{"a", 1}, putIn{"a", 2})
 	for n := range 24 {
-		sub, err := s.Subscriber("restless", eventstore.Reading{Poll: 10 * time.Millisecond})
+		sub, err := s.Subscriber("restless", eventstore.ReaderOptions{Poll: 10 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

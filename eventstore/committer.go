@@ -24,7 +24,7 @@ type committer struct {
 	grown   func() // called after each group that has added events
 
 	mu      sync.Mutex
-	waiting []*pending
+	waiting []*groupMember
 	busy    bool
 }
 
@@ -35,8 +35,8 @@ const groupLimit = 256
 // unavailable.
 const commitTimeout = 30 * time.Second
 
-// pending is one request that waits for its commit.
-type pending struct {
+// A groupMember is one request that waits for its commit.
+type groupMember struct {
 	appendRequest
 	position int64
 	done     chan error
@@ -48,7 +48,7 @@ func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
 	if err := c.encoder.prepare(ctx, &a); err != nil {
 		return 0, err
 	}
-	p := &pending{appendRequest: a, done: make(chan error, 1)}
+	p := &groupMember{appendRequest: a, done: make(chan error, 1)}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, p)
 	lead := !c.busy
@@ -86,7 +86,7 @@ func (c *committer) work() {
 // commitGroup commits a group. If a rule refuses the group, it commits the
 // members one by one, so that only the offending ones fail. Without an answer the
 // group may be in the log, so it is not committed again.
-func (c *committer) commitGroup(group []*pending) {
+func (c *committer) commitGroup(group []*groupMember) {
 	err := c.commit(group)
 	if err == nil || len(group) == 1 || errors.Is(err, ErrUnavailable) {
 		for _, p := range group {
@@ -95,11 +95,11 @@ func (c *committer) commitGroup(group []*pending) {
 		return
 	}
 	for _, p := range group {
-		p.done <- c.commit([]*pending{p})
+		p.done <- c.commit([]*groupMember{p})
 	}
 }
 
-func (c *committer) commit(group []*pending) (err error) {
+func (c *committer) commit(group []*groupMember) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	conn, err := c.pool.Acquire(ctx)
@@ -107,7 +107,7 @@ func (c *committer) commit(group []*pending) (err error) {
 		return fmt.Errorf("append: %w: %w", ErrUnavailable, err)
 	}
 	defer conn.Release()
-	if slices.ContainsFunc(group, func(p *pending) bool { return p.numbered() }) {
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return p.numbered() }) {
 		err = c.commitNumbered(ctx, conn, group)
 	} else {
 		// Without a BEGIN the batch is one transaction by itself.
@@ -122,14 +122,14 @@ func (c *committer) commit(group []*pending) (err error) {
 	for _, p := range group {
 		c.encoder.subjects.cache(p.made)
 	}
-	if slices.ContainsFunc(group, func(p *pending) bool { return len(p.events) > 0 }) {
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
 		c.grown()
 	}
 	return nil
 }
 
 // commitNumbered draws the numbers first, which costs round trips of its own.
-func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, group []*pending) error {
+func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, group []*groupMember) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		draw := func(series string) (number int64, err error) {
 			err = tx.QueryRow(ctx, `
@@ -171,7 +171,7 @@ with last as (
 select position from head`
 
 // send executes the group's batch in one round trip.
-func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*pending) error {
+func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*groupMember) error {
 	b := &pgx.Batch{}
 	queueLocks(b, group)
 	c.queueEvents(b, group)
@@ -181,7 +181,7 @@ func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*pendi
 // sendLocked takes the locks in a round trip of its own. Inside a transaction,
 // Postgres locks the tables of a statement when it is prepared. Read tables must
 // be locked after the writers' lock, as a rebuild does.
-func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*pending) error {
+func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*groupMember) error {
 	locks, events := &pgx.Batch{}, &pgx.Batch{}
 	queueLocks(locks, group)
 	c.queueEvents(events, group)
@@ -192,16 +192,16 @@ func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*pending)
 }
 
 // queueLocks queues the rows, the writers' lock and the check of the keys.
-func queueLocks(b *pgx.Batch, group []*pending) {
+func queueLocks(b *pgx.Batch, group []*groupMember) {
 	queueRows(b, group)
-	if slices.ContainsFunc(group, func(p *pending) bool { return len(p.events) > 0 }) {
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
 		b.Queue(lockWriters)
 		queueKeys(b, group)
 	}
 }
 
 // queueEvents queues the events and their statements for read tables.
-func (c *committer) queueEvents(b *pgx.Batch, group []*pending) {
+func (c *committer) queueEvents(b *pgx.Batch, group []*groupMember) {
 	if events := args(group); events != nil {
 		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
 			var head int64
@@ -229,7 +229,7 @@ func (c *committer) queueEvents(b *pgx.Batch, group []*pending) {
 
 // refusal maps the error of a failed transaction to that of a request. The
 // failing request is known only in a group of one.
-func refusal(err error, group []*pending) error {
+func refusal(err error, group []*groupMember) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return fmt.Errorf("append: %w", Unavailable(err))

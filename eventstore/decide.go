@@ -26,7 +26,7 @@ type decision struct {
 type streamState struct {
 	stream   domain.Stream
 	category category
-	before   folded // as it is in the log
+	before   foldedState // as it is in the log
 	state    any
 	version  int
 	added    int
@@ -154,9 +154,9 @@ func (d *decision) recall(r *stateReader, c domain.Command) bool {
 		return false
 	}
 	if !cached {
-		found = &cachedState{folded: folded{state: served.zero, asOf: d.began}}
+		found = &cachedState{foldedState: foldedState{state: served.zero, asOf: d.began}}
 	}
-	b := newBranch(stream, served, found.folded)
+	b := newBranch(stream, served, found.foldedState)
 	b.recalled = true
 	d.branches = append(d.branches, b)
 	return true
@@ -168,7 +168,7 @@ func (d *decision) mayBeStale(err error) bool {
 	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || d.repeated || b.added == 0) })
 }
 
-func newBranch(stream domain.Stream, served category, f folded) *streamState {
+func newBranch(stream domain.Stream, served category, f foldedState) *streamState {
 	return &streamState{stream: stream, category: served, before: f, state: f.state, version: f.version}
 }
 

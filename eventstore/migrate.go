@@ -41,7 +41,7 @@ func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error 
 
 // MigrateTo is [Migrate] in a transaction, up to what another database has. Nil: up to
 // the end.
-func MigrateTo(ctx context.Context, tx pgx.Tx, level []Migrated, more ...Migration) error {
+func MigrateTo(ctx context.Context, tx pgx.Tx, level []MigrationRecord, more ...Migration) error {
 	if err := known(level, more); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func allOf(more []Migration) []Migration {
 	return slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more)
 }
 
-func (m Migration) apply(ctx context.Context, tx pgx.Tx, level []Migrated) error {
+func (m Migration) apply(ctx context.Context, tx pgx.Tx, level []MigrationRecord) error {
 	files, err := m.list()
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (m Migration) apply(ctx context.Context, tx pgx.Tx, level []Migrated) error
 		return fmt.Errorf("the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area, done, newest)
 	}
 	for _, f := range files {
-		if f.Number <= done || level != nil && !slices.Contains(level, Migrated{m.Area, f.Number, f.Name}) {
+		if f.Number <= done || level != nil && !slices.Contains(level, MigrationRecord{m.Area, f.Number, f.Name}) {
 			continue
 		}
 		if _, err := tx.Exec(ctx, f.SQL); err != nil {

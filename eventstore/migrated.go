@@ -9,20 +9,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Migrated is a migration that a database has.
-type Migrated struct {
+// A MigrationRecord is a migration that a database has.
+type MigrationRecord struct {
 	Area   string `json:"area"`
 	Number int    `json:"number"`
 	Name   string `json:"name"`
 }
 
 // AllMigrated are the migrations that a database has.
-func AllMigrated(ctx context.Context, db queryer) ([]Migrated, error) {
+func AllMigrated(ctx context.Context, db queryer) ([]MigrationRecord, error) {
 	rows, err := db.Query(ctx, `select area, number, name from schema_migrations order by area, number`)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", Unavailable(err))
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Migrated])
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[MigrationRecord])
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", Unavailable(err))
 	}
@@ -44,7 +44,7 @@ func CheckMigrated(ctx context.Context, db queryer, more ...Migration) error {
 			return err
 		}
 		for _, f := range files {
-			if !slices.Contains(level, Migrated{m.Area, f.Number, f.Name}) {
+			if !slices.Contains(level, MigrationRecord{m.Area, f.Number, f.Name}) {
 				return fmt.Errorf("%w: its %s schema lacks the migration %s", ErrOutdated, m.Area, f.Name)
 			}
 		}
@@ -53,7 +53,7 @@ func CheckMigrated(ctx context.Context, db queryer, more ...Migration) error {
 }
 
 // known refuses migrations that this program does not have.
-func known(level []Migrated, more []Migration) error {
+func known(level []MigrationRecord, more []Migration) error {
 	own := map[string][]migrationFile{}
 	for _, m := range allOf(more) {
 		files, err := m.list()

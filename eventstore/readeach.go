@@ -48,7 +48,7 @@ func (r *stateReader) noteHistory(stream domain.Stream, history []RecordedEvent,
 	if !known || served.last {
 		return
 	}
-	f := folded{state: served.zero, ids: make([]mark, 0, len(history)), asOf: began}
+	f := foldedState{state: served.zero, ids: make([]mark, 0, len(history)), asOf: began}
 	for i := range history {
 		f.apply(served, &history[i])
 	}

@@ -95,8 +95,8 @@ func together(parts ...[]byte) string {
 
 func cut(texts string, part []byte) (first, rest string) { return texts[:len(part)], texts[len(part):] }
 
-// A worked part is the result of the work on it.
-type worked[R any] struct {
+// An outcome is the result of the work on a part.
+type outcome[R any] struct {
 	result R
 	err    error
 }
@@ -106,7 +106,7 @@ type worked[R any] struct {
 func inOrder[P, R any](ctx context.Context, read func(context.Context) (part P, more bool, err error), work func(context.Context, P) (R, error), do func(R) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	parts := make(chan chan worked[R], runtime.GOMAXPROCS(0))
+	parts := make(chan chan outcome[R], runtime.GOMAXPROCS(0))
 	go func() {
 		defer close(parts)
 		for {
@@ -114,19 +114,19 @@ func inOrder[P, R any](ctx context.Context, read func(context.Context) (part P, 
 			if err == nil && !more {
 				return
 			}
-			part := make(chan worked[R], 1)
+			part := make(chan outcome[R], 1)
 			select {
 			case parts <- part:
 			case <-ctx.Done():
 				return
 			}
 			if err != nil {
-				part <- worked[R]{err: err}
+				part <- outcome[R]{err: err}
 				return
 			}
 			go func() {
 				result, err := work(ctx, p)
-				part <- worked[R]{result, err}
+				part <- outcome[R]{result, err}
 			}()
 		}
 	}()

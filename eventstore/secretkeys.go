@@ -131,8 +131,8 @@ func missing(found []SecretKey) error {
 		ErrSecretKey, strings.Join(have, ", "), strings.Join(ids, ", "))
 }
 
-// Forgotten counts what was given up with a secret key.
-type Forgotten struct {
+// A KeyLoss counts what was given up with a secret key.
+type KeyLoss struct {
 	People, Webhooks, Factors int64 // subjects' keys; secrets of webhook endpoints and of second factors
 	Logs                      int64 // keys of the transparency log: it goes on under another one
 }
@@ -140,7 +140,7 @@ type Forgotten struct {
 // ForgetSecretKey gives up what is sealed with a key that is lost for good. The
 // personal texts read as erased from then on. Users whose second factor is gone
 // sign in with a recovery code.
-func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone Forgotten, err error) {
+func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone KeyLoss, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		for _, forget := range []struct {
 			sql   string
@@ -164,27 +164,27 @@ func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone For
 	return gone, err
 }
 
-// A CheckedID names a secret key, with a keyed hash that proves it (see
+// A KeyProof names a secret key, with a keyed hash that proves it (see
 // [sealing.Keyring.CheckValue]).
-type CheckedID struct {
+type KeyProof struct {
 	ID    string `json:"id"`
 	Check string `json:"check"`
 }
 
 // NeededKeys are the keys of this process without which something in the database
 // would be lost.
-func NeededKeys(ctx context.Context, db queryer, keys *sealing.Keyring) (needed []CheckedID, err error) {
+func NeededKeys(ctx context.Context, db queryer, keys *sealing.Keyring) (needed []KeyProof, err error) {
 	found, err := secretKeys(ctx, db, keys, true)
 	for _, k := range found {
 		if k.Needed() && k.Place > 0 {
-			needed = append(needed, CheckedID{k.ID, hex.EncodeToString(keys.CheckValue(k.ID))})
+			needed = append(needed, KeyProof{k.ID, hex.EncodeToString(keys.CheckValue(k.ID))})
 		}
 	}
 	return needed, err
 }
 
 // Fit refuses, with [ErrSecretKey], a keyring without one of these keys.
-func Fit(keys *sealing.Keyring, needed []CheckedID) error {
+func Fit(keys *sealing.Keyring, needed []KeyProof) error {
 	for _, k := range needed {
 		if keys.CheckValue(k.ID) == nil || hex.EncodeToString(keys.CheckValue(k.ID)) != k.Check {
 			return fmt.Errorf("%w: this process has the key %s, and %s is needed", ErrSecretKey, strings.Join(keys.IDs(), ", "), k.ID)

@@ -16,8 +16,8 @@ import (
 	"hostpanel/eventstore/stateform"
 )
 
-// folded is a stream's state with what a decision needs of its history.
-type folded struct {
+// A foldedState is a stream's state with what a decision needs of its history.
+type foldedState struct {
 	state   any
 	version int
 	hash    []byte    // of the last event
@@ -27,7 +27,7 @@ type folded struct {
 
 // after is what a stream is once the events that were decided on are appended. They are
 // folded as they were appended: with their numbers, and without texts that were erased.
-func (b *streamState) after(facts []RecordedEvent) folded {
+func (b *streamState) after(facts []RecordedEvent) foldedState {
 	f := b.before // a version is appended once, so no other writer extends its ids
 	for i := range facts {
 		if facts[i].Stream == b.stream {
@@ -41,7 +41,7 @@ func (b *streamState) after(facts []RecordedEvent) folded {
 }
 
 // apply folds the next event.
-func (f *folded) apply(served category, r *RecordedEvent) {
+func (f *foldedState) apply(served category, r *RecordedEvent) {
 	f.state, f.version, f.hash, f.ids = served.evolve(f.state, r.Event), r.Version, r.Hash, append(f.ids, markOf(r.ID))
 }
 
@@ -97,7 +97,7 @@ func newStateReader(reader *Reader, log *slog.Logger) *stateReader {
 }
 
 // note caches a state that was read for a decision, or may be.
-func (r *stateReader) note(stream domain.Stream, f folded) {
+func (r *stateReader) note(stream domain.Stream, f foldedState) {
 	if !r.categories[stream.Category].last {
 		r.cache.note(stream, f)
 	}
@@ -109,7 +109,7 @@ func (r *stateReader) isJournal(commands []domain.Command) bool {
 
 // load folds streams from the log, in one round trip. States without personal texts are
 // folded from events whose sealed texts are not opened.
-func (r *stateReader) load(ctx context.Context, streams ...domain.Stream) ([]folded, error) {
+func (r *stateReader) load(ctx context.Context, streams ...domain.Stream) ([]foldedState, error) {
 	began, stored, b := clock.Now(), make([][]storedEvent, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
 		sql, args := wholeStream, []any{stream.String()}
@@ -127,7 +127,7 @@ func (r *stateReader) load(ctx context.Context, streams ...domain.Stream) ([]fol
 	if err := r.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	all := make([]folded, len(streams))
+	all := make([]foldedState, len(streams))
 	for i, stream := range streams {
 		var err error
 		if all[i], err = r.fold(ctx, stream, stored[i]); err != nil {
@@ -140,7 +140,7 @@ func (r *stateReader) load(ctx context.Context, streams ...domain.Stream) ([]fol
 
 // fold folds what was read of a stream. It has a snapshot written if there was much to
 // fold.
-func (r *stateReader) fold(ctx context.Context, stream domain.Stream, events []storedEvent) (f folded, err error) {
+func (r *stateReader) fold(ctx context.Context, stream domain.Stream, events []storedEvent) (f foldedState, err error) {
 	served := r.categories[stream.Category]
 	f.state = served.zero
 	if len(events) > 0 && events[0].state != nil {
@@ -172,11 +172,11 @@ func (r *stateReader) fold(ctx context.Context, stream domain.Stream, events []s
 }
 
 // refold folds a stream without its snapshot, which cannot be read.
-func (r *stateReader) refold(ctx context.Context, stream domain.Stream) (folded, error) {
+func (r *stateReader) refold(ctx context.Context, stream domain.Stream) (foldedState, error) {
 	rows, _ := r.pool.Query(ctx, wholeStream, stream.String())
 	stored, err := pgx.CollectRows(rows, scanStored)
 	if err != nil {
-		return folded{}, fmt.Errorf("read the log: %w", Unavailable(err))
+		return foldedState{}, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
 	return r.fold(ctx, stream, stored)
 }
@@ -187,11 +187,11 @@ type snapshots struct {
 	pool       *pgxpool.Pool
 	log        *slog.Logger
 	categories map[string]category
-	load       func(ctx context.Context, streams ...domain.Stream) ([]folded, error) // adds what is long
+	load       func(ctx context.Context, streams ...domain.Stream) ([]foldedState, error) // adds what is long
 	every      int                                                                   // so many events; 0: never
 
 	mu   sync.Mutex
-	due  map[domain.Stream]*folded // nil: to be read first
+	due  map[domain.Stream]*foldedState // nil: to be read first
 	busy bool
 }
 
@@ -206,14 +206,14 @@ const (
 
 // add has a snapshot of a stream written; nil: of what it is by then, if it has become
 // long.
-func (w *snapshots) add(stream domain.Stream, f *folded) {
+func (w *snapshots) add(stream domain.Stream, f *foldedState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.due) >= mostDue {
 		return
 	}
 	if w.due == nil {
-		w.due = map[domain.Stream]*folded{}
+		w.due = map[domain.Stream]*foldedState{}
 	}
 	w.due[stream] = f
 	if !w.busy {
@@ -232,7 +232,7 @@ func (w *snapshots) passed(streams []*streamState) {
 	}
 }
 
-func (w *snapshots) next() (stream domain.Stream, f *folded, more bool) {
+func (w *snapshots) next() (stream domain.Stream, f *foldedState, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for stream, f = range w.due {
@@ -255,7 +255,7 @@ const upsertSnapshot = `
 insert into snapshots (stream, fold, version, hash, state, ids) values ($1, $2, $3, $4, $5, $6)
 on conflict (stream) do update set fold = excluded.fold, version = excluded.version, hash = excluded.hash, state = excluded.state, ids = excluded.ids`
 
-func (w *snapshots) write(stream domain.Stream, f *folded) error {
+func (w *snapshots) write(stream domain.Stream, f *foldedState) error {
 	ctx, cancel := context.WithTimeout(context.Background(), snapshotTimeout)
 	defer cancel()
 	if f == nil {

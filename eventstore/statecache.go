@@ -26,7 +26,7 @@ type stateCache struct {
 }
 
 type cachedState struct {
-	folded
+	foldedState
 	stream domain.Stream
 	bytes  int
 }
@@ -56,7 +56,7 @@ func sinceOf(ctx context.Context) time.Time {
 }
 
 // isOld tells whether a state may no longer be used.
-func (f folded) isOld(now time.Time) bool { return now.Sub(f.asOf) >= cachedFor }
+func (f foldedState) isOld(now time.Time) bool { return now.Sub(f.asOf) >= cachedFor }
 
 func newStateCache() *stateCache {
 	return &stateCache{known: map[domain.Stream]*list.Element{}, most: mostCached}
@@ -84,19 +84,19 @@ func (c *stateCache) find(stream domain.Stream) (*cachedState, bool) {
 
 // since is a state whose reading, or the append to it, began after a moment; a zero moment:
 // none.
-func (c *stateCache) since(stream domain.Stream, moment time.Time) (folded, bool) {
+func (c *stateCache) since(stream domain.Stream, moment time.Time) (foldedState, bool) {
 	if moment.IsZero() {
-		return folded{}, false
+		return foldedState{}, false
 	}
 	found, cached := c.get(stream)
 	if !cached || found.asOf.Before(moment) {
-		return folded{}, false
+		return foldedState{}, false
 	}
-	return found.folded, true
+	return found.foldedState, true
 }
 
 // note caches a state that was read, unless the cache has a later one.
-func (c *stateCache) note(stream domain.Stream, f folded) {
+func (c *stateCache) note(stream domain.Stream, f foldedState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, cached := c.find(stream)
@@ -105,7 +105,7 @@ func (c *stateCache) note(stream domain.Stream, f folded) {
 	}
 }
 
-func (c *stateCache) put(stream domain.Stream, f folded) {
+func (c *stateCache) put(stream domain.Stream, f foldedState) {
 	if at, cached := c.known[stream]; cached {
 		c.drop(at)
 	}

@@ -13,9 +13,9 @@ import (
 func TestStatesThatAreTooOldLeaveTheCache(t *testing.T) {
 	c := newStateCache()
 	old, fresh := domain.Stream{Category: "order", ID: "1"}, domain.Stream{Category: "order", ID: "2"}
-	c.put(old, folded{state: "Ana Ruiz", asOf: clock.Now()})
-	c.put(old, folded{state: "Ana Ruiz", asOf: clock.Now().Add(-cachedFor)})
-	c.put(fresh, folded{state: "Bea Sanz", asOf: clock.Now().Add(time.Hour)})
+	c.put(old, foldedState{state: "Ana Ruiz", asOf: clock.Now()})
+	c.put(old, foldedState{state: "Ana Ruiz", asOf: clock.Now().Add(-cachedFor)})
+	c.put(fresh, foldedState{state: "Bea Sanz", asOf: clock.Now().Add(time.Hour)})
 	if _, kept := c.known[old]; kept || c.used.Len() != 1 {
 		t.Errorf("%d states are kept, and the old one among them: %v", c.used.Len(), kept)
 	}

@@ -19,10 +19,10 @@ const readerPatience = time.Minute
 // events for them. It compares what it sees at each look.
 type ReaderWatch struct {
 	mu   sync.Mutex
-	seen map[string]readerSeen
+	seen map[string]readerLook
 }
 
-type readerSeen struct {
+type readerLook struct {
 	position int64
 	since    time.Time
 }
@@ -52,12 +52,12 @@ func (w *ReaderWatch) stuck(readers []readerPosition, now time.Time) (stuck []St
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen == nil {
-		w.seen = map[string]readerSeen{}
+		w.seen = map[string]readerLook{}
 	}
 	for _, r := range readers {
 		seen, known := w.seen[r.Name]
 		if !known || r.Position != seen.position || r.Position >= r.Head {
-			seen = readerSeen{r.Position, now}
+			seen = readerLook{r.Position, now}
 			w.seen[r.Name] = seen
 		}
 		if now.Sub(seen.since) >= readerPatience {

@@ -105,7 +105,7 @@ const endMissing = "the end of the log is missing"
 func (v *verifier) whole(ctx context.Context) error {
 	v.full = map[tlog.TileID][]byte{}
 	v.edge.OnFull(func(id tlog.TileID, data []byte) { v.full[id] = data })
-	err := inOrder(ctx, v.page, hashAnew, func(events []chained) error {
+	err := inOrder(ctx, v.page, hashAnew, func(events []chainEvent) error {
 		for i := range events {
 			v.check(&events[i])
 		}
@@ -126,7 +126,7 @@ func (v *verifier) whole(ctx context.Context) error {
 }
 
 // page reads the next events, each with the end of its stream before it.
-func (v *verifier) page(ctx context.Context) (events []chained, more bool, err error) {
+func (v *verifier) page(ctx context.Context) (events []chainEvent, more bool, err error) {
 	rows, err := v.reader.rows(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`,
 		v.read, v.HeadPosition, page)
 	if err != nil || len(rows) == 0 {
@@ -137,7 +137,7 @@ func (v *verifier) page(ctx context.Context) (events []chained, more bool, err e
 	return events, true, err
 }
 
-func (v *verifier) check(e *chained) {
+func (v *verifier) check(e *chainEvent) {
 	v.broken(e.held(v.last, e.before.version, e.fits))
 	v.grow(e)
 	v.last = place{e.position, e.recordedAt}

@@ -70,16 +70,16 @@ func (r *Reader) VerifyNext(ctx context.Context, p Pace, tell func(Broken) error
 	return worked, nil
 }
 
-// A checked is where the check stands: behind the event that had this hash
+// A checkpoint is where the check stands: behind the event that had this hash
 // when it was looked at.
-type checked struct {
+type checkpoint struct {
 	position int64
 	hash     []byte
 	isOver   bool // that was the last one
 	isNew    bool // the check has begun anew
 }
 
-func dueForCheck(ctx context.Context, tx pgx.Tx) (c checked, due bool, err error) {
+func dueForCheck(ctx context.Context, tx pgx.Tx) (c checkpoint, due bool, err error) {
 	var mine bool
 	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel verification'))`).Scan(&mine); err != nil || !mine {
 		return c, false, err
@@ -93,7 +93,7 @@ func dueForCheck(ctx context.Context, tx pgx.Tx) (c checked, due bool, err error
 
 // next checks the events behind the place, after a look at whether the one at
 // it is still what it was.
-func (c *checked) next(ctx context.Context, tx pgx.Tx, r *Reader, events int) (found []Broken, err error) {
+func (c *checkpoint) next(ctx context.Context, tx pgx.Tx, r *Reader, events int) (found []Broken, err error) {
 	last, changed, err := c.place(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (c *checked) next(ctx context.Context, tx pgx.Tx, r *Reader, events int) (f
 		found = append(found, *changed)
 	}
 	if c.isOver || last.position < c.position { // from the first one again
-		*c, last = checked{isNew: true}, place{}
+		*c, last = checkpoint{isNew: true}, place{}
 	}
 	s, trouble, err := storedSeal(ctx, tree.In(tx))
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *checked) next(ctx context.Context, tx pgx.Tx, r *Reader, events int) (f
 }
 
 // place is where the check goes on. Zero: what was checked is not there.
-func (c *checked) place(ctx context.Context, tx pgx.Tx) (at place, changed *Broken, err error) {
+func (c *checkpoint) place(ctx context.Context, tx pgx.Tx) (at place, changed *Broken, err error) {
 	if c.position == 0 {
 		return at, nil, nil
 	}
@@ -159,7 +159,7 @@ func scanPart(r pgx.CollectableRow) (e row, version int32, hash []byte, err erro
 }
 
 // keep notes how far it has come, and when it goes on.
-func (c *checked) keep(ctx context.Context, tx pgx.Tx, p Pace, broken int64) error {
+func (c *checkpoint) keep(ctx context.Context, tx pgx.Tx, p Pace, broken int64) error {
 	pause := p.Pause
 	if c.isOver {
 		pause = p.Rest

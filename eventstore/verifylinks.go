@@ -14,8 +14,8 @@ type link struct {
 	hash    [32]byte
 }
 
-// A chained event is held against the end of its stream before it.
-type chained struct {
+// A chainEvent is held against the end of its stream before it.
+type chainEvent struct {
 	*row
 	before link
 	fits   bool      // the hash is the one of the event and the link
@@ -34,9 +34,9 @@ const mostLinks = 1 << 15
 
 // chain adds the events of a page to their streams. What is stored counts, so that one
 // broken event is one finding.
-func (l *links) chain(ctx context.Context, r *Reader, rows []row) ([]chained, error) {
-	events := make([]chained, len(rows))
-	missing := map[int64]*chained{}
+func (l *links) chain(ctx context.Context, r *Reader, rows []row) ([]chainEvent, error) {
+	events := make([]chainEvent, len(rows))
+	missing := map[int64]*chainEvent{}
 	for i := range rows {
 		e := &events[i]
 		var known bool
@@ -72,7 +72,7 @@ func hashOf(stored []byte) (hash [32]byte) {
 
 // endsBefore reads the events before others in their streams, as far as they stand
 // before them in the log.
-func (r *Reader) endsBefore(ctx context.Context, events map[int64]*chained) error {
+func (r *Reader) endsBefore(ctx context.Context, events map[int64]*chainEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *Reader) endsBefore(ctx context.Context, events map[int64]*chained) erro
 }
 
 // hashAnew computes the hashes of events and of their leaves.
-func hashAnew(_ context.Context, events []chained) ([]chained, error) {
+func hashAnew(_ context.Context, events []chainEvent) ([]chainEvent, error) {
 	var bytes parts
 	for i := range events {
 		e := &events[i]

@@ -69,7 +69,7 @@ func (v *verifier) beginsWith(ctx context.Context, s seal) error {
 // parts checks the events behind a position, a page at a time.
 func (v *verifier) parts(ctx context.Context, after int64) error {
 	return pgx.BeginTxFunc(ctx, v.reader.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-		c := checked{position: after}
+		c := checkpoint{position: after}
 		if after > 0 {
 			last, _, err := c.place(ctx, tx)
 			if err != nil {
@@ -147,7 +147,7 @@ func (v *verifier) compareEach(ctx context.Context, s seal, events []row) error 
 }
 
 // part checks the next events against the ones before them, and against the tree.
-func (c *checked) part(ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last place, events int) (found []Broken, n int, end place, err error) {
+func (c *checkpoint) part(ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last place, events int) (found []Broken, n int, end place, err error) {
 	after, buffer := last.position, parts{}
 	rows, _ := tx.Query(ctx, part, after, events)
 	for ; rows.Next(); n++ {

@@ -151,7 +151,7 @@ func (v *verifier) compareSeals() {
 
 // grow adds an event to the tree, and compares the root with the checkpoints of that
 // size later.
-func (v *verifier) grow(e *chained) {
+func (v *verifier) grow(e *chainEvent) {
 	v.gap = v.gap || e.position != v.last.position+1
 	if v.gap {
 		return

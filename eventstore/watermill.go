@@ -19,8 +19,8 @@ import (
 // Topic is the one Watermill topic: the log itself.
 const Topic = "events"
 
-// A Reading configures a reader of the log; zero values are defaults.
-type Reading struct {
+// ReaderOptions configure a reader of the log; zero values are defaults.
+type ReaderOptions struct {
 	Batch       int           // events per transaction: 100
 	AckDeadline time.Duration // above the slowest handler: 30 s
 	Poll        time.Duration // longest wait for a notification: 1 s
@@ -30,7 +30,7 @@ type Reading struct {
 // processes with the same name only one reads at a time, and the others do not
 // wait. Handlers do database work only, because the reader's transaction stays
 // open around them.
-func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error) {
+func (s *Store) Subscriber(reader string, r ReaderOptions) (message.Subscriber, error) {
 	if r.Batch == 0 {
 		r.Batch = 100
 	}

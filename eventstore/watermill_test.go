@@ -15,7 +15,7 @@ import (
 
 func follow(t *testing.T, s *eventstore.Store, reader string) <-chan *message.Message {
 	t.Helper()
-	sub, err := s.Subscriber(reader, eventstore.Reading{Poll: 100 * time.Millisecond})
+	sub, err := s.Subscriber(reader, eventstore.ReaderOptions{Poll: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestProcessesShareAReader(t *testing.T) {
 	s := newStore(t)
 	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	ctx, leave := context.WithCancel(t.Context())
-	sub, err := s.Subscriber("shared", eventstore.Reading{Poll: 50 * time.Millisecond})
+	sub, err := s.Subscriber("shared", eventstore.ReaderOptions{Poll: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestAppendsElsewhereWakeReaders(t *testing.T) {
 // comes again.
 func TestAHandlerPastItsDeadlineGetsTheEventAgain(t *testing.T) {
 	s := newStore(t)
-	sub, err := s.Subscriber("late", eventstore.Reading{Poll: 100 * time.Millisecond, AckDeadline: 50 * time.Millisecond})
+	sub, err := s.Subscriber("late", eventstore.ReaderOptions{Poll: 100 * time.Millisecond, AckDeadline: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

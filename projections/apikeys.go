@@ -153,7 +153,7 @@ func (s OrderReader) APIKey(ctx context.Context, id string) (APIKey, bool, error
 	return k, err == nil, err
 }
 
-var keysBy = listedBy{
+var keysBy = listRules{
 	columns: keyColumns, from: "api_keys k", joined: keyUses, id: "k.id",
 	search: `lower((k.spec ->> 'name') || chr(10) || k.id)`,
 	fields: with(fieldsOf("k", "mode", "owner", "created_by", "revoked_at"),

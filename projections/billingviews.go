@@ -141,19 +141,19 @@ const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.custo
 const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
 
 var (
-	subscriptionsBy = listedBy{
+	subscriptionsBy = listRules{
 		columns: subscriptionColumns, from: "subscriptions s", id: "s.order_id", key: "order_id",
 		fields: with(fieldsOf("s", "status", "tenant", "billing_period", "period_end", "due_at"), "id", "s.order_id"),
 	}
-	invoicesBy = listedBy{
+	invoicesBy = listRules{
 		columns: invoiceColumns, from: "invoices i", id: "i.id", key: "id",
 		fields: with(fieldsOf("i", "status", "tenant", "number", "total", "due_at"), "order", "i.order_id"),
 	}
-	paymentMethodsBy = listedBy{
+	paymentMethodsBy = listRules{
 		columns: paymentMethodColumns, from: "payment_methods m", id: "m.id", key: "id",
 		fields: with(fieldsOf("m", "tenant", "provider"), "order", "m.order_id", "setup", "m.setup_id"),
 	}
-	creditNotesBy = listedBy{
+	creditNotesBy = listRules{
 		columns: creditNoteColumns, from: "credit_notes n", id: "n.id", key: "id",
 		fields: with(fieldsOf("n", "tenant", "number", "total", "invoice"), "order", "n.order_id"),
 	}

@@ -128,7 +128,7 @@ func (i *Incident) Fields() field.Set {
 
 const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`
 
-var incidentsBy = listedBy{
+var incidentsBy = listRules{
 	columns: incidentColumns, from: "incidents i", id: "i.id",
 	fields: with(fieldsOf("i", "kind", "is_settled", "times", "reported_at", "settled_at"), "tenant", "(i.about ->> 'tenant')::bigint"),
 }
@@ -191,7 +191,7 @@ type LogLook struct {
 	CreatedAt time.Time
 }
 
-var looksBy = listedBy{
+var looksBy = listRules{
 	columns: "l.id, l.stream, l.tenant, l.actor, l.created_at", from: "log_looks l", id: "l.id",
 	fields: map[string]string{
 		"id": "l.id", "stream": "l.stream", "tenant": "l.tenant", "actor": "l.actor", "looked_at": "l.created_at", "created_at": "l.created_at", "updated_at": "l.created_at",

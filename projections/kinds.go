@@ -144,8 +144,8 @@ func takenSets(at eventstore.RecordedEvent) map[string]error {
 }
 
 // ofKinds says how the resources of each kind are listed.
-var ofKinds = func() map[string]listedBy {
-	all := map[string]listedBy{}
+var ofKinds = func() map[string]listRules {
+	all := map[string]listRules{}
 	for _, kind := range hosting.Kinds {
 		all[kind.Name] = ofKind(kind)
 	}
@@ -154,7 +154,7 @@ var ofKinds = func() map[string]listedBy {
 
 // ofKind says how the resources of a kind are listed: by the fields that the
 // kind names, and whether they are active.
-func ofKind(kind hosting.Kind) listedBy {
+func ofKind(kind hosting.Kind) listRules {
 	fields := with(fieldsOf("r"), "tenant", "r.tenant")
 	for _, f := range kind.New().Fields() {
 		fields[f.Name] = specColumn(kind, f)
@@ -162,7 +162,7 @@ func ofKind(kind hosting.Kind) listedBy {
 	if kind.CanBeDisabled {
 		fields["is_active"] = "r.active"
 	}
-	return listedBy{
+	return listRules{
 		columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search`, fields: fields,
 	}
 }

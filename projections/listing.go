@@ -49,9 +49,9 @@ type Listed[T any] struct {
 	Rows  []T
 }
 
-// listedBy says once how the records of a table are listed
+// listRules say once how the records of a table are listed
 // (docs/read-tables.md, "Lists").
-type listedBy struct {
+type listRules struct {
 	columns string            // of a record
 	from    string            // the table, with the name that all columns below use
 	joined  string            // what else the columns need; it neither adds nor removes records
@@ -61,11 +61,11 @@ type listedBy struct {
 	id      string            // column that every order ends in
 	key     string            // the columns of the primary key, as the table names them; blank: id
 	parts   []string          // conditions, of which each record of the list meets one; each has an index in the order of the list
-	counted *known            // how many they are, if that need not be counted
+	counted *knownCount            // how many they are, if that need not be counted
 }
 
-// known is a query for what would otherwise have to be counted.
-type known struct {
+// A knownCount is a query for what would otherwise have to be counted.
+type knownCount struct {
 	sql  string
 	args []any
 }
@@ -73,13 +73,13 @@ type known struct {
 var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
 
 // part reads the wanted part of a list and counts all of it, in one round trip.
-func part[T any](ctx context.Context, db *reader, by listedBy, w *where, l Listing) (found Listed[T], err error) {
+func part[T any](ctx context.Context, db *reader, by listRules, w *where, l Listing) (found Listed[T], err error) {
 	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return db.askFitted(ctx, questions) })
 }
 
 // pick asks for the wanted part of a list, and how long it is. A page beside a mark
 // that is not as full as its number says is read by the number.
-func pick[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
+func pick[T any](by listRules, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
 	l.Limit = cmp.Or(l.Limit, usualLimit)
 	if by.canMark(l) {
 		found, err = picked[T](by, &where{slices.Clone(w.conditions), slices.Clone(w.args)}, l, ask)
@@ -91,11 +91,11 @@ func pick[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) er
 	return picked[T](by, w, l, ask)
 }
 
-func picked[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
+func picked[T any](by listRules, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
 	if err := by.narrow(w, l); err != nil {
 		return found, err
 	}
-	count := cmp.Or(by.counted, &known{`select count(*) from ` + by.from + w.String() + by.anyPart(), slices.Clone(w.args)})
+	count := cmp.Or(by.counted, &knownCount{`select count(*) from ` + by.from + w.String() + by.anyPart(), slices.Clone(w.args)})
 	page := by.page(w, l)
 	err = ask(func(b *pgx.Batch) {
 		b.Queue(count.sql, count.args...).QueryRow(into(&found.Count))
@@ -111,7 +111,7 @@ func picked[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) 
 }
 
 // narrow adds what the caller asked for to the scope.
-func (by listedBy) narrow(w *where, l Listing) error {
+func (by listRules) narrow(w *where, l Listing) error {
 	for _, f := range l.Filters {
 		column, known := by.fields[f.Field]
 		comparison, possible := comparisons[f.Op]
@@ -132,7 +132,7 @@ func (by listedBy) narrow(w *where, l Listing) error {
 
 // page is the query for the wanted part: its records, and only then what they
 // show of others.
-func (by listedBy) page(w *where, l Listing) string {
+func (by listRules) page(w *where, l Listing) string {
 	_, name, _ := strings.Cut(by.from, " ")
 	return `select ` + by.columns + ` from (` + by.wanted(w, l, name+`.*`) + `) ` + name + w.with(by.joined, by.joins...) + by.order(l.Order, false)
 }
@@ -140,7 +140,7 @@ func (by listedBy) page(w *where, l Listing) string {
 // wanted are the records of the part. Where others come before it, it picks
 // keys, in an index where there is one, and looks up the records of these alone.
 // A mark takes the place of those before.
-func (by listedBy) wanted(w *where, l Listing, all string) string {
+func (by listRules) wanted(w *where, l Listing, all string) string {
 	marked := l.Mark.ID != nil
 	order := by.order(l.Order, l.Offset == LastPage || marked && l.Mark.Before) // a full page, from the other end
 	if marked {
@@ -156,7 +156,7 @@ func (by listedBy) wanted(w *where, l Listing, all string) string {
 
 // source is where the first so many records of a list, in this order, come
 // from: the table, or as many of each part of it, in order.
-func (by listedBy) source(w *where, columns, order string, first int64) string {
+func (by listRules) source(w *where, columns, order string, first int64) string {
 	if by.parts == nil {
 		return ` from ` + by.from + w.String()
 	}
@@ -170,7 +170,7 @@ func (by listedBy) source(w *where, columns, order string, first int64) string {
 }
 
 // anyPart is the condition that a record meets one of the parts.
-func (by listedBy) anyPart() string {
+func (by listRules) anyPart() string {
 	if by.parts == nil {
 		return ""
 	}
@@ -183,7 +183,7 @@ func columnsOf(order string) string {
 }
 
 // order is that of the list, or its reverse.
-func (by listedBy) order(wanted []Ordering, reverse bool) string {
+func (by listRules) order(wanted []Ordering, reverse bool) string {
 	var terms []string
 	way := func(descending bool) string {
 		if descending != reverse {
@@ -245,7 +245,7 @@ type Mark struct {
 
 // canMark tells whether a page can begin beside a mark: if the list has one direction,
 // by columns that every record has and an index knows.
-func (by listedBy) canMark(l Listing) bool {
+func (by listRules) canMark(l Listing) bool {
 	if l.Mark.ID == nil || l.Offset <= 0 {
 		return false
 	}
@@ -259,7 +259,7 @@ func (by listedBy) canMark(l Listing) bool {
 
 // behind is the condition that a record comes behind the mark, in this order. A mark
 // that the list does not hold any more leaves no record.
-func (by listedBy) behind(order, scope string) string {
+func (by listRules) behind(order, scope string) string {
 	columns, sign := columnsOf(order), " > "
 	if strings.HasSuffix(order, " desc") {
 		sign = " < "
@@ -267,9 +267,9 @@ func (by listedBy) behind(order, scope string) string {
 	return `(` + columns + `)` + sign + `(select ` + columns + ` from ` + by.from + scope + ` and ` + by.id + ` = ?)`
 }
 
-// A ListedTable says how a table beside the read tables is listed: one of
+// A TableList says how a table beside the read tables is listed: one of
 // working rows, which only operators see.
-type ListedTable struct {
+type TableList struct {
 	Columns string            // of a record
 	From    string            // the table, with the name that all columns use: "saga_run r"
 	Fields  map[string]string // columns to filter and to order by, by the names of the API; created_at is one
@@ -279,8 +279,8 @@ type ListedTable struct {
 
 // ListTable reads the wanted part of such a table and counts all of it, in one
 // round trip. Its primary key is named id.
-func ListTable[T any](ctx context.Context, pool *pgxpool.Pool, t ListedTable, l Listing) (Listed[T], error) {
-	by := listedBy{columns: t.Columns, from: t.From, fields: t.Fields, id: t.ID, search: t.Search}
+func ListTable[T any](ctx context.Context, pool *pgxpool.Pool, t TableList, l Listing) (Listed[T], error) {
+	by := listRules{columns: t.Columns, from: t.From, fields: t.Fields, id: t.ID, search: t.Search}
 	return pick[T](by, &where{conditions: []string{"true"}}, l, func(questions func(*pgx.Batch)) error {
 		b := &pgx.Batch{}
 		questions(b)

@@ -279,7 +279,7 @@ func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{}))
 	s := p.For(Caller{User: 9, Superuser: true})
 	for _, l := range []struct {
-		by   listedBy
+		by   listRules
 		read func(Listing) (int64, int, error)
 	}{
 		{usersBy, counted(t, s.Accounts().Users)},

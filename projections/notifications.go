@@ -160,7 +160,7 @@ const (
 		least(n.read_at, case when n.unread_since <= i.through then i.read_at end) as read_at`
 )
 
-var notificationsBy = listedBy{
+var notificationsBy = listRules{
 	columns: notificationColumns, from: "notifications n", joined: ofInbox, id: "n.id",
 	search: `lower(n.title || chr(10) || n.message)`,
 	fields: fieldsOf("n", "notification_type"),

@@ -55,20 +55,20 @@ var credit = New("credit", `
 	create index credit_movements_tenant on credit_movements (tenant, created_at desc, id desc);
 	create index credit_movements_invoice on credit_movements (invoice) where invoice is not null`,
 
-	movement(func(e billing.PaymentBooked) moved {
-		return moved{e.CreditAccount, e.ID, "booked", e.Amount, e.Left, e.At, Row{{"method", e.Method}, {"reference", e.Reference}, {"received", e.Received}}}
+	movement(func(e billing.PaymentBooked) balanceChange {
+		return balanceChange{e.CreditAccount, e.ID, "booked", e.Amount, e.Left, e.At, Row{{"method", e.Method}, {"reference", e.Reference}, {"received", e.Received}}}
 	}),
-	movement(func(e billing.CreditApplied) moved {
-		return moved{e.CreditAccount, uuid.Nil, "applied", e.Amount.Neg(), e.Left, e.At, Row{{"invoice", e.Invoice}}}
+	movement(func(e billing.CreditApplied) balanceChange {
+		return balanceChange{e.CreditAccount, uuid.Nil, "applied", e.Amount.Neg(), e.Left, e.At, Row{{"invoice", e.Invoice}}}
 	}),
-	movement(func(e billing.CreditReturned) moved {
-		return moved{e.CreditAccount, uuid.Nil, "returned", e.Amount, e.Left, e.At, Row{{"invoice", e.Invoice}, {"reason", e.Reason}}}
+	movement(func(e billing.CreditReturned) balanceChange {
+		return balanceChange{e.CreditAccount, uuid.Nil, "returned", e.Amount, e.Left, e.At, Row{{"invoice", e.Invoice}, {"reason", e.Reason}}}
 	}),
-	movement(func(e billing.CreditPaidOut) moved {
-		return moved{e.CreditAccount, uuid.Nil, "paid_out", e.Amount.Neg(), e.Left, e.At, Row{{"reference", e.Reference}, {"reason", e.Reason}}}
+	movement(func(e billing.CreditPaidOut) balanceChange {
+		return balanceChange{e.CreditAccount, uuid.Nil, "paid_out", e.Amount.Neg(), e.Left, e.At, Row{{"reference", e.Reference}, {"reason", e.Reason}}}
 	}),
-	movement(func(e billing.BookingReversed) moved {
-		return moved{e.CreditAccount, uuid.Nil, "reversed", e.Amount.Neg(), e.Left, e.At, Row{{"reason", e.Reason}}}
+	movement(func(e billing.BookingReversed) balanceChange {
+		return balanceChange{e.CreditAccount, uuid.Nil, "reversed", e.Amount.Neg(), e.Left, e.At, Row{{"reason", e.Reason}}}
 	}),
 	On(func(_ eventstore.RecordedEvent, e billing.BookingReversed) Change {
 		return update("credit_movements", Row{{"id", e.Booking}}, Row{{"reversed", true}})
@@ -77,8 +77,8 @@ var credit = New("credit", `
 	ReadBy("credit_balances", operators, ofTenant("tenant")).
 	ReadBy("credit_movements", operators, ofTenant("tenant"))
 
-// A moved balance is what an event tells of a movement.
-type moved struct {
+// A balanceChange is what an event tells of a movement.
+type balanceChange struct {
 	billing.CreditAccount
 	id           uuid.UUID // zero: that of the event
 	kind         string
@@ -88,7 +88,7 @@ type moved struct {
 }
 
 // movement adds a movement to those of its balance, and sets what is left.
-func movement[E domain.Event](of func(E) moved) Handler {
+func movement[E domain.Event](of func(E) balanceChange) Handler {
 	return On(func(at eventstore.RecordedEvent, e E) Change {
 		m := of(e)
 		if m.id == uuid.Nil {
@@ -159,11 +159,11 @@ const (
 )
 
 var (
-	creditBalancesBy = listedBy{
+	creditBalancesBy = listRules{
 		columns: creditBalanceColumns, from: "credit_balances b", id: "b.id", key: "id",
 		fields: fieldsOf("b", "tenant", "currency"),
 	}
-	creditMovementsBy = listedBy{
+	creditMovementsBy = listRules{
 		columns: creditMovementColumns, from: "credit_movements m", id: "m.id", key: "id",
 		fields: fieldsOf("m", "tenant", "currency", "test_money", "kind", "invoice"),
 	}
@@ -207,7 +207,7 @@ func (s BillingReader) OpenInvoices(ctx context.Context, a billing.CreditAccount
 	return ids, err
 }
 
-var ordersBy = listedBy{
+var ordersBy = listRules{
 	columns: orderColumns, from: "orders o", id: "o.id", search: "o.search",
 	fields: with(fieldsOf("o", "order_number", "status", "total", "payment_method", "customer_email", "customer_name"), "plan", "o.plan_id"),
 }
@@ -218,7 +218,7 @@ var ordersBy = listedBy{
 func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
 	w, by := s.caller.operators(), ordersBy
 	if len(l.Filters)+len(l.Search) == 0 {
-		by.counted = &known{`select coalesce(sum(placed), 0)::bigint from order_days` + w.String(), nil}
+		by.counted = &knownCount{`select coalesce(sum(placed), 0)::bigint from order_days` + w.String(), nil}
 	}
 	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
 	l.Filters = w.taking(l.Filters, "tenant", `o.id in (select order_id from subscriptions where tenant = ?
@@ -327,9 +327,9 @@ func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found B
 	return found, nil
 }
 
-// A Booked document is an invoice, a credit note or a payment without a provider, as an
+// A BookDocument is an invoice, a credit note or a payment without a provider, as an
 // operator's books have it.
-type Booked struct {
+type BookDocument struct {
 	Kind            string // invoice, credit_note, payment, payment_reversed, payout
 	Number          string
 	OfInvoice       string     // the number of the invoice that is credited; "": it is none
@@ -354,11 +354,11 @@ type Booked struct {
 
 // Booked lists the invoices and credit notes that were issued in a time, and the payments
 // that were booked in it, the earliest first.
-func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
+func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]BookDocument, error) {
 	w := s.caller.operators()
 	w.and("created_at >= ?", from)
 	w.and("created_at < ?", until)
-	return list[Booked](ctx, s.db, `
+	return list[BookDocument](ctx, s.db, `
 		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
 		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
 			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`

@@ -214,7 +214,7 @@ func (s OrderReader) OrdersPaying(ctx context.Context, invoice uuid.UUID) ([]Ord
 	return list[Order](ctx, s.db, `select `+orderColumns+` from orders`, w, ` order by created_at, id`)
 }
 
-var tenantOrdersBy = listedBy{
+var tenantOrdersBy = listRules{
 	columns: orderColumns, from: "orders o", id: "o.id", key: "id",
 	fields: with(fieldsOf("o", "status", "tenant", "total"), "number", "o.order_number", "plan", "o.plan_id"),
 }
@@ -238,8 +238,8 @@ func (s OrderReader) TenantOrder(ctx context.Context, id uuid.UUID) (Order, erro
 	return one[Order](ctx, s.db, "Order", `select `+orderColumns+` from orders`, w)
 }
 
-// A Served order is one whose service a tenant has, or has had.
-type Served struct {
+// A ServiceOrder is one whose service a tenant has, or has had.
+type ServiceOrder struct {
 	OrderID      uuid.UUID
 	ResourceType string
 	Plan         order.Plan
@@ -248,10 +248,10 @@ type Served struct {
 }
 
 // ServicesOf are the orders whose services a tenant has, or has had, oldest first.
-func (s BillingReader) ServicesOf(ctx context.Context, tenant int64) ([]Served, error) {
+func (s BillingReader) ServicesOf(ctx context.Context, tenant int64) ([]ServiceOrder, error) {
 	w := s.caller.operators()
 	w.and("s.tenant = ?", tenant)
-	return list[Served](ctx, s.db, `select s.order_id, o.resource_type, o.plan, o.ordered_by is null as made, s.status as subscription
+	return list[ServiceOrder](ctx, s.db, `select s.order_id, o.resource_type, o.plan, o.ordered_by is null as made, s.status as subscription
 		from subscriptions s join orders o on o.id = s.order_id`, w, ` order by s.created_at, s.order_id`)
 }
 
@@ -295,7 +295,7 @@ const isService = `o.invoice is null and o.tenant is not null and (o.subscribed 
 
 // servicesBy is how services are listed. They are no table: each is an order beside its
 // subscription. An open dispute suspends one unless the installation keeps disputed ones.
-func servicesBy(keepDisputed bool) listedBy {
+func servicesBy(keepDisputed bool) listRules {
 	const its = `(select x.status from subscriptions x where x.order_id = o.id)`
 	disputed := `'dispute' = any(o.holds)`
 	if keepDisputed {
@@ -304,7 +304,7 @@ func servicesBy(keepDisputed bool) listedBy {
 	status := `(case when ` + its + ` = 'ended' or o.status in ('cancelled', 'refunded') then 'ended' when o.status in ('paid', 'provisioning', 'failed') then 'provisioning'
 		when ` + disputed + ` then 'suspended' else coalesce(` + its + `, 'provisioning') end)`
 	const updated = `greatest(o.updated_at, (select x.updated_at from subscriptions x where x.order_id = o.id))`
-	return listedBy{
+	return listRules{
 		columns: `o.id as order_id, o.order_number, o.tenant, o.resource_type, ` + status + ` as status, coalesce(s.plan_id, o.plan_id) as plan_id, coalesce(s.plan_name, o.plan_name) as plan_name,
 			o.plan, o.domain, o.ordered_by is null as made, s.order_id is not null as subscribed, coalesce(s.billing_period, o.billing_period) as billing_period, coalesce(s.price, o.period_price) as price,
 			o.currency, s.period_end, o.created_at, ` + updated + ` as updated_at, o.version`,

@@ -137,7 +137,7 @@ func (s OrderReader) Plans(ctx context.Context, resourceType string) ([]Plan, er
 	return s.plans(ctx, w)
 }
 
-var plansBy = listedBy{
+var plansBy = listRules{
 	columns: `p.id, p.spec, p.created_at, p.updated_at, p.version`, from: "plans p", id: "p.id",
 	search: `lower((p.spec ->> 'name') || chr(10) || p.slug)`,
 	fields: with(fieldsOf("p", "slug", "resource_type", "price", "position", "is_active"),

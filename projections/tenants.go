@@ -41,7 +41,7 @@ func (s HostingReader) tenants() *where {
 	return w
 }
 
-var tenantsBy = listedBy{
+var tenantsBy = listRules{
 	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search || chr(10) || lower(coalesce(r.called, ''))`,
 	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.called", "status", "r.spec ->> 'status'",
 		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "r.package", "parent", "r.parent", "requested_for", "r.requested_for"),

@@ -267,7 +267,7 @@ func (s AccountReader) Superusers(ctx context.Context) ([]User, error) {
 	return list[User](ctx, s.db, `select `+userColumns+fromUsers, w, " and u.is_superuser and u.is_active order by u.id")
 }
 
-var usersBy = listedBy{
+var usersBy = listRules{
 	columns: userColumns, from: "users u", id: "u.id", search: "u.search",
 	fields: with(fieldsOf("u", "email", "name", "language", "is_superuser", "is_active", "active_tenant", "last_login_at"),
 		"username", "u.email"),

@@ -170,7 +170,7 @@ func (e WebhookEndpoint) Wants(event string) bool {
 
 const endpointColumns = `e.id, e.tenant, e.url, e.events, e.is_active, e.disabled, e.created_at, e.updated_at, e.version`
 
-var endpointsBy = listedBy{
+var endpointsBy = listRules{
 	columns: endpointColumns, from: "webhook_endpoints e", id: "e.id", search: `lower(e.url)`, fields: fieldsOf("e", "is_active", "url"),
 }
 
@@ -239,7 +239,7 @@ func deliveryStatuses() (names []string) {
 const deliveryColumns = `d.id, d.endpoint, d.tenant, d.event_id, d.event_type, d.status, d.attempts, d.response_status, d.error, d.next_attempt_at,
 	d.created_at, d.delivered_at, d.version`
 
-var deliveriesBy = listedBy{
+var deliveriesBy = listRules{
 	columns: deliveryColumns, from: "webhook_deliveries d", id: "d.id", fields: fieldsOf("d", "status", "event_type", "event_id", "attempts"),
 }
 

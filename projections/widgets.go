@@ -136,7 +136,7 @@ func (s OrderReader) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
 	return s.plans(ctx, cond)
 }
 
-var widgetsBy = listedBy{
+var widgetsBy = listRules{
 	columns: `w.id, w.widget_id, w.spec, w.created_at, w.updated_at, w.version`, from: "widgets w", id: "w.id",
 	search: `lower((w.spec ->> 'name') || chr(10) || w.widget_id)`,
 	fields: with(fieldsOf("w", "widget_id", "is_active"), "name", "w.spec ->> 'name'"),

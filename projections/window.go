@@ -47,16 +47,16 @@ func (s *changeSet) copies() bool {
 	})
 }
 
-// A grouping sorts changes into sets. Changes of the same row stay in their order.
-type grouping struct {
+// changeGroups sort changes into sets. Changes of the same row stay in their order.
+type changeGroups struct {
 	sets   []*changeSet
 	forms  map[string][]int   // the sets of each form, in order
 	rows   map[string]touches // by table and key
 	tables map[string]*tableTouches
 }
 
-func newGrouping() *grouping {
-	return &grouping{forms: map[string][]int{}, rows: map[string]touches{}, tables: map[string]*tableTouches{}}
+func newGrouping() *changeGroups {
+	return &changeGroups{forms: map[string][]int{}, rows: map[string]touches{}, tables: map[string]*tableTouches{}}
 }
 
 // A touch is a row that a change writes, adds figures to, or reads.
@@ -88,7 +88,7 @@ func (t touches) before(how int) int {
 	return max(t[reading], t[adding], t[writing])
 }
 
-func (g *grouping) add(p *Projection, c Change, event *eventstore.RecordedEvent) {
+func (g *changeGroups) add(p *Projection, c Change, event *eventstore.RecordedEvent) {
 	w := writer{tables: p.tables, many: true, at: event.RecordedAt}
 	sql := w.one(c)
 	touched := p.touched(c)
@@ -110,7 +110,7 @@ func (g *grouping) add(p *Projection, c Change, event *eventstore.RecordedEvent)
 }
 
 // first is the first set of a form behind another one; 0: there is none.
-func (g *grouping) first(form string, after int) int {
+func (g *changeGroups) first(form string, after int) int {
 	sets := g.forms[form]
 	i, _ := slices.BinarySearch(sets, after+1)
 	if i == len(sets) {
@@ -119,7 +119,7 @@ func (g *grouping) first(form string, after int) int {
 	return sets[i]
 }
 
-func (g *grouping) after(t touch) int {
+func (g *changeGroups) after(t touch) int {
 	table, known := g.tables[t.table]
 	switch {
 	case !known:
@@ -130,7 +130,7 @@ func (g *grouping) after(t touch) int {
 	return max(g.rows[t.table+" "+t.key].before(t.how), table.unknown.before(t.how))
 }
 
-func (g *grouping) note(t touch, at int) {
+func (g *changeGroups) note(t touch, at int) {
 	table, known := g.tables[t.table]
 	if !known {
 		table = &tableTouches{}
@@ -214,7 +214,7 @@ func (r *rebuild) apply(ctx context.Context, tx pgx.Tx, w *window) error {
 
 func (r *rebuild) inSets(ctx context.Context, tx pgx.Tx, w *window) error {
 	r.sort(w)
-	b := &sending{tx: tx}
+	b := &setSender{tx: tx}
 	for _, set := range w.sets {
 		if err := b.send(ctx, set); err != nil {
 			return err
@@ -249,14 +249,14 @@ func (r *rebuild) eachChange(w *window, do func(*Projection, Change, *eventstore
 	}
 }
 
-// A sending sends sets, those between two COPYs in one round trip.
-type sending struct {
+// A setSender sends sets, those between two COPYs in one round trip.
+type setSender struct {
 	tx    pgx.Tx
 	batch pgx.Batch
 	names []string // of the first event of each statement
 }
 
-func (s *sending) send(ctx context.Context, set *changeSet) error {
+func (s *setSender) send(ctx context.Context, set *changeSet) error {
 	if !set.copies() {
 		statement := unnested(set.sql, set.types, set.rows)
 		s.batch.Queue(statement.SQL, statement.Args...)
@@ -273,7 +273,7 @@ func (s *sending) send(ctx context.Context, set *changeSet) error {
 	return nil
 }
 
-func (s *sending) flush(ctx context.Context) error {
+func (s *setSender) flush(ctx context.Context) error {
 	if s.batch.Len() == 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 type RunView = operations.Run
 
 // runTable says how runs are listed. When a run changed last its stream knows.
-var runTable = projections.ListedTable{
+var runTable = projections.TableList{
 	From: "saga_run r", ID: "r.id", Search: "lower(r.key || ' ' || r.about)",
 	Columns: `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
 		r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`,

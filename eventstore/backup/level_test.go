@@ -33,7 +33,7 @@ func load(t *testing.T, path string) (*pgxpool.Pool, error) {
 	return into, backup.Load(t.Context(), into, b, backup.Loading{Finish: func(context.Context, pgx.Tx) error { return nil }})
 }
 
-func migrated(t *testing.T, db *pgxpool.Pool) []eventstore.Migrated {
+func migrated(t *testing.T, db *pgxpool.Pool) []eventstore.MigrationRecord {
 	t.Helper()
 	all, err := eventstore.AllMigrated(t.Context(), db)
 	if err != nil {

@@ -26,10 +26,10 @@ type Manifest struct {
 	Format     int                    `json:"format"`
 	Program    Program                `json:"program"`
 	MadeAt     time.Time              `json:"made_at"`
-	Migrations []eventstore.Migrated  `json:"migrations"`
+	Migrations []eventstore.MigrationRecord  `json:"migrations"`
 	Head       Head                   `json:"head"`
 	Log        *Log                   `json:"log"` // null: nothing was sealed
-	Keys       []eventstore.CheckedID `json:"secret_keys"`
+	Keys       []eventstore.KeyProof `json:"secret_keys"`
 	Files      []File                 `json:"files"`
 	Sequences  []Sequence             `json:"sequences"`
 	Erasures   *Blob                  `json:"erasures,omitempty"`

@@ -49,7 +49,7 @@ type folder struct{ path, draft string }
 
 func (f *folder) create(name string) (io.WriteCloser, error) {
 	file, err := os.OpenFile(filepath.Join(f.draft, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	return synced{file}, err
+	return syncedFile{file}, err
 }
 
 func (f *folder) finish() error {
@@ -64,10 +64,12 @@ func (f *folder) finish() error {
 
 func (f *folder) abort() { _ = os.RemoveAll(f.draft) }
 
-// synced is a file that is on the disk when it is closed.
-type synced struct{ *os.File }
+// A syncedFile is a file that is on the disk when it is closed.
+type syncedFile struct{ file *os.File }
 
-func (s synced) Close() error { return errors.Join(s.Sync(), s.File.Close()) }
+func (s syncedFile) Write(part []byte) (int, error) { return s.file.Write(part) }
+
+func (s syncedFile) Close() error { return errors.Join(s.file.Sync(), s.file.Close()) }
 
 // An archive is a backup in one file. Its parts are compressed already.
 type archive struct {
@@ -80,13 +82,13 @@ func (a *archive) create(name string) (io.WriteCloser, error) {
 	h := &zip.FileHeader{Name: name, Method: zip.Store}
 	h.SetMode(0o600)
 	w, err := a.zip.CreateHeader(h)
-	return unclosed{w}, err
+	return archivePart{w}, err
 }
 
-// unclosed ends with the next part of its archive.
-type unclosed struct{ io.Writer }
+// An archivePart ends with the next part of its archive.
+type archivePart struct{ io.Writer }
 
-func (unclosed) Close() error { return nil }
+func (archivePart) Close() error { return nil }
 
 // finish gives the archive its name, which must still be free.
 func (a *archive) finish() error {

@@ -77,7 +77,7 @@ func Tables(t testing.TB, fingerprints []string, prepare func(context.Context, *
 
 // Earlier is a private database of an earlier schema: it lacks the last migrations of the
 // log, so many. Its level is what it has.
-func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string, level, lacking []eventstore.Migrated) {
+func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string, level, lacking []eventstore.MigrationRecord) {
 	t.Helper()
 	level, err := eventstore.AllMigrated(t.Context(), Owner(t, URL(t, more...)))
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // that the log has.
 func EveryVersion(t testing.TB, s *eventstore.Store) map[string]bool {
 	t.Helper()
-	folds, then, categories := map[domain.Stream]*eventstore.Folding{}, map[domain.Stream][]string{}, map[string]bool{}
+	folds, then, categories := map[domain.Stream]*eventstore.PastRecord{}, map[domain.Stream][]string{}, map[string]bool{}
 	err := s.Reader().Afresh().Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
 		if folds[e.Stream] == nil {
-			folds[e.Stream], categories[e.Stream.Category] = s.Folding(e.Stream)
+			folds[e.Stream], categories[e.Stream.Category] = s.PastRecord(e.Stream)
 		}
 		err := folds[e.Stream].Apply(e)
 		then[e.Stream] = append(then[e.Stream], RecordOf(t, folds[e.Stream]))
@@ -37,7 +37,7 @@ func EveryVersion(t testing.TB, s *eventstore.Store) map[string]bool {
 }
 
 // RecordOf is the folded record as its JSON.
-func RecordOf(t testing.TB, fold *eventstore.Folding) string {
+func RecordOf(t testing.TB, fold *eventstore.PastRecord) string {
 	t.Helper()
 	record, err := fold.Record()
 	if err != nil {
@@ -51,13 +51,13 @@ func RecordOf(t testing.TB, fold *eventstore.Folding) string {
 }
 
 // FoldedUntil folds a stream up to a version.
-func FoldedUntil(t testing.TB, s *eventstore.Store, stream domain.Stream, version int) *eventstore.Folding {
+func FoldedUntil(t testing.TB, s *eventstore.Store, stream domain.Stream, version int) *eventstore.PastRecord {
 	t.Helper()
 	events, err := s.Reader().Afresh().ReadUntil(t.Context(), stream, version, time.Time{})
 	if err != nil || len(events) != version {
 		t.Fatal(stream, version, len(events), err)
 	}
-	fold, _ := s.Folding(stream)
+	fold, _ := s.PastRecord(stream)
 	for _, e := range events {
 		if err := fold.Apply(e); err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func (s *books) books(ctx context.Context, c route.Call) (*route.Document, error
 
 // bookLine is an entry as the books show it. Credit notes, payouts and reversed payments
 // have amounts below zero.
-func bookLine(b projections.Booked) []string {
+func bookLine(b projections.BookDocument) []string {
 	sign, order := decimal.NewFromInt(1), ""
 	if b.OfInvoice != "" {
 		sign = decimal.NewFromInt(-1)

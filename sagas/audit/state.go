@@ -59,8 +59,8 @@ func (s *Service) until(ctx context.Context, who projections.Caller, stream doma
 }
 
 // fold folds a history.
-func (s *Service) fold(stream domain.Stream, history []eventstore.RecordedEvent) (*eventstore.Folding, error) {
-	fold, served := s.store.Folding(stream)
+func (s *Service) fold(stream domain.Stream, history []eventstore.RecordedEvent) (*eventstore.PastRecord, error) {
+	fold, served := s.store.PastRecord(stream)
 	if !served {
 		return nil, errForeign
 	}
@@ -153,7 +153,7 @@ func (s *Service) compare(stream domain.Stream, history []eventstore.RecordedEve
 
 // leavesOf are the fields of a record with their paths, down to what is no object,
 // without secrets. Of no events there are none.
-func leavesOf(fold *eventstore.Folding, version int) (map[string]json.RawMessage, error) {
+func leavesOf(fold *eventstore.PastRecord, version int) (map[string]json.RawMessage, error) {
 	leaves := map[string]json.RawMessage{}
 	if version == 0 {
 		return leaves, nil

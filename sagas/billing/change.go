@@ -168,7 +168,7 @@ func refuseJoined(ctx context.Context, scope projections.Scope, offer projection
 		return nil
 	}
 	services, err := scope.Billing().ServicesOf(ctx, sub.Tenant)
-	if slices.ContainsFunc(services, func(s projections.Served) bool { return s.OrderID == sub.Order && !s.Made }) {
+	if slices.ContainsFunc(services, func(s projections.ServiceOrder) bool { return s.OrderID == sub.Order && !s.Made }) {
 		return domain.RefuseField("plan", "A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
 	}
 	return err

@@ -24,7 +24,7 @@ import (
 
 // A service is one of a tenant.
 type service struct {
-	projections.Served
+	projections.ServiceOrder
 	off  []string // why it does not run; nil: it runs
 	over bool     // it has ended, or never ran
 }
@@ -94,8 +94,8 @@ func orphaned(ctx context.Context, scope projections.Scope, t *tenancy) (bool, e
 }
 
 // serviceOf tells how a service stands, by its order and its subscription.
-func (p *Provisioner) serviceOf(ctx context.Context, served projections.Served) (service, error) {
-	s := service{Served: served}
+func (p *Provisioner) serviceOf(ctx context.Context, served projections.ServiceOrder) (service, error) {
+	s := service{ServiceOrder: served}
 	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(served.OrderID))
 	if err != nil {
 		return s, err

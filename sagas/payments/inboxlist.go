@@ -16,7 +16,7 @@ import (
 )
 
 // webhookTable says how webhooks are listed, without their bodies.
-var webhookTable = projections.ListedTable{
+var webhookTable = projections.TableList{
 	From: "webhook_inbox i", ID: "i.id", Search: "lower(i.event_id || ' ' || i.type)",
 	Columns: webhookColumns + `, null::bytea as body`,
 	Fields: map[string]string{

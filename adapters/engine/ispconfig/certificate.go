@@ -18,7 +18,7 @@ import (
 var certificates = resource{kind: "ssl_certificate"}
 
 func init() {
-	certificates.apart = &apart{
+	certificates.apart = &partHabits{
 		find: func(ctx context.Context, e *Engine, name string) (hosting.EngineObject, bool, error) {
 			return issuer{e}.certificate(ctx, name)
 		},

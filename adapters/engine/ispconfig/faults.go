@@ -47,28 +47,28 @@ func (f *fault) Error() string {
 	return string(f.class) + " " + strings.Join(f.keys, " ")
 }
 
-// A says matches a message.
-type says func(message string, keys []string) bool
+// A messageTest matches a message.
+type messageTest func(message string, keys []string) bool
 
-func exactly(texts ...string) says {
+func exactly(texts ...string) messageTest {
 	return func(message string, _ []string) bool { return slices.Contains(texts, message) }
 }
 
-func begins(texts ...string) says {
+func begins(texts ...string) messageTest {
 	return func(message string, _ []string) bool {
 		return slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(message, t) })
 	}
 }
 
-func containing(text string) says {
+func containing(text string) messageTest {
 	return func(message string, _ []string) bool { return strings.Contains(message, text) }
 }
 
-func key(matches func(string) bool) says {
+func key(matches func(string) bool) messageTest {
 	return func(_ string, keys []string) bool { return slices.ContainsFunc(keys, matches) }
 }
 
-func keyIn(names ...string) says {
+func keyIn(names ...string) messageTest {
 	return key(func(k string) bool { return slices.Contains(names, k) })
 }
 
@@ -81,7 +81,7 @@ func onlyKeys(_ string, keys []string) bool {
 // The first line that matches counts.
 var meanings = []struct {
 	class class
-	says  says
+	says  messageTest
 }{
 	{expired, exactly("The Session is expired or does not exist.")},
 	{locked, exactly("The login failure limit has been reached.", "The Session failure limit has been reached.")},

@@ -17,11 +17,11 @@ type rehearsal struct {
 	names map[string]string
 }
 
-type rehearsing struct{}
+type rehearsalKey struct{}
 
 // rehearsalOf is the rehearsal that a context belongs to; nil: the calls are made.
 func rehearsalOf(ctx context.Context) *rehearsal {
-	r, _ := ctx.Value(rehearsing{}).(*rehearsal)
+	r, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
 	return r
 }
 
@@ -29,7 +29,7 @@ func rehearsalOf(ctx context.Context) *rehearsal {
 // objects, in their order.
 func (e *Engine) Rehearse(ctx context.Context, objects ...hosting.EngineObject) ([]hosting.EngineCall, error) {
 	r := &rehearsal{rows: map[string]row{}, names: map[string]string{}}
-	ctx = context.WithValue(ctx, rehearsing{}, r)
+	ctx = context.WithValue(ctx, rehearsalKey{}, r)
 	for _, o := range objects {
 		var err error
 		if o.ID == 0 {

@@ -43,13 +43,13 @@ type resource struct {
 	storage  *storage          // where its bytes are told; nil: nowhere
 	identity string            // the argument that names a row; "": primary_id
 
-	apart *apart // nil: a kind with rows of its own
+	apart *partHabits // nil: a kind with rows of its own
 
 	habits
 }
 
-// An apart kind has no rows of its own: its objects are parts of other rows.
-type apart struct {
+// partHabits are those of a kind that has no rows of its own: its objects are parts of other rows.
+type partHabits struct {
 	find   func(ctx context.Context, e *Engine, name string) (hosting.EngineObject, bool, error)
 	write  func(context.Context, *Engine, hosting.EngineObject) (int64, error) // makes or changes
 	remove func(context.Context, *Engine, hosting.EngineObject) error

@@ -10,7 +10,7 @@ import (
 
 // newRow reads the row as a job leaves it.
 func newRow(data string) (row, bool) {
-	s := &serialized{data}
+	s := &serializedText{data}
 	parts, fine := s.open()
 	for range parts {
 		name, named := s.value()
@@ -25,18 +25,18 @@ func newRow(data string) (row, bool) {
 	return nil, false
 }
 
-// serialized is what is left to read of a text.
-type serialized struct{ rest string }
+// A serializedText is what is left to read of a text.
+type serializedText struct{ rest string }
 
 // open begins a map and tells how many members it has.
-func (s *serialized) open() (members int, fine bool) {
+func (s *serializedText) open() (members int, fine bool) {
 	if !s.skip("a:") {
 		return 0, false
 	}
 	return s.count(":{")
 }
 
-func (s *serialized) row() (row, bool) {
+func (s *serializedText) row() (row, bool) {
 	members, fine := s.open()
 	all := row{}
 	for range members {
@@ -51,7 +51,7 @@ func (s *serialized) row() (row, bool) {
 }
 
 // value reads a text, a number, a truth value or null, which is "".
-func (s *serialized) value() (string, bool) {
+func (s *serializedText) value() (string, bool) {
 	switch {
 	case s.skip("N;"):
 		return "", true
@@ -65,7 +65,7 @@ func (s *serialized) value() (string, bool) {
 	return "", false
 }
 
-func (s *serialized) text() (string, bool) {
+func (s *serializedText) text() (string, bool) {
 	length, fine := s.count(`:"`)
 	if !fine || length > len(s.rest) {
 		return "", false
@@ -75,13 +75,13 @@ func (s *serialized) text() (string, bool) {
 	return text, s.skip(`";`)
 }
 
-func (s *serialized) skip(text string) (fine bool) {
+func (s *serializedText) skip(text string) (fine bool) {
 	s.rest, fine = strings.CutPrefix(s.rest, text)
 	return fine
 }
 
 // count reads a number that ends at a text.
-func (s *serialized) count(end string) (int, bool) {
+func (s *serializedText) count(end string) (int, bool) {
 	digits, rest, found := strings.Cut(s.rest, end)
 	n, err := strconv.Atoi(digits)
 	s.rest = rest

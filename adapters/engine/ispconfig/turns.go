@@ -27,9 +27,9 @@ type Turns interface {
 }
 
 // Alone gives turns among the writers of this process.
-func Alone() Turns { return &alone{queues: map[string]*queue{}} }
+func Alone() Turns { return &ownTurns{queues: map[string]*queue{}} }
 
-type alone struct {
+type ownTurns struct {
 	mu     sync.Mutex
 	queues map[string]*queue
 }
@@ -41,7 +41,7 @@ type queue struct {
 
 const wholeRoom = 1 << 20
 
-func (a *alone) Take(ctx context.Context, turns ...Turn) (func(), error) {
+func (a *ownTurns) Take(ctx context.Context, turns ...Turn) (func(), error) {
 	var taken []func()
 	release := func() {
 		for i := len(taken) - 1; i >= 0; i-- {
@@ -59,7 +59,7 @@ func (a *alone) Take(ctx context.Context, turns ...Turn) (func(), error) {
 	return release, nil
 }
 
-func (a *alone) take(ctx context.Context, t Turn) (func(), error) {
+func (a *ownTurns) take(ctx context.Context, t Turn) (func(), error) {
 	a.mu.Lock()
 	q := a.queues[t.Name]
 	if q == nil {
@@ -82,7 +82,7 @@ func (a *alone) take(ctx context.Context, t Turn) (func(), error) {
 	}, nil
 }
 
-func (a *alone) leave(name string, q *queue) {
+func (a *ownTurns) leave(name string, q *queue) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q.users--; q.users == 0 {
@@ -93,11 +93,11 @@ func (a *alone) leave(name string, q *queue) {
 // Together gives turns among the writers of all processes that use the
 // database: advisory locks, held by a connection that does nothing else. The
 // pool should have room for as many connections as there are calls at a time.
-func Together(pool *pgxpool.Pool) Turns { return together{pool} }
+func Together(pool *pgxpool.Pool) Turns { return sharedTurns{pool} }
 
-type together struct{ pool *pgxpool.Pool }
+type sharedTurns struct{ pool *pgxpool.Pool }
 
-func (t together) Take(ctx context.Context, turns ...Turn) (func(), error) {
+func (t sharedTurns) Take(ctx context.Context, turns ...Turn) (func(), error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return nil, noTurn(err)

@@ -10,10 +10,10 @@ import (
 	"hostpanel/domain"
 )
 
-// A Folding is a record as of a moment, folded from the events of its stream. The
+// A PastRecord is a record as of a moment, folded from the events of its stream. The
 // decider of the stream's category folds the state. The events tell the fields of
 // the record besides ([domain.Teller]).
-type Folding struct {
+type PastRecord struct {
 	category category
 	state    any
 	told     map[string]json.RawMessage
@@ -21,14 +21,14 @@ type Folding struct {
 	version  int
 }
 
-// Folding begins to fold a stream. False: no category of that name is served.
-func (s *Store) Folding(stream domain.Stream) (*Folding, bool) {
+// PastRecord begins to fold a stream. False: no category of that name is served.
+func (s *Store) PastRecord(stream domain.Stream) (*PastRecord, bool) {
 	served, known := s.states.categories[stream.Category]
-	return &Folding{category: served, state: served.zero, told: map[string]json.RawMessage{}, erased: map[string]bool{}}, known
+	return &PastRecord{category: served, state: served.zero, told: map[string]json.RawMessage{}, erased: map[string]bool{}}, known
 }
 
 // Apply folds the next event of the stream.
-func (f *Folding) Apply(e RecordedEvent) error {
+func (f *PastRecord) Apply(e RecordedEvent) error {
 	f.state, f.version = f.category.evolve(f.state, e.Event), e.Version
 	for _, pointer := range e.Erased {
 		name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
@@ -52,14 +52,14 @@ func (f *Folding) Apply(e RecordedEvent) error {
 }
 
 // Version is that of the last event that was folded.
-func (f *Folding) Version() int { return f.version }
+func (f *PastRecord) Version() int { return f.version }
 
 // Erased are the fields whose texts have been erased, sorted.
-func (f *Folding) Erased() []string { return slices.Sorted(maps.Keys(f.erased)) }
+func (f *PastRecord) Erased() []string { return slices.Sorted(maps.Keys(f.erased)) }
 
 // Record returns the record by the names of its fields. What the events have told
 // comes before what the state says.
-func (f *Folding) Record() (map[string]json.RawMessage, error) {
+func (f *PastRecord) Record() (map[string]json.RawMessage, error) {
 	record, err := members(f.state)
 	if err != nil {
 		return nil, fmt.Errorf("show the state after version %d: %w", f.version, err)
