@@ -270,9 +270,9 @@ func readUntil(through string) []string {
 const through = `(select through from inboxes where user_id = (select scope_user()))`
 
 // counted is one of the figures, or what comes of them.
-func (s NoticeReader) counted(figure string) *known {
+func (s NoticeReader) counted(figure string) *knownCount {
 	w := s.caller.user("user_id")
-	return &known{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
+	return &knownCount{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
 }
 
 // UnreadCount is how many notifications the caller has not read yet.

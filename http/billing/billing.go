@@ -229,7 +229,7 @@ func (s *documents) creditNoteRoutes() []route.Route {
 	return []route.Route{
 		listing.Pages[projections.CreditNote](creditNotesPath, "Credit notes, newest first", listing.Spec{
 			Filters: documentFilters, Ordering: []string{"number", "total"}, UUIDs: true,
-		}, caller.Reads(s.callers, projections.Scope.CreditNotes)).As("credit_note_list"),
+		}, caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditNotes)).As("credit_note_list"),
 		route.Get(creditNotesPath+"{id:uuid}/", "A credit note", record.Found[projections.CreditNote]).
 			As("credit_note_read").Of("Credit note").Finding(s.findCreditNote),
 		s.document(creditNotesPath, "A credit note", s.creditNoteDocument).As("credit_note_document").Of("Credit note"),
@@ -257,12 +257,12 @@ func documentFilters() field.Set {
 }
 
 func (s *subscriptions) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
-	rows, err := s.callers.Scope(c).Subscriptions(ctx, l)
+	rows, err := s.callers.Scope(c).Billing().Subscriptions(ctx, l)
 	return record.Map(rows, err, newSubscription(c))
 }
 
 func (s *invoices) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
-	rows, err := s.callers.Scope(c).Invoices(ctx, l)
+	rows, err := s.callers.Scope(c).Billing().Invoices(ctx, l)
 	return record.Map(rows, err, newInvoice(c))
 }
 
@@ -272,7 +272,7 @@ func (s *subscriptions) findSubscription(ctx context.Context, c route.Call) (any
 
 // subscription is the one that the path names.
 func (s *subscriptions) subscription(ctx context.Context, c route.Call) (*subscription, error) {
-	row, err := s.callers.Scope(c).Subscription(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().Subscription(ctx, c.UUID("id"))
 	found := newSubscription(c)(row)
 	return &found, err
 }
@@ -283,12 +283,12 @@ func (s *invoices) findInvoice(ctx context.Context, c route.Call) (any, string, 
 
 // invoice is the one that the path names.
 func (s *invoices) invoice(ctx context.Context, c route.Call) (*invoice, error) {
-	row, err := s.callers.Scope(c).Invoice(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().Invoice(ctx, c.UUID("id"))
 	found := newInvoice(c)(row)
 	return &found, err
 }
 
 func (s *documents) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).CreditNote(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditNote(ctx, c.UUID("id"))
 	return record.Subject(&row, err)
 }

@@ -37,7 +37,7 @@ type creditBalance struct {
 func (s *credit) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[projections.CreditBalance](
-			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, caller.Reads(s.callers, projections.Scope.CreditBalances),
+			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditBalances),
 		).As("credit_list"),
 		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
@@ -46,7 +46,7 @@ func (s *credit) routes() []route.Route {
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
 		listing.Pages[projections.CreditMovement](
 			movementsPath, "Movements of credit balances, newest first", listing.Spec{Filters: movementFilters, UUIDs: true},
-			caller.Reads(s.callers, projections.Scope.CreditMovements),
+			caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditMovements),
 		).As("credit_movement_list"),
 		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).
 			As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
@@ -75,7 +75,7 @@ func movementFilters() field.Set {
 
 // balance is the one that the path names.
 func (s *credit) balance(ctx context.Context, c route.Call) (*creditBalance, error) {
-	row, err := s.callers.Scope(c).CreditBalance(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditBalance(ctx, c.UUID("id"))
 	return &creditBalance{CreditBalance: row, isOperator: caller.Of(c).IsSuperuser}, err
 }
 
@@ -84,7 +84,7 @@ func (s *credit) findBalance(ctx context.Context, c route.Call) (any, string, er
 }
 
 func (s *credit) findMovement(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.callers.Scope(c).CreditMovement(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().CreditMovement(ctx, c.UUID("id"))
 	return record.Subject(&row, err)
 }
 
@@ -139,7 +139,7 @@ func (p *bookingRequest) Fields() field.Set {
 func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (billing.CreditAccount, error) {
 	switch {
 	case p.Invoice != nil:
-		i, err := s.callers.Scope(c).Invoice(ctx, *p.Invoice)
+		i, err := s.callers.Scope(c).Billing().Invoice(ctx, *p.Invoice)
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
@@ -163,7 +163,7 @@ func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*pr
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.callers.System().CreditMovement(ctx, id)
+	row, err := s.callers.System().Billing().CreditMovement(ctx, id)
 	return &row, err
 }
 
@@ -204,7 +204,7 @@ func (s *credit) reverse(ctx context.Context, c route.Call, w *waiver) (*project
 		return nil, err
 	}
 	return record.Shown(c, func() (*projections.CreditMovement, error) {
-		row, err := s.callers.System().CreditMovement(ctx, m.ID)
+		row, err := s.callers.System().Billing().CreditMovement(ctx, m.ID)
 		return &row, err
 	})
 }

@@ -40,7 +40,7 @@ func (s *credit) pages() []route.Route {
 func (s *credit) list() web.List[projections.CreditBalance] {
 	return web.List[projections.CreditBalance]{
 		Web: s.web, Name: "credits", Fields: (*projections.CreditBalance).Fields, Before: hasTenant, Cards: balanceCards,
-		Read: caller.Reads(s.callers, projections.Scope.CreditBalances),
+		Read: caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditBalances),
 		More: func(c route.Call, b *projections.CreditBalance, card *web.Card) {
 			card.Title = nameOfBalance(web.Texts[web.Readers(c)], b)
 		},

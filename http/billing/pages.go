@@ -33,7 +33,7 @@ func (s *invoices) list() web.List[projections.Invoice] {
 	return web.List[projections.Invoice]{
 		Web: s.web, Name: "invoices", Fields: (*projections.Invoice).Fields, Before: hasTenant, Cards: invoiceCards,
 		Choices: []web.Choice{{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses}},
-		Read:    caller.Reads(s.callers, projections.Scope.Invoices),
+		Read:    caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.Invoices),
 		More: func(c route.Call, i *projections.Invoice, card *web.Card) {
 			if i.Status == billing.Open && i.DueAt != nil {
 				card.Note = append(card.Note, web.Texts[web.Readers(c)].Facts(i.Fields(), "due_at")...)
@@ -52,7 +52,7 @@ const newestInvoices = 12
 
 // invoicesOf are the newest invoices of an order, as cards.
 func invoicesOf(ctx context.Context, c route.Call, scope projections.Scope, order uuid.UUID) ([]web.Card, error) {
-	found, err := scope.Invoices(ctx, projections.Listing{
+	found, err := scope.Billing().Invoices(ctx, projections.Listing{
 		Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: order}},
 	})
 	return web.List[projections.Invoice]{Fields: (*projections.Invoice).Fields, Cards: invoiceCards}.Of(c, found.Rows), err
@@ -75,7 +75,7 @@ func seesNone(c route.Call) bool {
 // showInvoice is the page of an invoice.
 func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.callers.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
+	notes, err := s.callers.Scope(c).Billing().CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *paymentMethods) pages() []route.Route {
 
 // paymentMethod is the one that the path names.
 func (s *paymentMethods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
-	row, err := s.callers.Scope(c).PaymentMethod(ctx, c.UUID("id"))
+	row, err := s.callers.Scope(c).Billing().PaymentMethod(ctx, c.UUID("id"))
 	return &paymentMethod{row, caller.Of(c).Administers()}, err
 }
 
@@ -46,7 +46,7 @@ func (s *paymentMethods) list() web.List[projections.PaymentMethod] {
 		Web: s.web, Name: "payment_methods", Before: hasTenant, Wide: true,
 		Fields: func(m *projections.PaymentMethod) field.Set { return (&paymentMethod{PaymentMethod: *m}).Fields() },
 		Cards:  web.Cards{Page: web.PaymentMethodsPath, Title: "kind"},
-		Read:   caller.Reads(s.callers, projections.Scope.PaymentMethods),
+		Read:   caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.PaymentMethods),
 		More: func(c route.Call, m *projections.PaymentMethod, card *web.Card) {
 			card.Title = billing.MethodLabel(m.Kind, m.Brand, m.Last4)
 			card.Note = web.Texts[web.Readers(c)].Facts((&paymentMethod{PaymentMethod: *m}).Fields(), "expires")
@@ -75,7 +75,7 @@ func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, b
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
 func (s *paymentMethods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	charged, err := s.callers.System().ChargedBy(ctx, m.ID)
+	charged, err := s.callers.System().Billing().ChargedBy(ctx, m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +93,15 @@ func (s *subscriptions) subscriptionWithMethods(ctx context.Context, c route.Cal
 	if err != nil {
 		return sub, err
 	}
-	bought, err := s.callers.System().Order(ctx, sub.OrderID)
+	bought, err := s.callers.System().Orders().Order(ctx, sub.OrderID)
 	if err != nil && !record.IsMissing(err) {
 		return sub, err
 	}
 	people := []uuid.UUID{bought.Subject, caller.Of(c).Person()}
-	sub.methods, err = s.callers.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
+	sub.methods, err = s.callers.System().Billing().PaymentMethodsOf(ctx, sub.Tenant, people...)
 	if err == nil && sub.SavedMethod != nil {
 		var charged projections.PaymentMethod
-		if charged, err = s.callers.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
+		if charged, err = s.callers.Scope(c).Billing().PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
 			return sub, nil
 		}
 		sub.charged = billing.MethodLabel(charged.Kind, charged.Brand, charged.Last4)

@@ -27,7 +27,7 @@ func (s *services) listPage() web.List[service] {
 	return web.List[service]{
 		Web: s.web, Name: "services", Fields: (*service).Fields, Before: hasTenant, Cards: serviceCards, Wide: true,
 		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[service], error) {
-			rows, err := s.callers.Scope(c).Services(ctx, l, s.keepDisputed)
+			rows, err := s.callers.Scope(c).Billing().Services(ctx, l, s.keepDisputed)
 			return record.Map(rows, err, func(row projections.Service) service { return newService(row, nil) }) // it shows none
 		},
 		Choices: []web.Choice{{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses}},

@@ -51,7 +51,7 @@ func (s *subscriptions) list() web.List[projections.Subscription] {
 	l := subscriptionList
 	l.Web, l.Name, l.Before, l.Wide = s.web, "subscriptions", hasTenant, true
 	l.Choices = []web.Choice{{Name: "status", Text: "subscription_state_", Values: billing.Statuses}}
-	l.Read = caller.Reads(s.callers, projections.Scope.Subscriptions)
+	l.Read = caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.Subscriptions)
 	return l
 }
 

@@ -126,11 +126,11 @@ type Sessions interface {
 	EndSignIn(ctx context.Context, id string) error
 }
 
-// Reads reads a list of the read tables in the scope of each caller.
-func Reads[A any](
-	s *Callers, read func(projections.Scope, context.Context, projections.Listing) (projections.Listed[A], error),
+// Reads reads a list of an area's read tables in the scope of each caller.
+func Reads[R, A any](
+	s *Callers, area func(projections.Scope) R, read func(R, context.Context, projections.Listing) (projections.Listed[A], error),
 ) func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error) {
 	return func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[A], error) {
-		return read(s.Scope(c), ctx, l)
+		return read(area(s.Scope(c)), ctx, l)
 	}
 }

@@ -29,7 +29,7 @@ func (s *incidents) pageRoutes() []route.Route {
 // list is the page of what operators have to see to.
 func (s *incidents) list() web.List[projections.Incident] {
 	l := web.IncidentList
-	l.Web, l.Name, l.Read = s.web, "incidents", caller.Reads(s.callers, projections.Scope.Incidents)
+	l.Web, l.Name, l.Read = s.web, "incidents", caller.Reads(s.callers, projections.Scope.Operations, projections.OperationsReader.Incidents)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	l.Choices = []web.Choice{
 		{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident},

@@ -70,7 +70,7 @@ func (s *incidents) incidentRoutes() []route.Route {
 				}, listing.Ranges("reported_at")...)
 			},
 			Ordering: []string{"reported_at", "kind", "times"}, UUIDs: true,
-		}, caller.Reads(s.callers, projections.Scope.Incidents)).As("incident_list"),
+		}, caller.Reads(s.callers, projections.Scope.Operations, projections.OperationsReader.Incidents)).As("incident_list"),
 		route.Get(incidentPath, "An incident", record.Found[projections.Incident]).
 			As("incident_read").Of("Incident").Finding(s.findIncident),
 		route.Post(incidentPath+"settle/", "Settle an incident", s.settleIncident).As("incident_settle").Of("Incident").With(http.StatusOK).
@@ -104,7 +104,7 @@ func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdic
 }
 
 func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*projections.Incident, error) {
-	i, err := s.callers.Scope(c).Incident(ctx, id)
+	i, err := s.callers.Scope(c).Operations().Incident(ctx, id)
 	return &i, err
 }
 
