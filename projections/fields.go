@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/domain/tax"
 )
 
@@ -228,7 +229,7 @@ func (t *InvoiceTotal) Columns() field.Set {
 	if t.Test {
 		money += " (test)"
 	}
-	return append(t.Fields(), field.Flag("test", &t.Test), field.Text("money", &money).When(false))
+	return append(t.Fields(), field.Flag(string(storefront.Test), &t.Test), field.Text("money", &money).When(false))
 }
 
 // Tag changes with the balance.

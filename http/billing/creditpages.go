@@ -84,7 +84,7 @@ var movementList = web.List[projections.CreditMovement]{
 		if m.Reversed {
 			card.Note = append(card.Note, web.Aspect{Text: w["credit_is_reversed"]})
 		}
-		card.Note = append(card.Note, w.Facts(m.Fields(), "balance")...)
+		card.Note = append(card.Note, w.Values(m.Fields(), "balance")...)
 	},
 }
 

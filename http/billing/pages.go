@@ -36,7 +36,7 @@ func (s *invoices) list() web.List[projections.Invoice] {
 		Read:    caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.Invoices),
 		More: func(c route.Call, i *projections.Invoice, card *web.Card) {
 			if i.Status == billing.Open && i.DueAt != nil {
-				card.Note = append(card.Note, web.Texts[web.Readers(c)].Facts(i.Fields(), "due_at")...)
+				card.Note = append(card.Note, web.Texts[web.Readers(c)].Values(i.Fields(), "due_at")...)
 			}
 		},
 		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Text: w["credits_title"], Path: web.CreditPath}} },
@@ -124,7 +124,7 @@ func (s *invoices) paymentOf(w web.Words, language string, i projections.Invoice
 		names = append([]string{"amount_paid", "amount_due"}, names...)
 	}
 	return append(
-		w.Facts(i.Fields(), names...),
+		w.Values(i.Fields(), names...),
 		web.Told(web.Aspect{Name: w["invoice_method"], Text: methodName(s.offers, language, i.PaymentMethod)})...,
 	)
 }
@@ -146,10 +146,10 @@ func lineCard(w web.Words, l document.Line, currency string) web.Card {
 
 func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
 	set := i.Fields()
-	return slices.Concat(w.Facts(set, "created_at", "subtotal"), web.Told(
+	return slices.Concat(w.Values(set, "created_at", "subtotal"), web.Told(
 		web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
 		web.Aspect{Name: w["invoice_tax_note"], Text: i.TaxKind.Note(language)},
-	), w.Facts(set, "total"))
+	), w.Values(set, "total"))
 }
 
 func sellerOf(w web.Words, s billing.Seller) []web.Aspect {
@@ -159,11 +159,11 @@ func sellerOf(w web.Words, s billing.Seller) []web.Aspect {
 	address := web.Aspect{
 		Name: w["invoice_address"], Text: s.Address + ", " + strings.TrimSpace(s.PostalCode+" "+s.City) + ", " + s.Country,
 	}
-	return slices.Concat(w.Facts(s.Fields(), "name"), []web.Aspect{address}, w.Facts(s.Fields(), "tax_id", "register", "iban", "bic"))
+	return slices.Concat(w.Values(s.Fields(), "name"), []web.Aspect{address}, w.Values(s.Fields(), "tax_id", "register", "iban", "bic"))
 }
 
 // customerOf are who bought; nothing of an erased one.
 func customerOf(w web.Words, i projections.Invoice) []web.Aspect {
-	return slices.Concat(w.Facts(i.Fields(), "customer_name", "customer_company"),
-		web.Told(web.Aspect{Name: w["invoice_address"], Text: i.AddressLine()}), w.Facts(i.Fields(), "customer_tax_id", "customer_email"))
+	return slices.Concat(w.Values(i.Fields(), "customer_name", "customer_company"),
+		web.Told(web.Aspect{Name: w["invoice_address"], Text: i.AddressLine()}), w.Values(i.Fields(), "customer_tax_id", "customer_email"))
 }

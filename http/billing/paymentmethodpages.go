@@ -49,7 +49,7 @@ func (s *paymentMethods) list() web.List[projections.PaymentMethod] {
 		Read:   caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.PaymentMethods),
 		More: func(c route.Call, m *projections.PaymentMethod, card *web.Card) {
 			card.Title = billing.MethodLabel(m.Kind, m.Brand, m.Last4)
-			card.Note = web.Texts[web.Readers(c)].Facts((&paymentMethod{PaymentMethod: *m}).Fields(), "expires")
+			card.Note = web.Texts[web.Readers(c)].Values((&paymentMethod{PaymentMethod: *m}).Fields(), "expires")
 		},
 	}
 }
@@ -81,7 +81,7 @@ func (s *paymentMethods) showPaymentMethod(ctx context.Context, c route.Call, m 
 	}
 	return s.web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
 		"Title": billing.MethodLabel(m.Kind, m.Brand, m.Last4), "Charged": subscriptionList.Of(c, charged), "Acts": acts,
-		"Facts": append(w.Facts(m.Fields(), "created_at", "expires"),
+		"Facts": append(w.Values(m.Fields(), "created_at", "expires"),
 			web.Told(web.Aspect{Name: w["payment_method_provider"], Text: methodName(s.offers, web.Readers(c), m.Provider)})...),
 	})
 }

@@ -72,7 +72,7 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
 	all := append(
 		[]web.Aspect{{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}},
-		w.Facts(d.Fields(), "created_at", "domain")...,
+		w.Values(d.Fields(), "created_at", "domain")...,
 	)
 	if sub := d.subscription; sub != nil {
 		all = append(all, web.Aspect{
@@ -136,6 +136,6 @@ func (m *machine) aspects(w web.Words, language string) []web.Aspect {
 	size := texts.Say(language, "page.service_vm_size",
 		"cores", strconv.FormatInt(m.Cores, 10), "memory", strconv.FormatInt(m.MemoryMB, 10), "disk", strconv.FormatInt(m.DiskGB, 10), "traffic", strconv.FormatInt(m.TrafficTB, 10))
 	set := m.Fields()
-	return slices.Concat(web.Told(state), w.Facts(set, "address", "hostname", "os"),
-		[]web.Aspect{{Name: w["service_vm_sizes"], Text: size}}, w.Facts(set, "recorded_at"))
+	return slices.Concat(web.Told(state), w.Values(set, "address", "hostname", "os"),
+		[]web.Aspect{{Name: w["service_vm_sizes"], Text: size}}, w.Values(set, "recorded_at"))
 }

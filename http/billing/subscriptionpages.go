@@ -109,6 +109,6 @@ func (s *subscriptions) showSubscription(ctx context.Context, c route.Call, sub 
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
 		"Title": sub.PlanName, "Subscription": card, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
 		"Facts": append([]web.Aspect{{Name: w["subscription_price"], Text: card.Lines[0]}},
-			append(w.Facts(sub.Fields(), "created_at", "period_end"), web.Told(chargedBy(w, sub))...)...),
+			append(w.Values(sub.Fields(), "created_at", "period_end"), web.Told(chargedBy(w, sub))...)...),
 	})
 }

@@ -89,7 +89,7 @@ func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, act
 }
 
 func entryFacts(w web.Words, e *operations.Webhook) []web.Aspect {
-	facts := w.Facts(e.Fields(), "provider", "event_id", "type", "received_at", "attempts")
+	facts := w.Values(e.Fields(), "provider", "event_id", "type", "received_at", "attempts")
 	if e.Order != nil {
 		facts = append(facts, web.Aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
 	}

@@ -95,7 +95,7 @@ func (s *incidents) showIncident(
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
 		"Incident": web.IncidentList.Of(c, []projections.Incident{*i})[0], "About": aboutIncident(w, i.About),
-		"Facts": w.Facts(i.Fields(), "created_at", "reported_at", "times", "settled_at", "answer", "reason", "settled_by"), "Acts": acts,
+		"Facts": w.Values(i.Fields(), "created_at", "reported_at", "times", "settled_at", "answer", "reason", "settled_by"), "Acts": acts,
 		"Wide": true,
 	})
 }

@@ -81,7 +81,7 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 
 // orderFacts are who ordered what.
 func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
-	return append([]web.Aspect{{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"}}, w.Facts(o.Columns(),
+	return append([]web.Aspect{{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"}}, w.Values(o.Columns(),
 		"plan_name", "billing_period", "total", "created_at", "updated_at", "domain", "customer_company", "customer_address",
 		"customer_tax_id",
 		"customer_phone", "os_choice")...)
@@ -89,7 +89,7 @@ func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
 
 // paymentFacts are what came in and what went back.
 func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
-	facts := w.Facts(o.Columns(), "payment_method", "payment_id", "payment_status")
+	facts := w.Values(o.Columns(), "payment_method", "payment_id", "payment_status")
 	for _, r := range o.Refunds {
 		facts = append(facts, web.Aspect{Name: w["order_refund"], Text: w.Money(r.amount, r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
 	}

@@ -125,16 +125,16 @@ func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts 
 
 // userFacts are who the user is, and how they sign in.
 func userFacts(w web.Words, u *userRecord, sessions *sessionCount) []web.Aspect {
-	facts := w.Facts(u.Columns(), "name", "language")
+	facts := w.Values(u.Columns(), "name", "language")
 	for _, m := range u.Memberships {
 		if u.ActiveTenant != nil && m.Tenant == *u.ActiveTenant {
 			facts = append(facts, web.Aspect{Name: w["user_acts_for"], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
 		}
 	}
-	facts = append(facts, w.Facts(u.Columns(), "has_password", "has_second_factor")...)
+	facts = append(facts, w.Values(u.Columns(), "has_password", "has_second_factor")...)
 	facts = append(facts, web.Aspect{Name: w["user_sessions"], Text: strconv.FormatInt(sessions.Sessions, 10)},
 		w.Moment(w["user_last_login"], u.LastLoginAt, w["user_never"]))
-	return append(facts, w.Facts(u.Columns(), "created_at", "updated_at", "email_refused_at")...)
+	return append(facts, w.Values(u.Columns(), "created_at", "updated_at", "email_refused_at")...)
 }
 
 // Sessions counts the sessions of users in browsers.

@@ -111,8 +111,8 @@ func Notes(all ...string) (notes []Aspect) {
 	return notes
 }
 
-// Facts are fields of a record with their labels, less the empty ones.
-func (w Words) Facts(set field.Set, names ...string) (facts []Aspect) {
+// Values are fields of a record with their labels, less the empty ones.
+func (w Words) Values(set field.Set, names ...string) (facts []Aspect) {
 	for _, name := range names {
 		cell := set.Cell(name)
 		one := w.Value(cell)

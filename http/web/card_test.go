@@ -37,7 +37,7 @@ func TestACardIsMadeOfTheFieldsOfItsRecord(t *testing.T) {
 	) {
 		t.Errorf("%+v", shown)
 	}
-	if facts := w.Facts(of.Fields(), "total", "error"); !slices.Equal(
+	if facts := w.Values(of.Fields(), "total", "error"); !slices.Equal(
 		facts, []Aspect{{Name: w["order_total"], Text: w.Money(of.total, "EUR")}},
 	) {
 		t.Errorf("%+v", facts)

@@ -95,8 +95,8 @@ func Some(all ...string) (out []string) {
 	return out
 }
 
-// Facts print fields of a record, one a line, less the empty ones.
-func (c Console) Facts(set field.Set, names ...string) {
+// Values prints fields of a record, one a line, less the empty ones.
+func (c Console) Values(set field.Set, names ...string) {
 	for _, cells := range field.Columns(names).Cells(set) {
 		if text := (Ink{}).cell(cells).Text; text != "" {
 			fmt.Fprintf(c.Out, "  %s %s\n", c.Ink().Faint(fmt.Sprintf("%-10s", cmp.Or(cells[0].Field.Head, cells[0].Field.Name))), text)

@@ -87,5 +87,5 @@ func printUser(c console.Console, u projections.User, member []projections.Membe
 	}), ", ")
 	factor := map[bool]string{true: "a second one is on"}[u.SecondFactor]
 	set := append(u.Columns(), field.Text("tenants", &tenants), field.Text("factor", &factor))
-	c.Facts(set, "id", "name", "language", "may", "tenants", "factor", "created_at", "last_sign_in")
+	c.Values(set, "id", "name", "language", "may", "tenants", "factor", "created_at", "last_sign_in")
 }
