@@ -240,7 +240,7 @@ func (p *Provisioner) LiveEffects(ctx context.Context, id uuid.UUID) (names []st
 // goneOutside tells whether the object of a step is gone. An object of another owner
 // with the same name does not count.
 func (p *Provisioner) goneOutside(ctx context.Context, job *ProvisionInput, step string) (bool, error) {
-	request, err := p.purchaseIn(step).named(ctx, job)
+	request, err := map[string]requester{"site": p.siteRequest, "tenant.engine": clientName, "vm": machineName}[step](ctx, job)
 	if err != nil {
 		return false, err
 	}

@@ -91,20 +91,20 @@ func (p *Provisioner) registerProvision() {
 			{
 				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.push("site")},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.push(p.siteRequest)},
 			},
 			{
 				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready, Joins: true,
-				Wait: p.applied("site"), Of: "site",
+				Wait: p.applied(p.siteRequest), Of: "site",
 			},
 			{
 				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.push("vm")},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.push(p.machineRequest)},
 			},
 			{
 				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine, Joins: true,
-				Wait: p.applied("vm"), Of: "vm",
+				Wait: p.applied(machineName), Of: "vm",
 			},
 			{
 				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,

@@ -150,28 +150,22 @@ func requestOf(job *ProvisionInput, o projections.Order, kind string, id int64, 
 	}
 }
 
-// A requester is how an order requests what a step brings.
+// A requester is how an order requests what a step brings. What is looked for is requested
+// by its name alone, which for client and machine follows from the job.
 type requester func(context.Context, *ProvisionInput) (hosting.Request, error)
 
-// A purchase is requested in full where it is made, and by its name where it is
-// looked for. The names of tenant and machine follow from the job, without the order.
-type purchase struct{ whole, named requester }
+func clientName(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
+	login := &hosting.Tenant{Username: hosting.CustomerNumber(job.Tenant)}
+	return requestOf(job, projections.Order{}, "tenant", job.Tenant, login), nil
+}
 
-// purchaseIn is what the steps of an order bring outside.
-func (p *Provisioner) purchaseIn(step string) purchase {
-	return map[string]purchase{
-		"tenant.engine": {p.tenantRequest, func(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
-			login := &hosting.Tenant{Username: hosting.CustomerNumber(job.Tenant)}
-			return requestOf(job, projections.Order{}, "tenant", job.Tenant, login), nil
-		}},
-		"site": {p.siteRequest, p.siteRequest},
-		"vm": {func(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
-			o, err := p.order(ctx, job.Order)
-			return requestOf(job, o, "vm", job.VM, machineOf(job, o)), err
-		}, func(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
-			return requestOf(job, projections.Order{}, "vm", job.VM, machineOf(job, projections.Order{})), nil
-		}},
-	}[step]
+func machineName(_ context.Context, job *ProvisionInput) (hosting.Request, error) {
+	return requestOf(job, projections.Order{}, "vm", job.VM, machineOf(job, projections.Order{})), nil
+}
+
+func (p *Provisioner) machineRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
+	o, err := p.order(ctx, job.Order)
+	return requestOf(job, o, "vm", job.VM, machineOf(job, o)), err
 }
 
 func (p *Provisioner) tenantRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
@@ -192,9 +186,9 @@ func (p *Provisioner) siteRequest(ctx context.Context, job *ProvisionInput) (hos
 }
 
 // push is how a step brings what the order has requested.
-func (p *Provisioner) push(step string) func(context.Context, *ProvisionInput) (sagas.Call, error) {
+func (p *Provisioner) push(requests requester) func(context.Context, *ProvisionInput) (sagas.Call, error) {
 	return func(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-		request, err := p.purchaseIn(step).whole(ctx, job)
+		request, err := requests(ctx, job)
 		if err != nil {
 			return sagas.Call{}, err
 		}
@@ -203,9 +197,9 @@ func (p *Provisioner) push(step string) func(context.Context, *ProvisionInput) (
 }
 
 // applied is how its wait ends.
-func (p *Provisioner) applied(step string) func(context.Context, *ProvisionInput) (bool, sagas.Work, error) {
+func (p *Provisioner) applied(named requester) func(context.Context, *ProvisionInput) (bool, sagas.Work, error) {
 	return func(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-		request, err := p.purchaseIn(step).named(ctx, job)
+		request, err := named(ctx, job)
 		if err != nil {
 			return false, sagas.Work{}, err
 		}
@@ -218,7 +212,7 @@ func (p *Provisioner) pushTenant(ctx context.Context, job *ProvisionInput) (saga
 	if job.Joins {
 		return sagas.Call{}, nil
 	}
-	call, err := p.push("tenant.engine")(ctx, job)
+	call, err := p.push(p.tenantRequest)(ctx, job)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -252,5 +246,5 @@ func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (boo
 		err := p.findClient(ctx, job)
 		return job.Client != 0, sagas.Work{}, err
 	}
-	return p.applied("tenant.engine")(ctx, job)
+	return p.applied(clientName)(ctx, job)
 }

@@ -151,18 +151,17 @@ func (a *attempt) change(ctx context.Context) error {
 	if a.want.object.ID == 0 {
 		return errAbsent
 	}
-	err := a.reconciler.engine.Change(ctx, a.want.object)
+	o := a.want.object
+	err := a.reconciler.engine.Change(ctx, o)
 	if a.want.kind.Owner && err != nil && sagas.CodeOf(err) == "woken" {
 		a.woken = true
 		return nil
 	}
-	for _, name := range a.former {
+	for _, o.Former = range a.former {
 		if !sagas.RefusedAs(err, "drift") {
 			break
 		}
-		renamed := a.want.object
-		renamed.Former = name
-		err = a.reconciler.engine.Change(ctx, renamed)
+		err = a.reconciler.engine.Change(ctx, o)
 	}
 	return err
 }
@@ -190,11 +189,10 @@ func (plain) remove(ctx context.Context, a *attempt) error {
 func (a *attempt) removeOne(ctx context.Context, id int64) error {
 	o := hosting.EngineObject{Kind: a.want.object.Kind, ID: id, Owner: a.want.object.Owner, Name: a.want.object.Name, Ref: a.want.object.Ref, Parents: a.want.object.Parents}
 	err := a.reconciler.engine.Remove(ctx, o)
-	for _, name := range a.former {
+	for _, o.Name = range a.former {
 		if !sagas.RefusedAs(err, "drift") {
 			break
 		}
-		o.Name = name
 		err = a.reconciler.engine.Remove(ctx, o)
 	}
 	return err
