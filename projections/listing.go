@@ -61,7 +61,7 @@ type listRules struct {
 	id      string            // column that every order ends in
 	key     string            // the columns of the primary key, as the table names them; blank: id
 	parts   []string          // conditions, of which each record of the list meets one; each has an index in the order of the list
-	counted *knownCount            // how many they are, if that need not be counted
+	counted *knownCount       // how many they are, if that need not be counted
 }
 
 // A knownCount is a query for what would otherwise have to be counted.
