@@ -188,7 +188,7 @@ type snapshots struct {
 	log        *slog.Logger
 	categories map[string]category
 	load       func(ctx context.Context, streams ...domain.Stream) ([]foldedState, error) // adds what is long
-	every      int                                                                   // so many events; 0: never
+	every      int                                                                        // so many events; 0: never
 
 	mu   sync.Mutex
 	due  map[domain.Stream]*foldedState // nil: to be read first

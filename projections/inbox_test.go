@@ -13,29 +13,6 @@ import (
 	"hostpanel/eventstore"
 )
 
-// Whatever happens to notifications, in whatever order and however much at
-// once: the figures, both lists and every page of them are what a count of the
-// log gives.
-func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
-	t.Parallel()
-	p, chance := openPanel(t), seeded(t)
-	users := []int64{1, 2, 3}
-	for range 12 {
-		for range 25 {
-			p.happens(t, chance, users)
-		}
-		for _, user := range users {
-			p.holdsWithTheLog(t, user)
-		}
-	}
-	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, user := range users {
-		p.holdsWithTheLog(t, user)
-	}
-}
-
 // happens notifies a user or acts as one, or a few such things in one
 // transaction. What is refused has not happened.
 func (p *panel) happens(t *testing.T, chance *rand.Rand, users []int64) {

@@ -98,41 +98,6 @@ func openPast(t testing.TB, url string, past *Past) (pool, readers *pgxpool.Pool
 	return pool, readers
 }
 
-func TestTheTablesAsOfAMomentAreThoseThatWereThen(t *testing.T) {
-	t.Parallel()
-	p := openPanel(t)
-	h := &history{panel: p, chance: seeded(t), spares: true}
-	type moment struct {
-		at   time.Time
-		then map[string]string
-	}
-	moments := []moment{{p.now(t), p.seen(t, "public")}}
-	for range 4 {
-		h.write(t, 200)
-		moments = append(moments, moment{p.now(t), p.seen(t, "public")})
-	}
-	h.write(t, 100)
-	today := p.everything(t)
-	for _, m := range moments {
-		past := p.lookBack(t, m.at)
-		now := p.seen(t, past.Schema)
-		for _, table := range slices.Sorted(maps.Keys(m.then)) {
-			if now[table] != m.then[table] {
-				t.Errorf("%s as of %s, then:\n%s\nlooking back:\n%s", table, m.at, m.then[table], now[table])
-			}
-		}
-		if err := past.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if p.everything(t) != today {
-		t.Error("looking back has changed the tables in use")
-	}
-	if left := p.pasts(t); len(left) > 0 {
-		t.Error("looking back has left", left)
-	}
-}
-
 func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
 	t.Parallel()
 	url := database(t)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,38 +41,6 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 	}
 	if again, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); err != nil || again.From != 0 {
 		t.Fatalf("%+v, %v", again, err)
-	}
-}
-
-// Postgres takes a table without statistics for small, and reads all of it for each window.
-// It does the same, and for longer, if it has seen that the table is small.
-func TestARebuildPlansWithTheStatisticsOfLargeTables(t *testing.T) {
-	t.Parallel()
-	set := Set{shelf(shelfSQL), loans()}
-	l := openLibrary(t, set)
-	var putAndLent []domain.Command
-	for n := range 500 {
-		id := fmt.Sprint("book-", n)
-		putAndLent = append(putAndLent, Put{id, id + strings.Repeat(" long", 380)}, Lend{id})
-	}
-	l.do(t, putAndLent...)
-	known := func(schema, table string) (known bool) {
-		if err := l.owner.QueryRow(t.Context(), `select exists (select from pg_stats where schemaname = $1 and tablename = $2)`, schema, table).Scan(&known); err != nil {
-			t.Error(err)
-		}
-		return known
-	}
-	var planned []bool
-	if _, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{PerSec: 800, Progress: func(int64, int64) {
-		planned = append(planned, known("rebuild_books", "books"))
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	if want := []bool{false, false, false, false, true}; len(planned) < len(want) || !slices.Equal(planned[:len(want)], want) {
-		t.Errorf("windows planned with statistics: %v, not %v", planned, want)
-	}
-	if !known("public", "books") || known("public", "loans") {
-		t.Error("readers plan with statistics: of a large table", known("public", "books"), "of a small one", known("public", "loans"))
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hostpanel/domain/order"
-	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -38,33 +35,6 @@ func (p *pollCount) sofar() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.seen)
-}
-
-// N-13: an idle process polls each queue and each reader twice a second at most.
-// Its times are those of production.
-func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
-	seen := &pollCount{seen: map[string]int{}}
-	w := sagastest.NewWorld(t, sagastest.Traced(t, &eventstoretest.Tracer{Statement: seen.count}), func(o *assembly.Options) { o.Times = assembly.Defaults })
-	w.Goes()
-	w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
-	w.Eventually("nothing is left to do", func() bool {
-		return w.Count(`select count(*) from saga_run where status not in ('done', 'undone')`) == 0 &&
-			w.Count(`select count(*) from events where position > (select min(position) from readers)`) == 0
-	})
-	seen.fourTimes(w) // the last wake-ups are over
-	const locks = `select max(xmax::text::bigint) from saga_queue`
-	locked := w.Count(locks)
-	before, begun := seen.sofar(), time.Now()
-	seen.fourTimes(w)
-	after, took := seen.sofar(), time.Since(begun)
-	if w.Count(locks) != locked {
-		t.Error("a process without work locks its queues")
-	}
-	for q, n := range after {
-		if polls := n - before[q]; float64(polls) > 2*took.Seconds()+1 {
-			t.Errorf("%d times in %v: %s", polls, took, q)
-		}
-	}
 }
 
 // fourTimes waits until each queue has been polled four times.

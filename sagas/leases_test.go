@@ -9,7 +9,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
@@ -43,23 +42,6 @@ func (e silentEngine) Create(ctx context.Context, o hosting.EngineObject) (int64
 	<-ctx.Done()
 	e.gaveUp <- context.Cause(ctx)
 	return 0, domain.Fail(domain.Unknown, "timeout", ctx.Err())
-}
-
-// A call has five sixths of the lease at most, and ends when the lease is lost.
-func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
-	t.Parallel()
-	e := silentEngine{Engine: sagastest.NewEngine(), asked: make(chan error, 2), gaveUp: make(chan error, 1), answers: &atomic.Bool{}}
-	w := sagastest.NewWorld(t, func(o *assembly.Options) {
-		o.Engine, o.Times.Lease, o.Times.Call = e, 3*time.Second, time.Minute
-	}).Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Must(<-e.asked)
-	_, err := w.Pool.Exec(t.Context(), `update saga_run set lease_token = lease_token + 1 where status = 'running' and queue = 'engine:one'`)
-	w.Must(err)
-	if cause := <-e.gaveUp; !errors.Is(cause, sagas.ErrFenced) {
-		t.Errorf("the call ended with %v", cause)
-	}
-	w.Becomes(id, order.StatusActive) // in another attempt, after the lease
 }
 
 // A worker whose call fails after its run was taken over tells the tenant of no attempt.

@@ -23,17 +23,17 @@ const manifestName = "manifest.json"
 
 // A Manifest says what a backup holds. It has no secret and no personal data.
 type Manifest struct {
-	Format     int                    `json:"format"`
-	Program    Program                `json:"program"`
-	MadeAt     time.Time              `json:"made_at"`
-	Migrations []eventstore.MigrationRecord  `json:"migrations"`
-	Head       Head                   `json:"head"`
-	Log        *Log                   `json:"log"` // null: nothing was sealed
-	Keys       []eventstore.KeyProof `json:"secret_keys"`
-	Files      []File                 `json:"files"`
-	Sequences  []Sequence             `json:"sequences"`
-	Erasures   *Blob                  `json:"erasures,omitempty"`
-	Sum        string                 `json:"sum"` // SHA-256 of the manifest with a blank sum
+	Format     int                          `json:"format"`
+	Program    Program                      `json:"program"`
+	MadeAt     time.Time                    `json:"made_at"`
+	Migrations []eventstore.MigrationRecord `json:"migrations"`
+	Head       Head                         `json:"head"`
+	Log        *Log                         `json:"log"` // null: nothing was sealed
+	Keys       []eventstore.KeyProof        `json:"secret_keys"`
+	Files      []File                       `json:"files"`
+	Sequences  []Sequence                   `json:"sequences"`
+	Erasures   *Blob                        `json:"erasures,omitempty"`
+	Sum        string                       `json:"sum"` // SHA-256 of the manifest with a blank sum
 }
 
 // A Program is what made a backup.

@@ -3,9 +3,6 @@ package audit_test
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +15,6 @@ import (
 	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -64,38 +60,6 @@ func file(w *sagastest.World, who projections.Caller, id uuid.UUID) evidence.Rep
 	return r
 }
 
-// A worker that dies after the pack is stored does not make it again, and one that dies
-// before leaves it to the next.
-func TestAPackSurvivesTheDeathOfItsWorker(t *testing.T) {
-	t.Parallel()
-	w, of := sealed(t)
-	seals(w)
-	var deaths atomic.Int32
-	w.Fault.To(func(p sagas.Point, r sagas.Run) error {
-		if strings.HasPrefix(r.Key, "evidence:") && p == sagas.BeforeComplete && deaths.Add(1) == 1 {
-			return sagas.ErrKilled
-		}
-		return nil
-	})
-	o := pack(w, sagastest.Superuser, of)
-	w.Equal("status", o.Status+o.Error, "succeeded")
-	w.Equal("deaths", deaths.Load() >= 2, true)
-	w.Equal("packs", w.Count(`select count(*) from evidence_packs`), 1)
-	r := file(w, sagastest.Superuser, o.ID)
-	w.Equal("faults", len(r.Faults), 0)
-	var events, size int
-	w.Must(json.Unmarshal(o.Result["events"], &events))
-	w.Must(json.Unmarshal(o.Result["size"], &size))
-	w.Equal("events", events, len(r.Events))
-	w.Equal("size", size, w.Count(`select length(file) from evidence_packs`))
-	w.Equal("file", string(o.Result["file"]), `"`+audit.PackPath(o.ID)+`"`)
-	packs, err := w.Audit.PacksOf(t.Context(), sagastest.Superuser, of.Order)
-	w.Must(err)
-	w.Equal("on the page of the order", len(packs) == 1 && packs[0].ID == o.ID && packs[0].Status == "succeeded", true)
-	_, err = w.Audit.PackFile(t.Context(), projections.Caller{User: 3, Tenant: 5}, o.ID)
-	w.Equal("an administrator", domain.CodeOf(err), domain.NotFound)
-}
-
 // Erasing a person deletes the packs that open their texts, also one that is being made.
 func TestErasureDeletesPacks(t *testing.T) {
 	t.Parallel()
@@ -136,22 +100,6 @@ func TestAPackThatIsTooLargeIsRefused(t *testing.T) {
 		size := w.Count(`select coalesce(length(file), 0) from evidence_packs where operation = $1`, o.ID)
 		w.Equal("is stored", size > 0 && size <= 10_000, c.want == "succeeded")
 	}
-}
-
-// More events than a pack may have are refused at once, and make no job.
-func TestAPackOfTooManyEventsIsRefused(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	_, err := w.Owner().Exec(t.Context(), `
-		insert into log_index (position, stream, name, tenant, actor, correlation, recorded_at)
-		select n, 'site-' || n, 'x', 7, 'x', gen_random_uuid(), now() - case n when 1 then interval '1 hour' else '0' end from generate_series(1, 100001) n`)
-	w.Must(err)
-	queue := func(of audit.PackOf) error {
-		return w.Audit.QueuePack(t.Context(), domain.Metadata{Actor: "operator:1"}, sagastest.Superuser, uuid.New(), of)
-	}
-	w.Equal("refused", domain.CodeOf(queue(audit.PackOf{Tenant: 7})), domain.Invalid)
-	w.Must(queue(audit.PackOf{Tenant: 7, From: w.Runner.Now().Add(-time.Minute * 30)}))
-	w.Equal("packs", w.Count(`select count(*) from evidence_packs`), 1)
 }
 
 // The packs of one owner have a bound: the oldest go first. All go when their day is over.

@@ -6,36 +6,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/tlog"
-	"hostpanel/projections"
 	"hostpanel/sagas/sagastest"
 )
-
-// The bar for a pack of an order of 30 events, without texts and page, stands also in a log
-// of a million events that two witnesses cosign, wherever in it the events are
-// (docs/benchmarks.md, "Figures that tests hold").
-func TestAPackOfAnOrderIsSmallInALargeLog(t *testing.T) {
-	t.Parallel()
-	w, of := sealed(t)
-	pack, err := w.Audit.Pack(t.Context(), projections.System, of)
-	w.Must(err)
-	pack.Story, pack.Keys = nil, nil
-	_, before := reopened(w, pack)
-	amongMany(w, &pack, 1_000_000)
-	again, size := reopened(w, pack)
-	r, err := again.Check(nil)
-	w.Must(err)
-	w.Equal("faults", len(r.Faults), 0)
-	w.Equal("size of the tree", r.Checkpoint.Size, 1_000_000)
-	if size*30 > 40_000*len(pack.Events) {
-		t.Errorf("%d events take %d bytes, which are more than 40 kB for 30", len(pack.Events), size)
-	}
-	t.Logf("%d events: %d bytes in a small log, %d among a million", len(pack.Events), before, size)
-}
 
 // amongMany puts the events of a pack at places by chance in a tree of so many leaves, and
 // proves them by a checkpoint that two witnesses have cosigned.

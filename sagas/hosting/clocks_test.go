@@ -177,28 +177,6 @@ func TestOnlyAReleaseThatFindsRunsIsTold(t *testing.T) {
 	}
 }
 
-func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
-	t.Parallel()
-	eventstoretest.Measures(t)
-	w := sagastest.NewWorld(t)
-	owner := eventstoretest.Owner(t, w.URL())
-	_, err := owner.Exec(t.Context(), `
-		insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing;
-		insert into saga_run (id, key, cause, correlation, definition, steps, input, queue, status, run_at)
-		select gen_random_uuid(), 'drill:' || n, gen_random_uuid()::text, gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
-		analyze saga_run`)
-	w.Must(err)
-	due := func(form string) {
-		plan := planOf(t, owner, `select id from saga_run where queue = 'local' and status in ('ready', 'waiting') and run_at <= business_now() order by run_at limit 4 for update skip locked`)
-		if !strings.Contains(plan, "saga_run_due") || !strings.Contains(plan, "Index Cond: ((queue = 'local'::text) AND (run_at <=") {
-			t.Errorf("%s:\n%s", form, plan)
-		}
-	}
-	due("production")
-	w.Moves()
-	due("demo")
-}
-
 // lastEvent is when the newest event was recorded.
 func lastEvent(w *sagastest.World) time.Time {
 	w.T.Helper()

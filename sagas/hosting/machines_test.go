@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -13,8 +12,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
-	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -47,34 +44,6 @@ func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
 	w.Carry(hosting.Remove{Ref: vm})
 	w.Stands(vm, hosting.Gone)
 	w.Equal("machines", len(w.Compute.All()), 0)
-}
-
-func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
-	t.Parallel()
-	var at atomic.Value
-	at.Store(sagas.Point(""))
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 300 * time.Millisecond })
-	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
-		if c.At().Name == "machine" && at.CompareAndSwap(p, sagas.Point("")) {
-			return sagas.ErrKilled
-		}
-		return nil
-	})
-	w.Goes()
-	_, vm, _ := sagastest.Machine(w)
-	// The machine is off by a reason that no reaction goes by: its tenant is in service, so
-	// a reaction switches on again what is off by the tenant.
-	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
-		at.Store(p)
-		if i%2 == 0 {
-			w.Carry(hosting.Disable{Ref: vm, By: hosting.BySite})
-			w.Powered(vm, "stopped")
-		} else {
-			w.Carry(hosting.Enable{Ref: vm, By: hosting.BySite})
-			w.Powered(vm, "running")
-		}
-		w.Equal("died at "+string(p), at.Load(), sagas.Point(""))
-	}
 }
 
 func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {

@@ -22,7 +22,6 @@ import (
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
-	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
@@ -194,33 +193,6 @@ func TestAHangingEndpointDelaysNoOther(t *testing.T) {
 		sagastest.Delivered(w, id, webhook.Succeeded)
 	}
 	w.Equal("breakers", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'webhook'`), 0)
-}
-
-// A worker dies after the call, so its outcome is unknown. The message is sent once
-// more with the same id.
-func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
-	t.Parallel()
-	w, r := sagastest.ListeningWorld(t)
-	sagastest.Listens(w, 1, 17)
-	died := false
-	var mu sync.Mutex
-	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if p == sagas.Answered && c.Definition == "webhook/1" && !died {
-			died = true
-			return sagas.ErrKilled
-		}
-		return nil
-	})
-	w.Goes()
-	id := sagastest.Sends(w, 1, 17)
-	sagastest.Delivered(w, id, webhook.Succeeded)
-	got := r.Heard(sagastest.URLOf(1))
-	if len(got) != 2 || got[0].Message.ID != got[1].Message.ID || string(got[0].Message.Body()) != string(got[1].Message.Body()) {
-		t.Errorf("%+v", got)
-	}
-	w.Equal("events", w.Often(webhook.DeliveryStream(id), "webhook.delivered"), 1)
 }
 
 // All messages to an endpoint respect its Retry-After.

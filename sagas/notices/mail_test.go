@@ -3,17 +3,12 @@ package notices_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/sagastest"
 )
@@ -67,50 +62,6 @@ func TestNothingBreaksOutOfAHeader(t *testing.T) {
 	w.Mail.Mu.Lock()
 	defer w.Mail.Mu.Unlock()
 	w.Equal("mails", len(w.Mail.Sent), 1)
-}
-
-// TestAWorkerMayDieWhileItMailsALink: whatever is killed, the mail comes, at
-// most twice, and twice it is the same one with the same link.
-func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
-	plans := []sagastest.Crash{{At: sagas.BeforeIntent}, {At: sagas.AfterIntent}, {At: sagas.Sent}, {At: sagas.Sent, Made: true}, {At: sagas.Answered}, {At: sagas.BeforeComplete}, {At: sagas.AfterComplete}}
-	deaths := sagastest.NewDeaths[int64](w)
-	users := map[string]int64{}
-	w.Fault.To(func(p sagas.Point, c sagas.Run) error { return deaths.At(mailedUser(c), "", p, false) })
-	w.Mail.Tell(nil, func(_, to string) error { return deaths.At(users[to], "", sagas.Sent, true) })
-	killed := map[uuid.UUID]bool{}
-	w.ResetFault.To(func(id uuid.UUID) error {
-		if killed[id] {
-			return nil
-		}
-		killed[id] = true
-		return sagas.ErrKilled
-	})
-	for i, c := range plans {
-		user, email := int64(i+1), fmt.Sprintf("crash%d@example.com", i)
-		w.Opens(user, email, "en")
-		users[email] = user
-		deaths.Plan(user, c)
-		w.Must(w.Accounts.AskReset(t.Context(), strings.ToUpper(email)))
-	}
-	w.Goes()
-	w.Equal("given up", len(w.Ended()), 0)
-	for email, user := range users {
-		mails := w.Mail.To(email)
-		if len(mails) == 0 || len(mails) > 2 {
-			t.Errorf("%+v: %d mails", plans[user-1], len(mails))
-			continue
-		}
-		if last := mails[len(mails)-1]; last.MessageID != mails[0].MessageID || last.Text != mails[0].Text {
-			t.Errorf("%+v: two different mails", plans[user-1])
-		}
-		w.Equal("whose link works", w.Dead(sagastest.TokenIn(t, mails[0])), false)
-	}
-	deaths.Came()
-	w.Equal("requests that were dropped once", len(killed), len(plans))
-	w.Equal("links asked for", w.Count(`select count(*) from events where name = 'account.link_requested'`), len(plans))
-	w.Equal("mails sent more than twice", w.Count(`select count(*) from effect where sends > 2`), 0)
 }
 
 func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
