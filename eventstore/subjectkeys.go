@@ -188,14 +188,20 @@ type FiscalYear struct {
 	Keys int64
 }
 
-// FiscalYears are the years up to the last one of which keys are left, the earliest first.
-func (s *Store) FiscalYears(ctx context.Context, last int) ([]FiscalYear, error) {
-	rows, _ := s.pool.Query(ctx, `select year, count(*) from subject_keys where year <= $1 and wrapped <> '' group by year order by year`, last)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FiscalYear])
+// DueFiscalYears is a query of the years up to the last one of which keys are left, for a queue
+// of tasks.
+func DueFiscalYears(last int) (sql string, args []any) {
+	return `select year::text as key, make_timestamptz(year, 1, 1, 0, 0, 0) as since from subject_keys
+		where year <= $1 and wrapped <> '' group by year`, []any{last}
+}
+
+// FiscalKeys counts the keys of a year that are left.
+func (s *Store) FiscalKeys(ctx context.Context, year int) (keys int64, err error) {
+	err = s.pool.QueryRow(ctx, `select count(*) from subject_keys where year = $1 and wrapped <> ''`, year).Scan(&keys)
 	if err != nil {
-		return nil, fmt.Errorf("read the years of fiscal keys: %w", Unavailable(err))
+		err = fmt.Errorf("count the fiscal keys of %d: %w", year, Unavailable(err))
 	}
-	return found, nil
+	return keys, err
 }
 
 // errOtherKeys means that the keys of a year are not those that were counted.

@@ -246,37 +246,17 @@ func (s BillingReader) ChargedBy(ctx context.Context, method uuid.UUID) ([]Subsc
 	return list[Subscription](ctx, s.db, `select `+subscriptionColumns+` from subscriptions s`, w, ` order by s.order_id`)
 }
 
-// A DueSubscription has to go on by itself.
-type DueSubscription struct {
-	OrderID uuid.UUID
-	NextAt  time.Time
+// DueSubscriptions is a query of the subscriptions whose next step is due, for a queue of
+// tasks.
+func DueSubscriptions(now time.Time) (sql string, args []any) {
+	return `select order_id::text as key, next_at as since from subscriptions where next_at <= $1`, []any{now}
 }
 
-// DueSubscriptions lists the subscriptions whose next step is due, from the earliest
-// after the given one on.
-func (s BillingReader) DueSubscriptions(ctx context.Context, now time.Time, after DueSubscription, limit int) ([]DueSubscription, error) {
-	w := s.caller.operators()
-	w.and("next_at <= ?", now)
-	tail := w.with(" and (next_at, order_id) > (?, ?) order by next_at, order_id limit ?", after.NextAt, after.OrderID, limit)
-	return list[DueSubscription](ctx, s.db, `select order_id, next_at from subscriptions`, w, tail)
-}
-
-// A DueDocument is an invoice or a credit note whose document is not stored yet.
-type DueDocument struct {
-	InvoiceID  uuid.UUID
-	CreditNote *uuid.UUID // nil: the document is the invoice's own
-	Number     string
-	CreatedAt  time.Time
-}
-
-// DueDocuments lists the documents that are not stored yet, from the oldest after the given
-// one on.
-func (s BillingReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
-	w := s.caller.operators()
-	due := w.with(" where documented_at is null and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
-	return list[DueDocument](ctx, s.db, `select invoice_id, credit_note, number, created_at from (
-		(select id as invoice_id, null::uuid as credit_note, number, created_at from invoices`+due+`)
-		union all (select invoice_id, id, number, created_at from credit_notes`+due+`)) due`, w, w.with(" order by created_at, number limit ?", limit))
+// DueDocuments is a query of the documents that are not stored yet, for a queue of tasks. A key
+// is invoice and number, and the id of the credit note whose document it is.
+func DueDocuments() (sql string, args []any) {
+	return `select concat_ws(' ', id, number) as key, created_at as since from invoices where documented_at is null
+		union all select concat_ws(' ', invoice_id, number, id), created_at from credit_notes where documented_at is null`, nil
 }
 
 // CreditNote is one of the caller's tenant.

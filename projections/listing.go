@@ -133,7 +133,7 @@ func (by listRules) narrow(w *where, l Listing) error {
 // page is the query for the wanted part: its records, and only then what they
 // show of others.
 func (by listRules) page(w *where, l Listing) string {
-	_, name, _ := strings.Cut(by.from, " ")
+	name := by.from[strings.LastIndex(by.from, " ")+1:]
 	return `select ` + by.columns + ` from (` + by.wanted(w, l, name+`.*`) + `) ` + name + w.with(by.joined, by.joins...) + by.order(l.Order, false)
 }
 
@@ -165,7 +165,7 @@ func (by listRules) source(w *where, columns, order string, first int64) string 
 	for _, part := range by.parts {
 		parts = append(parts, `(select `+columns+` from `+by.from+w.String()+` and `+part+order+limit+`)`)
 	}
-	_, name, _ := strings.Cut(by.from, " ")
+	name := by.from[strings.LastIndex(by.from, " ")+1:]
 	return ` from (` + strings.Join(parts, ` union all `) + `) ` + name
 }
 

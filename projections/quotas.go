@@ -214,8 +214,7 @@ var usage = `
 	create table if not exists tenant_usage (
 		tenant  bigint primary key,
 		figures jsonb  not null default '{}', -- the last measurement; {}: none yet
-		fails   int    not null default 0,    -- in a row
-		next_at timestamptz not null default business_now() -- also the end of the lease of the process that measures
+		next_at timestamptz not null default business_now() -- the next measurement
 	);
 	create index if not exists tenant_usage_due on tenant_usage (next_at);
 	grant select, insert, update, delete on tenant_usage to ` + eventstore.AppRole + `;
@@ -223,8 +222,7 @@ var usage = `
 		one      boolean primary key default true check (one),
 		tenant   bigint not null default 0, -- that was compared last in this round
 		began_at timestamptz not null default business_now(), -- the round
-		fails    int not null default 0, -- in a row
-		next_at  timestamptz not null default business_now() + interval '1 hour' -- also the end of the lease of the process that compares
+		next_at  timestamptz not null default business_now() + interval '1 hour' -- the next comparison
 	);
 	insert into engine_comparison default values on conflict do nothing;
 	grant select, update on engine_comparison to ` + eventstore.AppRole + `;

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,7 @@ type Operators struct {
 	ledger      *ledger
 	wakes       *wakes
 	counts      *counts
+	tasks       *tasks
 }
 
 // ResumeRun continues a parked run at its present step, with the same effect keys
@@ -186,8 +188,11 @@ func (s *Operators) proof(ctx context.Context, c claimed, step step, external st
 	return call, found, err
 }
 
-// RetryRun continues a parked run at its present step.
+// RetryRun continues a parked run at its present step, or makes a parked task due.
 func (s *Operators) RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	if _, err := s.runs.withID(ctx, id); errors.Is(err, ErrNoRun) {
+		return s.retryTask(ctx, cause, id, reason)
+	}
 	return s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: reason} })
 }
 

@@ -27,6 +27,7 @@ func BeginRecovery(ctx context.Context, tx pgx.Tx, head int64, reason string) er
 	_, err := tx.Exec(ctx, `
 		update saga_run set status = case status when 'running' then 'ready' else status end, lease_token = lease_token + 1000, lease_until = null, worker = null;
 		update payment_watch set lease_until = null, lease_token = lease_token + 1000;
+		update task set lease_until = null, lease_token = nextval('task_lease');
 		update saga_queue set fails = 0, open_until = null`)
 	if err != nil {
 		return fmt.Errorf("take away the leases: %w", err)
@@ -42,7 +43,8 @@ func Released() []eventstore.TxStatement {
 		"saga_run":          `lease_token = lease_token + 1000 where status not in ('done', 'undone')`,
 		"payment_watch":     `next_at = business_now(), lease_until = null, lease_token = lease_token + 1000`,
 		"webhook_inbox":     `state = 'stored', attempts = 0, next_at = business_now() where state in ('stored', 'unmatched')`,
-		"engine_comparison": `tenant = 0, fails = 0, began_at = business_now(), next_at = business_now()`,
+		"engine_comparison": `tenant = 0, began_at = business_now(), next_at = business_now()`,
+		"task":              `next_at = business_now(), lease_until = null, lease_token = nextval('task_lease')`,
 		"tenant_usage":      `next_at = business_now()`,
 		"saga_daily":        `at = '-infinity'`,
 	} {

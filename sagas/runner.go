@@ -56,11 +56,12 @@ type Runner struct {
 	ledger      *ledger
 	counts      *counts
 	executor    *executor
+	tasks       *tasks
 
 	drill, joinedDrill Definition[struct{}]
 
 	starters []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
-	loops    []func(ctx, work context.Context)
+	loops    []func(ctx, work context.Context) // of tasks; what one has begun goes on in work
 	chores   []chore
 }
 
@@ -94,10 +95,11 @@ func New(o Options) *Runner {
 		definitions: &definitions{sagas: map[string]*definition{}, undo: o.Times.UndoPolicy()},
 		queues:      &queues{limits: map[string]int{}, set: o.Limits},
 		ledger:      &ledger{pool: pool, keys: o.Store.Keys(), keyLife: o.Times.KeyLife}, counts: &counts{},
+		tasks: &tasks{},
 	}
 	s.Operators = &Operators{
 		store: o.Store, pool: pool, times: o.Times, now: o.Now, definitions: s.definitions, queues: s.queues, runs: s.runs, ledger: s.ledger,
-		wakes: s.wakes, counts: s.counts,
+		wakes: s.wakes, counts: s.counts, tasks: s.tasks,
 	}
 	s.Reactions = &Reactions{store: o.Store, poll: o.Times.Poll, now: o.Now, log: o.Log, incidents: s.incidents}
 	s.executor = &executor{
@@ -136,10 +138,6 @@ func (s *Runner) OnAppend(begin func(context.Context, []eventstore.RecordedEvent
 func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) error, names ...string) {
 	s.Reactions.list = append(s.Reactions.list, reaction{names, react})
 }
-
-// Background adds a loop that lasts until ctx ends. What it has begun by then goes on
-// in the context work, which ends some time later; leases are taken in it, too.
-func (s *Runner) Background(loop func(ctx, work context.Context)) { s.loops = append(s.loops, loop) }
 
 // Starts says which runs begin with new events. It implements
 // [eventstore.Starter].

@@ -15,21 +15,25 @@ import (
 // RunView is a run as operators see it (docs/operations.md).
 type RunView = operations.Run
 
-// runTable says how runs are listed. When a run changed last its stream knows.
-var runTable = projections.TableList{
-	From: "saga_run r", ID: "r.id", Search: "lower(r.key || ' ' || r.about)",
-	Columns: `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
-		r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`,
-	Fields: map[string]string{
-		"id": "r.id", "created_at": "r.created_at", "updated_at": runChanged, "next_run_at": "r.run_at", "key": "r.key",
-		"status": "r.status", "kind": runKind, "order": "r.order_id", "step": "r.steps -> r.step ->> 'name'", "about": "r.about",
-	},
-}
+// runColumns are those of a run in the table r. When a run changed last its stream knows.
+const runColumns = `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
+	r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`
 
 const (
 	runKind    = `split_part(r.key, ':', 1)`
 	runChanged = `coalesce((select e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = r.stream_version), r.created_at)`
 )
+
+// runTable says how runs are listed, and tasks beside them.
+func (s *tasks) runTable() projections.TableList {
+	return projections.TableList{
+		From: s.runsAndTasks(), ID: "r.id", Search: "lower(r.key || ' ' || r.about)", Columns: runColumns + `, r.error as last_error`,
+		Fields: map[string]string{
+			"id": "r.id", "created_at": "r.created_at", "updated_at": runChanged, "next_run_at": "r.run_at", "key": "r.key",
+			"status": "r.status", "kind": runKind, "order": "r.order_id", "step": "r.steps -> r.step ->> 'name'", "about": "r.about",
+		},
+	}
+}
 
 // A RunFilter says which runs are looked for; what is zero does not count.
 type RunFilter struct {
@@ -48,9 +52,13 @@ func (s *Operators) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, err
 }
 
 // Runs are the runs that a filter lets through, the latest first, with their
-// attempts and effects.
+// attempts and effects. Without an order and a resource, tasks are among them.
 func (s *Operators) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
-	return s.runsWhere(ctx, `
+	from := onlyRuns
+	if f.Order == uuid.Nil && f.About == "" {
+		from = s.tasks.runsAndTasks()
+	}
+	return s.runsWhere(ctx, from, `
 		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
 		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
 }
@@ -58,12 +66,18 @@ func (s *Operators) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 // RunsListed are the runs that operators ask for, without what became of each
 // try: by status, kind, order and step; searched by key and about; ordered also by key and next_run_at.
 func (s *Operators) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
-	return projections.ListTable[operations.Run](ctx, s.pool, runTable, l)
+	return projections.ListTable[operations.Run](ctx, s.pool, s.tasks.runTable(), l)
 }
 
-// RunNumbered is one run, with its attempts and effects.
+// RunNumbered is one run or task, with its attempts and effects.
 func (s *Operators) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
-	runs, err := s.runsWhere(ctx, ` where id = $1`, id)
+	var runs []RunView
+	var err error
+	for _, from := range []string{onlyRuns, s.tasks.runsAndTasks()} {
+		if runs, err = s.runsWhere(ctx, from, ` where id = $1`, id); err != nil || len(runs) > 0 {
+			break
+		}
+	}
 	if err == nil && len(runs) == 0 {
 		err = ErrNoRun
 	}
@@ -73,10 +87,13 @@ func (s *Operators) RunNumbered(ctx context.Context, id uuid.UUID) (operations.R
 	return runs[0], nil
 }
 
+// onlyRuns is a table of runs without tasks.
+const onlyRuns = `(select *, '' as error from saga_run) r`
+
 // runsWhere reads runs, and in one more round trip all that was tried and done
 // for them.
-func (s *Operators) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
-	rows, _ := s.pool.Query(ctx, `select `+runTable.Columns+` from `+runTable.From+narrowed, args...)
+func (s *Operators) runsWhere(ctx context.Context, from, narrowed string, args ...any) ([]operations.Run, error) {
+	rows, _ := s.pool.Query(ctx, `select `+runColumns+`, r.error as last_error from `+from+narrowed, args...)
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Run])
 	if err != nil || len(runs) == 0 {
 		return runs, SQLError(err, "read runs")
@@ -99,8 +116,14 @@ func (s *Operators) runsWhere(ctx context.Context, narrowed string, args ...any)
 	return runs, nil
 }
 
-// handOut gives a run those attempts and effects that are its own.
+// handOut gives a run those attempts and effects that are its own. Of a task the last
+// failure is known.
 func handOut(r *operations.Run, attempts []operations.Attempt, effects []operations.Effect) {
+	if r.LastError != "" {
+		r.Attempts = append(r.Attempts, operations.Attempt{
+			Run: r.ID, Token: r.Token, StartedAt: r.UpdatedAt, Outcome: "retry", ErrorClass: "unknown", Error: r.LastError,
+		})
+	}
 	for _, a := range attempts {
 		if a.Run == r.ID {
 			r.Attempts = append(r.Attempts, a)

@@ -12,12 +12,12 @@ import (
 // Everything about an incident that operators read is filled in, in both
 // languages.
 func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
-	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials", "tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor"}
+	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials", "tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor", "key": "7"}
 	id, seen := uuid.New(), map[string]bool{}
 	for kind, want := range map[string]notice.Type{
 		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning, "access_refused": notice.Warning,
 		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System, "reader_stuck": notice.System, "erasures_not_kept": notice.System, "witness_down": notice.Warning,
-		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning, "recovery_mode": notice.System,
+		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning, "recovery_mode": notice.System, "task_parked": notice.Warning,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
 			told := notice.Incident(id, kind, about, language)
@@ -32,7 +32,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 28 {
+	if len(seen) != 30 {
 		t.Errorf("%d different titles", len(seen))
 	}
 }

@@ -59,13 +59,13 @@ var samples = map[string]map[string]string{
 	"en": {
 		"number": "ORD-20261121-7F3K9Q", "plan": "Basic", "method": "visa …4242", "name": "example.com", "kind": "site", "days": "14 days",
 		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders", "reader": "sagas.reactions",
-		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor",
+		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor", "key": "7",
 		"step": "tenant.engine", "differs": "amount", "amount": "28.70 EUR", "rest": "12.10 EUR", "day": "Nov 28, 2026", "over": "sites: 7/5",
 	},
 	"es": {
 		"number": "ORD-20261121-7F3K9Q", "plan": "Básico", "method": "visa …4242", "name": "example.com", "kind": "sitio", "days": "14 días",
 		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders", "reader": "sagas.reactions",
-		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor",
+		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures", "witness": "auditor", "key": "7",
 		"step": "tenant.engine", "differs": "amount", "amount": "28.70 EUR", "rest": "12.10 EUR", "day": "28 nov 2026", "over": "sitios: 7/5",
 	},
 }

@@ -17,6 +17,7 @@ const IncidentCategory = "incident"
 const (
 	WebhookUnmatched = "webhook_unmatched" // no order of ours was found for it in time
 	WebhookParked    = "webhook_parked"    // acting on it has failed too often
+	TaskParked       = "task_parked"       // work that comes due by itself has failed too often
 	ReactionFailed   = "reaction_failed"   // to an event of the log, for good
 	LogBroken        = "log_broken"        // it is not as it was written
 	ProjectionFailed = "projection_failed" // a read table could not be built
@@ -34,7 +35,7 @@ const (
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{
 	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck, ErasuresNotKept, WitnessDown,
-	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode,
+	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode, TaskParked,
 }
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident

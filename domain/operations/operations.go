@@ -47,6 +47,7 @@ type Run struct {
 	Token     int64   // of its lease: rises with each claim
 	CreatedAt time.Time
 	UpdatedAt time.Time // of its last event
+	LastError string    // of a task; a run has it with its attempts
 
 	Attempts []Attempt `db:"-"`
 	Effects  []Effect  `db:"-"`
@@ -65,6 +66,13 @@ func (r Run) At() string {
 
 // Over tells whether the run has ended.
 func (r Run) Over() bool { return r.Status == "done" || r.Status == "undone" }
+
+// TaskDefinition is that of tasks: work that comes due by itself, which is listed like a run of
+// one step.
+const TaskDefinition = "task"
+
+// IsTask tells whether it is a task. It has no stream.
+func (r Run) IsTask() bool { return r.Def == TaskDefinition }
 
 // An Attempt is one attempt at one step.
 type Attempt struct {

@@ -16,6 +16,11 @@ func WebhookTrouble(kind string, id int64, provider string) Trouble {
 	return Trouble{Kind: kind, Subject: webhook, About: map[string]string{"webhook": webhook, "provider": provider}}
 }
 
+// TaskTrouble is a task that failed too often.
+func TaskTrouble(queue, key string) Trouble {
+	return Trouble{Kind: TaskParked, Subject: queue + "/" + key, About: map[string]string{"queue": queue, "key": key}}
+}
+
 // ProviderTrouble is a payment provider that does not answer.
 func ProviderTrouble(name string) Trouble {
 	return Trouble{Kind: ProviderDown, Subject: name, About: map[string]string{"provider": name}}

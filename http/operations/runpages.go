@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain/notice"
@@ -25,7 +26,10 @@ func (s *runs) pageRoutes() []route.Route {
 }
 
 // runKinds are the sagas that operators choose from. Others are found by their keys.
-var runKinds = []string{"provision", "deprovision", "refund", "capture", "mail", "webhook", "engine", "install", "sync", "grace", "renewal", "rebuild"}
+var runKinds = []string{
+	"provision", "deprovision", "refund", "capture", "mail", "webhook", "engine", "install", "sync", "grace", "renewal", "rebuild",
+	"renewals", "documents", "fiscal-years", "inbox", "watch", "differences", "usage", "resets", "index", "verify",
+}
 
 func runPage(r *operations.Run) string { return web.RunsPath + r.ID.String() + "/" }
 
@@ -39,6 +43,9 @@ func rowOfRun(w web.Words, r *operations.Run) runRow {
 	row := runRow{
 		Path: runPage(r), Key: r.Key, Kind: wordOf(w, "run_", r.Kind), Status: r.Status, StatusText: wordOf(w, "run_is_", r.Status),
 		Step: wordOf(w, "part_", r.At()), At: w.Moment("", &r.UpdatedAt, ""),
+	}
+	if r.IsTask() {
+		row.Step = ""
 	}
 	if r.Order != nil {
 		row.Order = notice.OrderPage(*r.Order)
@@ -94,14 +101,7 @@ func (s *runs) acts() []web.Act[*runDetail] {
 func isSetup(r *operations.Run) bool { return r.Kind == provisionKind && r.Direction == "do" }
 
 func isRun(statuses ...string) func(*runDetail) bool {
-	return func(r *runDetail) bool {
-		for _, status := range statuses {
-			if r.Status == status {
-				return true
-			}
-		}
-		return false
-	}
+	return func(r *runDetail) bool { return !r.IsTask() && slices.Contains(statuses, r.Status) }
 }
 
 // showRun is the page of a run.

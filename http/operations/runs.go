@@ -44,11 +44,11 @@ var (
 
 func (s *runs) sagaRoutes() []route.Route {
 	return []route.Route{
-		listing.Pages[runEntry](runsPath, "Runs of sagas", listing.Spec{
+		listing.Pages[runEntry](runsPath, "Runs of sagas, and tasks that are in work, fail or are parked", listing.Spec{
 			Filters: func() field.Set {
 				return field.Set{
 					field.Text("status", new(string)).Among(runStatuses...).Doc("Only runs in this status."),
-					field.Text("kind", new(string)).Doc("Only runs of this saga: provision, refund, engine …"),
+					field.Text("kind", new(string)).Doc("Only runs of this saga, or tasks of this queue: provision, refund, engine, renewals …"),
 					field.UUID("order", new(uuid.UUID)).Doc("Only runs of this order."),
 					field.Text("step", new(string)).Doc("Only runs that stand at this step."),
 				}

@@ -78,7 +78,7 @@ func New(d Deps) *Service {
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), vault: d.Vault, limits: d.Limits, tables: d.Tables, times: d.Times,
 		linkRows: d.LinkRows, forget: d.Forget, webhooks: d.Webhooks, outbox: d.Outbox, listed: d.Listed,
 	}
-	s.runner.Background(s.answerResets)
+	s.answerResets()
 	return s
 }
 

@@ -12,7 +12,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -51,110 +50,87 @@ func (s *Service) AskReset(ctx context.Context, email string) error {
 	return err
 }
 
-// A resetRequest is a row that a process works on.
+// A resetRequest is one that a process answers.
 type resetRequest struct {
-	id    uuid.UUID
+	task  *sagas.Task[uuid.UUID]
 	box   sealing.Sealed
 	cause string
 	age   time.Duration
 }
 
-// answerResets answers requests, one after the other, until ctx ends. What is being leased
-// or answered then goes on in the context work.
-func (s *Service) answerResets(ctx, work context.Context) {
-	woken := s.runner.Woken(resetQueue)
-	for ctx.Err() == nil {
-		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = s.answerReset(work); return err })
-		if err != nil && ctx.Err() == nil {
-			s.runner.Log().WarnContext(ctx, "a request for a new password was not answered", "error", sagas.Scrub(err))
-		}
-		if !more {
-			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
-		}
-	}
+// answerResets answers requests, one after the other.
+func (s *Service) answerResets() {
+	sagas.AddTasks(s.runner, sagas.Queue[uuid.UUID]{
+		Name: resetQueue, Failed: "a request for a new password was not answered", InRecovery: true, KeyType: "uuid",
+		Policy: sagas.TaskPolicy{Base: s.runner.Times().Lease, Cap: s.times.RetryCap},
+		Due:    func() (string, []any) { return `select id::text as key, asked_at as since from reset_request`, nil },
+		Do:     s.answerReset,
+	}, nil)
 }
 
 // AnsweringReset is the point where tests make the answer to a request fail. The
 // key is the request's id.
 const AnsweringReset sagas.Point = "answering_reset"
 
-// answerReset answers the request that is due first. One that fails comes due
-// again by itself.
-func (s *Service) answerReset(ctx context.Context) (more bool, err error) {
-	r, err := s.nextReset(ctx)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
+// answerReset answers a request. One that cannot be answered for a day is dropped.
+func (s *Service) answerReset(ctx context.Context, task *sagas.Task[uuid.UUID]) (sagas.TaskEnd, error) {
+	r, age := resetRequest{task: task}, 0.0
+	err := s.pool.QueryRow(ctx, `
+		select key_id, nonce, sealed, cause, extract(epoch from real_now() - asked_at)::float8
+		from reset_request where id = $1`, task.Row).
+		Scan(&r.box.KeyID, &r.box.Nonce, &r.box.Box, &r.cause, &age)
+	switch r.age = sagas.Seconds(age); {
+	case errors.Is(err, pgx.ErrNoRows): // it is answered
+		return sagas.TaskDone, nil
+	case err != nil:
+		return sagas.TaskDone, sagas.SQLError(err, "read a request for a new password")
+	case r.age > 24*time.Hour:
+		s.runner.Alarm(ctx, "a request for a new password could not be answered for a day", "request", task.Row)
+		return s.forgetReset(ctx, r)
 	}
-	if err != nil {
-		return false, sagas.SQLError(err, "look for requests for a new password")
+	if err := s.runner.FaultAt(AnsweringReset, sagas.Run{Key: task.Key}); err != nil {
+		return sagas.TaskDone, err
 	}
-	if r.age > 24*time.Hour {
-		s.runner.Alarm(ctx, "a request for a new password could not be answered for a day", "request", r.id)
-		return true, s.forgetReset(ctx, r)
-	}
-	if err := s.runner.FaultAt(AnsweringReset, sagas.Run{Key: r.id.String()}); err != nil {
-		return true, err
-	}
-	address, err := s.store.Keys().Open("reset", r.id.String(), r.box)
+	address, err := s.store.Keys().Open("reset", task.Key, r.box)
 	if err != nil { // sealed with a key that has been taken away since
-		s.runner.Alarm(ctx, "a request for a new password cannot be read", "request", r.id)
-		return true, s.forgetReset(ctx, r)
+		s.runner.Alarm(ctx, "a request for a new password cannot be read", "request", task.Row)
+		return s.forgetReset(ctx, r)
 	}
-	return true, s.sendReset(ctx, r, string(address))
-}
-
-// nextReset leases a request, for longer each time.
-func (s *Service) nextReset(ctx context.Context) (r resetRequest, err error) {
-	var age float64
-	err = s.pool.QueryRow(ctx, `
-		update reset_request set attempts = attempts + 1, next_at = real_now() + least($2::interval, $1::interval * power(2, least(attempts, 20)))
-		where id = (select id from reset_request where next_at <= real_now() order by next_at limit 1 for update skip locked)
-		returning id, key_id, nonce, sealed, cause, extract(epoch from real_now() - asked_at)::float8`, s.runner.Times().Lease, s.times.RetryCap).
-		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &r.cause, &age)
-	r.age = sagas.Seconds(age)
-	return r, err
+	return s.sendReset(ctx, r, string(address))
 }
 
 // sendReset starts the mail, in the transaction that forgets the request. An
 // address without an active account is forgotten alone.
-func (s *Service) sendReset(ctx context.Context, r resetRequest, address string) error {
+func (s *Service) sendReset(ctx context.Context, r resetRequest, address string) (sagas.TaskEnd, error) {
 	user, known, err := s.tables.For(projections.System).Accounts().UserByEmail(ctx, address)
 	if err != nil {
-		return err
+		return sagas.TaskDone, err
 	}
 	if !known {
 		return s.forgetReset(ctx, r)
 	}
 	asked, err := domain.ParseCause(r.cause)
 	if err != nil {
-		return err
+		return sagas.TaskDone, err
 	}
-	cause := domain.Metadata{ID: r.id, Actor: "system:reset", Cause: asked}
+	cause := domain.Metadata{ID: r.task.Row, Actor: "system:reset", Cause: asked}
 	link := account.RequestLink{User: user.ID, Link: account.Reset, At: s.runner.Now()}
-	_, err = s.request(ctx, cause, []eventstore.TxStatement{r.answered()}, link)
+	_, err = s.request(ctx, cause, r.answered(), link)
 	if domain.CodeOf(err) == domain.NotFound { // the account has ended
 		return s.forgetReset(ctx, r)
 	}
-	return unlessAnswered(err)
+	return sagas.TaskRecorded, err
 }
 
-// answered deletes a request together with its answer: once.
-func (r resetRequest) answered() eventstore.TxStatement {
-	return eventstore.TxStatement{
-		Key: "reset_request/" + r.id.String(), SQL: `delete from reset_request where id = $1`, Args: []any{r.id}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
-	}
+// answered deletes a request and its task, together with its answer: once.
+func (r resetRequest) answered() []eventstore.TxStatement {
+	return []eventstore.TxStatement{r.task.Recorded(), {
+		Key: "reset_request/" + r.task.Key, SQL: `delete from reset_request where id = $1`,
+		Args: []any{r.task.Row}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
+	}}
 }
 
-func (s *Service) forgetReset(ctx context.Context, r resetRequest) error {
-	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:reset"}, []eventstore.TxStatement{r.answered()})
-	return unlessAnswered(err)
-}
-
-// unlessAnswered accepts that another process was faster.
-func unlessAnswered(err error) error {
-	if errors.Is(err, sagas.ErrFenced) {
-		return nil
-	}
-	return err
+func (s *Service) forgetReset(ctx context.Context, r resetRequest) (sagas.TaskEnd, error) {
+	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:reset"}, r.answered())
+	return sagas.TaskRecorded, err
 }

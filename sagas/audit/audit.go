@@ -50,7 +50,7 @@ func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tabl
 	runner.EachRound("looks at the log were not swept", s.SweepLooks)
 	runner.EachRound("evidence packs were not swept", s.SweepPacks)
 	s.registerPacks()
-	runner.Background(func(ctx, _ context.Context) { s.follow(ctx) })
+	s.follow()
 	return s
 }
 

@@ -56,18 +56,19 @@ func (s *Service) Reindex(ctx context.Context) error {
 	return sagas.SQLError(err, "empty the index of the log")
 }
 
-// follow fills the index behind the log until ctx ends.
-func (s *Service) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		changed := s.store.Changed()
-		added, err := s.Index(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.runner.Log().WarnContext(ctx, "the index of the log was not filled", "error", err)
-		}
-		if added == indexBatch {
-			continue
-		}
-		clock.Pausing(ctx, indexPause, nil)
-		clock.Pausing(ctx, s.runner.Times().Poll, changed)
-	}
+// follow fills the index behind the log. It is no row of a queue: the reader's own row is its
+// claim, and its place is written by the statement that fills.
+func (s *Service) follow() {
+	sagas.AddTasks(s.runner, sagas.Queue[string]{
+		Name: "index", Failed: "the index of the log was not filled",
+		Look: func(ctx context.Context) (sagas.Rest, error) {
+			changed := s.store.Changed()
+			added, err := s.Index(ctx)
+			if added == indexBatch {
+				return sagas.Rest{}, err
+			}
+			clock.Pausing(ctx, indexPause, nil)
+			return sagas.Rest{For: s.runner.Times().Poll, Until: changed}, err
+		},
+	}, nil)
 }

@@ -57,15 +57,19 @@ type Places interface {
 // A Service bills subscriptions.
 type Service struct {
 	Deps
+
+	renewals    *sagas.Tasks[uuid.UUID]
+	fiscalYears *sagas.Tasks[int]
+	documents   *sagas.Tasks[string]
 }
 
 // New registers what billing does by itself with the runner.
 func New(d Deps) *Service {
-	s := &Service{d}
-	d.Runner.Background(s.renewals().keeping(s))
-	d.Runner.Background(s.fiscalYears().keeping(s))
+	s := &Service{Deps: d}
+	s.renewals = sagas.AddTasks(d.Runner, s.renewalQueue(), nil)
+	s.fiscalYears = sagas.AddTasks(d.Runner, s.fiscalYearQueue(), nil)
 	if d.Writers.PDF != nil {
-		d.Runner.Background(s.documents().keeping(s))
+		s.documents = sagas.AddTasks(d.Runner, s.documentQueue(), nil)
 	}
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
@@ -76,14 +80,19 @@ func New(d Deps) *Service {
 	return s
 }
 
+// policy repeats what fails for some hours, before an operator has to decide.
+func (s *Service) policy() sagas.TaskPolicy {
+	return sagas.TaskPolicy{Look: s.Look, Base: s.Look, Cap: time.Hour, Attempts: 12}
+}
+
 // react is the reaction of billing to an event of the log.
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.InvoiceIssued:
-		s.Runner.WakeHere(documentQueue)
+		s.Runner.WakeHere(documents)
 		return s.applyCredit(ctx, billing.CreditAccount{Tenant: e.Tenant, Currency: e.Currency, Test: billing.IsTest(e.Ledger)})
 	case billing.CreditNoteIssued:
-		s.Runner.WakeHere(documentQueue)
+		s.Runner.WakeHere(documents)
 		if e.Closes {
 			return s.giveBack(ctx, r, decimal.Zero, e.Refund)
 		}
@@ -114,9 +123,9 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	case account.SubjectErased:
 		return s.removeMethodsOf(ctx, r, billing.OwnerErased, 0, e.Subject)
 	case billing.CancellationRevoked, billing.PlanChanged: // its next invoice may be due
-		s.Runner.Wake(renewalQueue)
+		s.Runner.Wake(renewals)
 	case billing.ChangeWithdrawn:
-		s.Runner.Wake(renewalQueue)
+		s.Runner.Wake(renewals)
 		return s.withdraw(ctx, r, e.Invoice, e.Reason)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -34,42 +35,57 @@ type Writers struct {
 // costs the processor, and a night of renewals goes first.
 const documentsAtOnce = 1
 
-// documentQueue is woken when a document is to be made.
-const documentQueue = "documents"
+// documentsInClaim is how many of them one claim leases.
+const documentsInClaim = 20
 
-// documents are those that are not stored yet, the oldest first.
-func (s *Service) documents() backlog[projections.DueDocument] {
-	return backlog[projections.DueDocument]{
-		queue: documentQueue, undone: "documents were not made", atOnce: documentsAtOnce, shuffled: true,
-		read: func(ctx context.Context, after projections.DueDocument) ([]projections.DueDocument, error) {
-			return s.Tables.For(projections.System).Billing().DueDocuments(ctx, after, mostDue)
-		},
-		do: func(ctx context.Context, d projections.DueDocument) (bool, error) {
-			made, err := s.makeOne(ctx, d)
+// documents is woken when a document is to be made.
+const documents = "documents"
+
+// documentQueue are the documents that are not stored yet, the oldest first.
+func (s *Service) documentQueue() sagas.Queue[string] {
+	return sagas.Queue[string]{
+		Name: documents, Failed: "documents were not made", AtOnce: documentsAtOnce, Batch: documentsInClaim,
+		Policy: s.policy(),
+		Due:    projections.DueDocuments,
+		Do: func(ctx context.Context, task *sagas.Task[string]) (sagas.TaskEnd, error) {
+			invoice, number, creditNote, err := documentNamed(task.Row)
 			if err != nil {
-				err = fmt.Errorf("make document %s: %w", d.Number, err)
+				return sagas.TaskIdle, err
 			}
-			return made, err
+			command := billing.MakeDocument{Invoice: invoice, Number: number, CreditNote: creditNote}
+			end, err := s.makeOne(ctx, command, task.Recorded())
+			if err != nil {
+				err = fmt.Errorf("make document %s: %w", number, err)
+			}
+			return end, err
 		},
 	}
+}
+
+// documentNamed reads the key of a task of [projections.DueDocuments].
+func documentNamed(key string) (invoice uuid.UUID, number string, creditNote uuid.UUID, err error) {
+	parts := append(strings.Split(key, " "), uuid.Nil.String())
+	if len(parts) < 3 {
+		return invoice, "", creditNote, fmt.Errorf("%q names no document", key)
+	}
+	invoice, err = uuid.Parse(parts[0])
+	creditNote, failed := uuid.Parse(parts[2])
+	return invoice, parts[1], creditNote, errors.Join(err, failed)
 }
 
 // MakeDocuments makes all documents that are not stored yet, and returns how many there were.
 func (s *Service) MakeDocuments(ctx context.Context) (made int, err error) {
-	return s.documents().all(ctx, ctx, s.Runner)
+	return s.documents.All(ctx)
 }
 
-// makeOne writes a document in each form, seals and stores it, and records that, all or
-// nothing. It tells whether that was to be done.
-func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool, error) {
-	said, err := s.said(ctx, d.InvoiceID, d.Number)
+// makeOne writes a document in each form, seals and stores it, and records that with the end of
+// its task, all or nothing.
+func (s *Service) makeOne(ctx context.Context, command billing.MakeDocument, task eventstore.TxStatement) (sagas.TaskEnd, error) {
+	said, err := s.said(ctx, command.Invoice, command.Number)
 	if err != nil || said.made != nil {
-		return false, err
+		return sagas.TaskIdle, err
 	}
-	command := billing.MakeDocument{Invoice: d.InvoiceID, Number: d.Number, At: s.Runner.Now()}
-	if d.CreditNote != nil {
-		command.CreditNote = *d.CreditNote
-	}
+	command.At = s.Runner.Now()
 	var rows []eventstore.TxStatement
 	for _, format := range formats {
 		clear, err := s.written(said.document, format)
@@ -77,11 +93,11 @@ func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool,
 			continue
 		}
 		if err != nil {
-			return false, err
+			return sagas.TaskIdle, err
 		}
-		sealed, living, err := s.Store.SealFile(ctx, said.subject, domain.FiscalOf(said.year), placeOf(d.Number, format), clear)
+		sealed, living, err := s.Store.SealFile(ctx, said.subject, domain.FiscalOf(said.year), placeOf(command.Number, format), clear)
 		if err != nil {
-			return false, err
+			return sagas.TaskIdle, err
 		}
 		if !living { // it can never be read again
 			command.Files, rows = nil, nil
@@ -90,14 +106,14 @@ func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool,
 		hash := sha256.Sum256(sealed)
 		command.Files = append(command.Files, billing.StoredFile{Format: format, SHA256: hex.EncodeToString(hash[:]), Size: len(sealed)})
 		rows = append(rows, eventstore.TxStatement{
-			Key:  "invoice_documents/" + d.Number + "/" + format,
+			Key:  "invoice_documents/" + command.Number + "/" + format,
 			SQL:  `insert into invoice_documents (number, format, invoice, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing`,
-			Args: []any{d.Number, format, d.InvoiceID, said.subject, sealed}, WantRows: 1,
+			Args: []any{command.Number, format, command.Invoice, said.subject, sealed}, WantRows: 1,
 		})
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(d.InvoiceID, []byte("document/"+d.Number)), Actor: "system:billing", Cause: said.cause, Correlation: said.correlation}
-	done, err := s.Store.ExecuteWith(ctx, cause, rows, command)
-	return err == nil && done.Position > 0, err
+	cause := domain.Metadata{ID: uuid.NewSHA1(command.Invoice, []byte("document/"+command.Number)), Actor: "system:billing", Cause: said.cause, Correlation: said.correlation}
+	_, err = s.Store.ExecuteWith(ctx, cause, append(rows, task), command)
+	return sagas.TaskRecorded, err
 }
 
 // formats are the forms of a document.

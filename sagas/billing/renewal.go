@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"hostpanel/sagas"
 )
 
 // Each subscription has one deadline, which stands in the event that set it. A step is
@@ -24,41 +25,43 @@ import (
 // stepsAtOnce is how many subscriptions one process advances at a time.
 const stepsAtOnce = 16
 
-// renewalQueue is woken when a deadline may have been set that is over.
-const renewalQueue = "renewals"
+// renewals is woken when a deadline may have been set that is over.
+const renewals = "renewals"
 
-// renewals are the subscriptions whose step is due, the earliest first.
-func (s *Service) renewals() backlog[projections.DueSubscription] {
-	return backlog[projections.DueSubscription]{
-		queue: renewalQueue, undone: "subscriptions were not renewed", atOnce: stepsAtOnce,
-		read: func(ctx context.Context, after projections.DueSubscription) ([]projections.DueSubscription, error) {
-			return s.Tables.For(projections.System).Billing().DueSubscriptions(ctx, s.Runner.Now(), after, mostDue)
-		},
-		do: func(ctx context.Context, d projections.DueSubscription) (bool, error) {
-			moved, err := s.Advance(ctx, d.OrderID)
+// renewalQueue are the subscriptions whose step is due, the earliest first.
+func (s *Service) renewalQueue() sagas.Queue[uuid.UUID] {
+	return sagas.Queue[uuid.UUID]{
+		Name: renewals, Failed: "subscriptions were not renewed", AtOnce: stepsAtOnce, Batch: 4 * stepsAtOnce,
+		KeyType: "uuid", Policy: s.policy(),
+		Due: func() (string, []any) { return projections.DueSubscriptions(s.Runner.Now()) },
+		Do: func(ctx context.Context, task *sagas.Task[uuid.UUID]) (sagas.TaskEnd, error) {
+			end, err := s.advance(ctx, task.Row, []eventstore.TxStatement{task.Recorded()})
 			if err != nil {
-				err = fmt.Errorf("advance subscription %s: %w", d.OrderID, err)
+				err = fmt.Errorf("advance subscription %s: %w", task.Row, err)
 			}
-			return moved, err
+			return end, err
 		},
 	}
 }
 
-// Advance takes the step of a subscription that is due, and tells whether there was one. A
+// advance takes the step of a subscription that is due, with the row that ends its task. A
 // repeat takes no other: its id follows from the event that set the deadline, and so does
 // the invoice.
-func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err error) {
+func (s *Service) advance(ctx context.Context, id uuid.UUID, task []eventstore.TxStatement) (sagas.TaskEnd, error) {
 	now := s.Runner.Now()
 	advance := billing.Advance{Order: id, At: now, Terms: s.Terms}
 	sub, version, err := eventstore.Fold(ctx, s.Store, billing.Subscriptions, advance.Stream())
 	if err != nil {
-		return false, err
+		return sagas.TaskIdle, err
 	}
 	advance.Invoice = nextInvoice(sub)
 	if sub.Bills(now) {
 		if advance.Over, err = s.overruns(ctx, sub); err != nil {
-			return false, err
+			return sagas.TaskIdle, err
 		}
+	}
+	if events, err := billing.Subscriptions.Decide(sub, advance); err != nil || len(events) == 0 {
+		return sagas.TaskIdle, err
 	}
 	commands := []domain.Command{advance}
 	seen := domain.Versions{advance.Stream(): version} // what is issued and withdrawn follows from that state
@@ -68,20 +71,20 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 	if sub.Bills(now) {
 		more, balance, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
 		if err != nil {
-			return false, err
+			return sagas.TaskIdle, err
 		}
 		commands = append(commands, more...)
 		maps.Copy(seen, balance)
 	}
-	done, err := s.Store.Execute(ctx, domain.Metadata{
+	_, err = s.Store.ExecuteWith(ctx, domain.Metadata{
 		ID: uuid.NewSHA1(id, fmt.Appendf(nil, "advance/%d", version)), Actor: "system:billing",
 		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)), // of all that comes of one renewal
 		ExpectedVersions: seen,
-	}, commands...)
+	}, task, commands...)
 	if domain.CodeOf(err) == domain.Stale { // it has changed, or the balance has: look again
-		return true, nil
+		return sagas.TaskDone, nil
 	}
-	return err == nil && done.Position > 0, err
+	return sagas.TaskRecorded, err
 }
 
 // nextInvoice is the id of the next invoice of a subscription: it follows from the order

@@ -21,10 +21,10 @@ type Differences struct {
 	service *Service
 }
 
-// NewDifferences registers the loop that compares.
+// NewDifferences registers the tasks that compare.
 func NewDifferences(d Deps, service *Service) *Differences {
 	f := &Differences{Deps: d, service: service}
-	d.Runner.Background(func(ctx, _ context.Context) { f.compareInTurn(ctx) })
+	f.compareInTurn()
 	return f
 }
 

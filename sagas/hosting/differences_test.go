@@ -211,14 +211,19 @@ func TestAllTenantsAreComparedInTurnAlsoAfterAnOutage(t *testing.T) { // E-8
 		}
 		return nil
 	}, nil)
-	w.Eventually("it fails", func() bool { return w.Count(`select coalesce(sum(fails), 0) from engine_comparison`) > 1 })
+	w.Eventually("it fails", func() bool {
+		return w.Count(`select coalesce(sum(attempts), 0) from task where queue = 'differences'`) > 1
+	})
 	_, settled := sagastest.Reports(w, lostSite)
 	w.Equal("settled by the outage", settled, 0)
 	w.Engine.Tell(nil, nil)
 	strange(w, "site", "cake.example", strangeSite())
 	told(operations.OrphanTrouble(5, "site", w.Engine.All()["site/cake.example"].ID), 1)
 	w.End()
-	_, err = w.Pool.Exec(t.Context(), `update engine_comparison set fails = 1, next_at = business_now() + interval '50 milliseconds', tenant = 4`)
+	_, err = w.Pool.Exec(t.Context(), `
+		with turn as (update engine_comparison set next_at = business_now(), tenant = 4)
+		insert into task (queue, key, lease_until, worker) values ('differences', '5', real_now() + interval '50 milliseconds', 'killed')
+		on conflict (queue, key) do update set lease_until = excluded.lease_until, state = 'waiting', next_at = business_now()`)
 	w.Must(err) // as a killed process leaves it
 	w.Must(w.Operations.Answer(t.Context(), sagastest.Operator, lostSite.ID(), operations.Ignore, "let us see"))
 	w.Engine.Mu.Lock()

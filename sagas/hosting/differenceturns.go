@@ -2,13 +2,8 @@ package hosting
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -16,76 +11,62 @@ import (
 // together. The place where the comparison stands is a row, so it goes on there
 // after a crash.
 
-// A compareTurn is the tenant that is compared next, under a lease.
-type compareTurn struct {
-	tenant  *int64 // nil: the round is over
-	fails   int    // in a row, with this time
-	tenants int64  // all that are compared
-	lease   time.Time
-}
+const comparing = "differences"
 
-// mostFails is how often a tenant is tried before its turn goes to the next.
-const mostFails = 6
+// mostFails is how often in a row a tenant is tried before it is parked, and its turn goes to
+// the next.
+const mostFails = 7
 
-// compareInTurn compares tenants until ctx ends.
-func (f *Differences) compareInTurn(ctx context.Context) {
-	for woken := f.Runner.Woken("differences"); f.Times.Compare > 0 && ctx.Err() == nil; {
-		wait := f.Times.ComparePoll
-		err := sagas.Guarded(func() (err error) { wait, err = f.compareNext(ctx); return err })
-		if err != nil && ctx.Err() == nil {
-			f.Runner.Log().WarnContext(ctx, "a tenant was not compared with the engine", "error", sagas.Scrub(err))
-		}
-		clock.Pausing(ctx, sagas.Jittered(min(wait, f.Times.ComparePoll)), woken)
+// compareInTurn compares the tenant whose turn it is. The place moves when that is done, so a
+// tenant whose comparison fails keeps its turn, and the engine is left alone meanwhile. One that
+// is parked is passed over. Tenant 0 is due when the round is over.
+func (f *Differences) compareInTurn() {
+	if f.Times.Compare == 0 {
+		return
 	}
+	sagas.AddTasks(f.Runner, sagas.Queue[int64]{
+		Name: comparing, Failed: "a tenant was not compared with the engine", KeyType: "bigint",
+		Policy: sagas.TaskPolicy{
+			Look: f.Times.ComparePoll, Lease: f.Times.CompareLease, Base: f.Times.ComparePoll, Cap: f.Times.CompareLease,
+			Attempts: mostFails,
+		},
+		Due: func() (string, []any) {
+			return `
+				select coalesce((select min(r.id) from resources r
+					where r.kind = 'tenant' and r.present and r.engine_id is not null and r.id > c.tenant and not exists (
+						select from task t where t.queue = 'differences' and t.key = r.id::text and t.state = 'parked')), 0)::text as key,
+					next_at as since
+				from engine_comparison c where next_at <= business_now()`, nil
+		},
+		Do: f.compareNext,
+	}, nil)
 }
 
-// compareNext compares the tenant whose turn it is, and says how long to wait.
-func (f *Differences) compareNext(ctx context.Context) (wait time.Duration, err error) {
-	turn, err := f.nextTurn(ctx)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return f.Times.ComparePoll, nil
-	case err != nil:
-		return f.Times.ComparePoll, sagas.SQLError(err, "look for the tenant to compare")
-	case turn.tenant == nil:
-		return f.Times.ComparePoll, f.endRound(ctx, turn)
+// compareNext compares a tenant, and gives the turn to the next.
+func (f *Differences) compareNext(ctx context.Context, task *sagas.Task[int64]) (sagas.TaskEnd, error) {
+	if task.Row == 0 {
+		return sagas.TaskDone, f.endRound(ctx)
 	}
-	call, cancel := context.WithTimeout(ctx, f.Times.CompareLease)
-	defer cancel()
-	failure := f.CompareTenant(call, *turn.tenant)
-	if failure != nil && domain.ClassOf(failure) != domain.Permanent && turn.fails < mostFails || ctx.Err() != nil {
-		return f.Times.ComparePoll, errors.Join(failure, f.rest(ctx, turn))
+	if err := f.CompareTenant(ctx, task.Row); err != nil {
+		return sagas.TaskDone, err
 	}
-	pause := min(f.Times.Compare/time.Duration(max(turn.tenants, 1)), f.Times.ComparePoll)
-	_, err = f.Runner.Exec(ctx, "go on to the next tenant", `
-		update engine_comparison set tenant = $1, fails = 0, next_at = business_now() + $2::interval where next_at = $3`, *turn.tenant, pause, turn.lease)
-	return pause, errors.Join(failure, err)
+	var pause float64
+	err := f.Store.Pool().QueryRow(ctx, `
+		update engine_comparison set tenant = greatest(tenant, $1),
+			next_at = business_now() + least($3::interval, $2::interval / (select greatest(count(*), 1)
+				from resources r where r.kind = 'tenant' and r.present and r.engine_id is not null))
+		returning extract(epoch from next_at - business_now())::float8`,
+		task.Row, f.Times.Compare, f.Times.ComparePoll).Scan(&pause)
+	time.AfterFunc(sagas.Seconds(pause), func() { f.Runner.WakeHere(comparing) })
+	return sagas.TaskDone, sagas.SQLError(err, "go on to the next tenant")
 }
 
-// nextTurn leases the next tenant; none is due: [pgx.ErrNoRows].
-func (f *Differences) nextTurn(ctx context.Context) (turn compareTurn, err error) {
-	const compared = `from resources r where r.kind = 'tenant' and r.present and r.engine_id is not null`
-	err = f.Store.Pool().QueryRow(ctx, `
-		update engine_comparison c set fails = fails + 1, next_at = business_now() + $1::interval where next_at <= business_now() and not in_recovery()
-		returning next_at, fails, (select min(r.id) `+compared+` and r.id > c.tenant), (select count(*) `+compared+`)`,
-		f.Times.CompareLease).Scan(&turn.lease, &turn.fails, &turn.tenant, &turn.tenants)
-	return turn, err
-}
-
-// endRound lets the next round begin an interval after this one began.
-func (f *Differences) endRound(ctx context.Context, turn compareTurn) error {
+// endRound lets the next round begin an interval after this one began. Tenants that are parked
+// have their turn in it.
+func (f *Differences) endRound(ctx context.Context) error {
 	_, err := f.Runner.Exec(ctx, "end a round of comparisons", `
-		update engine_comparison set tenant = 0, fails = 0, began_at = greatest(business_now(), began_at + $1::interval),
-			next_at = greatest(business_now(), began_at + $1::interval)
-		where next_at = $2`, f.Times.Compare, turn.lease)
-	return err
-}
-
-// rest leaves the engine alone for a while, longer each time that it fails. The
-// tenant keeps its turn.
-func (f *Differences) rest(ctx context.Context, turn compareTurn) error {
-	pause := min(f.Times.ComparePoll<<min(turn.fails-1, mostFails), f.Times.CompareLease)
-	_, err := f.Runner.Exec(ctx, "rest before the next comparison", `update engine_comparison set next_at = business_now() + $1::interval where next_at = $2`,
-		pause, turn.lease)
+		with parked as (delete from task where queue = 'differences' and state = 'parked')
+		update engine_comparison set tenant = 0, began_at = greatest(business_now(), began_at + $1::interval),
+			next_at = greatest(business_now(), began_at + $1::interval)`, f.Times.Compare)
 	return err
 }

@@ -59,13 +59,13 @@ type Maintenance struct {
 	graces, renewals sagas.Definition[hosting.Generation]
 }
 
-// NewMaintenance registers the runs, the reactions and the loop of maintenance.
+// NewMaintenance registers the runs, the reactions and the tasks of maintenance.
 func NewMaintenance(d Deps) *Maintenance {
 	m := &Maintenance{Deps: d}
 	m.register()
 	d.Runner.OnAppend(m.starts)
 	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
-	d.Runner.Background(m.measure)
+	m.measure()
 	return m
 }
 

@@ -67,7 +67,7 @@ func New(d Deps) *Service {
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer, rebuild: d.Rebuild,
 	}
 	s.registerRebuilds()
-	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
+	s.verify()
 	s.runner.OnEvent(s.runner.EndRecovery, sagas.NamesOf(operations.IncidentSettled{})...)
 	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)
 	return s

@@ -5,7 +5,6 @@ import (
 
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -13,23 +12,22 @@ import (
 // partOfLog is how many events are verified at once: some milliseconds' work.
 const partOfLog = 1000
 
-// verify checks the log in the background, one process of all at a time, until
-// ctx ends (docs/log.md, "Tamper evidence").
-func (s *Service) verify(ctx context.Context) {
+// verify checks the log in the background, one process of all at a time
+// (docs/log.md, "Tamper evidence"). The place of the check is its claim.
+func (s *Service) verify() {
 	if s.times.VerifyRest == 0 {
 		return
 	}
-	for ctx.Err() == nil {
-		worked, err := s.VerifyPart(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.runner.Log().WarnContext(ctx, "a part of the log was not verified", "error", err)
-		}
-		wait := s.runner.Times().Sweep
-		if worked {
-			wait = s.times.VerifyPause
-		}
-		clock.Pausing(ctx, sagas.Jittered(wait), nil)
-	}
+	sagas.AddTasks(s.runner, sagas.Queue[string]{
+		Name: "verify", Failed: "a part of the log was not verified",
+		Look: func(ctx context.Context) (sagas.Rest, error) {
+			worked, err := s.VerifyPart(ctx)
+			if worked {
+				return sagas.Rest{For: sagas.Jittered(s.times.VerifyPause)}, err
+			}
+			return sagas.Rest{For: sagas.Jittered(s.runner.Times().Sweep)}, err
+		},
+	}, nil)
 }
 
 // VerifyPart checks the next part of the log, if it is due. A broken event is

@@ -9,31 +9,23 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore/clock"
-	"hostpanel/sagas"
 )
 
-// checkFailed postpones a check because the provider gave no usable answer. It
+// noAnswer is the failure of a check because the provider gave no usable answer. It
 // is repeated for ever. After a while it raises an alarm (rule J-2).
-func (s *Service) checkFailed(ctx context.Context, c check, failure error) error {
-	var f *domain.Failure
-	pause := sagas.BackOff(s.runner.Times().Floor, s.times.DownBase, s.times.DownCap, c.fails+1)
-	if errors.As(failure, &f) {
-		pause = max(pause, f.RetryAfter)
+func (s *Service) noAnswer(ctx context.Context, c check, failure error) error {
+	if f, is := errors.AsType[*domain.Failure](failure); is {
 		s.backoff.pause(c.provider, f.RetryAfter)
 	}
-	if c.failing > s.times.DownAlarm {
-		s.runner.Alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
-		if domain.ClassOf(failure) != domain.Permanent { // which is an answer
-			failure = errors.Join(failure, s.runner.ReportIncident(ctx, operations.ProviderTrouble(c.provider)))
-		}
+	if c.failing <= s.times.DownAlarm {
+		return failure
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
-	defer cancel()
-	_, err := s.runner.Exec(ctx, "put off a check", `
-		update payment_watch set lease_until = null, fails = fails + 1, failing_since = coalesce(failing_since, real_now()), next_at = business_now() + $3::interval
-		where order_id = $1 and lease_token = $2`, c.order, c.token, pause)
-	s.runner.WakeLater(watchQueue, pause)
-	return errors.Join(failure, err)
+	s.runner.Alarm(ctx, "a payment provider does not answer",
+		"provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
+	if domain.ClassOf(failure) != domain.Permanent { // which is an answer
+		failure = errors.Join(failure, s.runner.ReportIncident(ctx, operations.ProviderTrouble(c.provider)))
+	}
+	return failure
 }
 
 // providerBackoff spaces out the calls to providers that are down, and pauses
@@ -65,15 +57,6 @@ func (p *providerBackoff) remaining(provider string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(0, clock.Until(p.until[provider]))
-}
-
-// deferCheck postpones a check until its provider may be called again. That
-// counts neither as an answer nor as a failure.
-func (s *Service) deferCheck(ctx context.Context, c check, d time.Duration) error {
-	_, err := s.runner.Exec(ctx, "put off a check", `
-		update payment_watch set lease_until = null, next_at = business_now() + $3::interval where order_id = $1 and lease_token = $2`, c.order, c.token, d)
-	s.runner.WakeLater(watchQueue, d)
-	return err
 }
 
 // wait spaces calls to a provider apart.

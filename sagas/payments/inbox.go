@@ -30,6 +30,7 @@ type Inbox struct {
 	providers map[string]order.Provider
 	times     Times
 	storing   webhookWriter
+	tasks     *sagas.Tasks[queuedWebhook]
 
 	rejected atomic.Int64 // since this process started
 }
@@ -37,7 +38,7 @@ type Inbox struct {
 func newInbox(d Deps) *Inbox {
 	s := &Inbox{runner: d.Runner, store: d.Store, pool: d.Store.Pool(), providers: d.Providers, times: d.Times}
 	s.storing.pool = s.pool
-	s.runner.Background(func(ctx, _ context.Context) { s.process(ctx) })
+	s.handle()
 	s.runner.EachRound("bodies of webhooks were not swept", s.SweepBodies)
 	return s
 }

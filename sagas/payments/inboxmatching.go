@@ -12,7 +12,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -30,9 +29,10 @@ type queuedWebhook struct {
 	ref      string
 	payment  string
 	order    *uuid.UUID
-	attempts int
-	age      time.Duration
+	age      float64 // seconds since it came
 }
+
+func (m queuedWebhook) waited() time.Duration { return sagas.Seconds(m.age) }
 
 func (m queuedWebhook) origin() domain.Origin {
 	o := domain.Origin{Cause: domain.WebhookCause(m.provider, m.event)}
@@ -42,75 +42,36 @@ func (m queuedWebhook) origin() domain.Origin {
 	return o
 }
 
-// process handles stored webhooks until ctx ends. It looks for them when it is woken,
-// and at each poll (rule N-13).
-func (s *Inbox) process(ctx context.Context) {
-	woken := s.runner.Woken(inboxQueue)
-	for ctx.Err() == nil {
-		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = s.ProcessDue(ctx); return err })
-		if err != nil && ctx.Err() == nil {
-			s.runner.Log().WarnContext(ctx, "the inbox was not read", "error", err)
-		}
-		if !more || err != nil {
-			clock.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
-		}
-	}
-}
-
-// ProcessDue matches webhooks that are due with their orders, many in one transaction.
-// If that fails, each of them gets its own, so that one webhook stops no other. It tells
-// whether others may be due; [sagas.Runner.Run] calls it until none is.
-func (s *Inbox) ProcessDue(ctx context.Context) (more bool, err error) {
-	group, err := s.processFirst(ctx, matchedAtOnce)
-	if err == nil || len(group) < 2 || ctx.Err() != nil {
-		return len(group) == matchedAtOnce, err
-	}
-	for range group {
-		if _, err := s.processFirst(ctx, 1); err != nil {
-			return true, err
-		}
-	}
-	return true, nil
-}
-
-// processFirst matches the webhooks that are due first, at most limit. A single one that
-// fails is postponed.
-func (s *Inbox) processFirst(ctx context.Context, limit int) (group []queuedWebhook, err error) {
-	var left []queuedWebhook // by the statement: without an order
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		if group, err = lockDue(ctx, tx, limit); err != nil || len(group) == 0 {
-			return err
-		}
-		for range group {
-			if err := s.runner.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
-				return err
+// handle handles stored webhooks, many in one transaction. One that fails ten times in a row is
+// parked; replaying it is its retry.
+func (s *Inbox) handle() {
+	s.tasks = sagas.AddTasks(s.runner, sagas.Queue[queuedWebhook]{
+		Name: inboxQueue, Failed: "a webhook was not handled", Batch: matchedAtOnce, KeyType: "bigint",
+		Policy: sagas.TaskPolicy{Base: s.times.InboxBase, Cap: s.times.InboxCap, Attempts: inboxTries},
+		Table: sagas.Table{
+			Name: "webhook_inbox", Key: "id", Waits: "stored",
+			Columns: `id, provider, event_id, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id,
+				extract(epoch from business_now() - received_at)::float8`,
+		},
+		Together: s.match,
+		Origin:   func(t *sagas.Task[queuedWebhook]) domain.Origin { return t.Row.origin() },
+		Trouble: func(t *sagas.Task[queuedWebhook]) operations.Trouble {
+			return operations.WebhookTrouble(operations.WebhookParked, t.Row.id, t.Row.provider)
+		},
+		Retry: func(ctx context.Context, cause domain.Metadata, key, reason string) error {
+			id, err := strconv.ParseInt(key, 10, 64)
+			if err != nil {
+				return fmt.Errorf("read the number of a webhook: %w", err)
 			}
-		}
-		left, err = s.match(ctx, tx, group)
-		return err
+			return s.ReplayWebhook(ctx, cause, id, reason)
+		},
+	}, func(m *queuedWebhook) []any {
+		return []any{&m.id, &m.provider, &m.event, &m.ref, &m.payment, &m.order, &m.age}
 	})
-	switch {
-	case err == nil:
-		return group, s.afterMatch(ctx, group, left)
-	case len(group) == 1 && ctx.Err() == nil:
-		return group, s.postpone(group[0].origin().With(ctx), group[0], err)
-	}
-	return group, sagas.SQLError(err, "read the inbox")
 }
 
-// lockDue locks and returns webhooks that are due.
-func lockDue(ctx context.Context, tx pgx.Tx, limit int) ([]queuedWebhook, error) {
-	rows, _ := tx.Query(ctx, `
-		select id, provider, event_id, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from business_now() - received_at)::float8
-		from webhook_inbox where state = 'stored' and next_at <= business_now() and not in_recovery() order by next_at, id limit $1 for update skip locked`, limit)
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (m queuedWebhook, err error) {
-		var age float64
-		err = row.Scan(&m.id, &m.provider, &m.event, &m.ref, &m.payment, &m.order, &m.attempts, &age)
-		m.age = sagas.Seconds(age)
-		return m, err
-	})
-}
+// ProcessDue handles the webhooks that are due first. It tells whether others may be due.
+func (s *Inbox) ProcessDue(ctx context.Context) (more bool, err error) { return s.tasks.Round(ctx) }
 
 // matchNews finds the orders of webhooks: by our own reference, by the session or by the
 // payment. It makes the check of each order due, and marks the matched rows done. The
@@ -139,33 +100,39 @@ update webhook_inbox i set
 	attempts = case when found.order_id is null then 0 else i.attempts + 1 end
 from found where i.id = found.id returning found.nth, i.state = 'stored'`
 
-// match returns the webhooks whose order is not known. Waiting for an order is no failure
-// and no attempt, and ends a row of failures. The pause doubles each time.
-func (s *Inbox) match(ctx context.Context, tx pgx.Tx, group []queuedWebhook) (left []queuedWebhook, err error) {
+// match matches webhooks with their orders. Waiting for an order is no failure and no attempt,
+// and ends a row of failures. The pause doubles each time.
+func (s *Inbox) match(ctx context.Context, tx pgx.Tx, group []*sagas.Task[queuedWebhook]) (after func(context.Context) error, err error) {
+	for range group {
+		if err := s.runner.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
+			return nil, err
+		}
+	}
 	rows, _ := tx.Query(ctx, matchNews, s.matchColumns(group)...)
 	var nth int
 	var waits bool
 	waiting := make([]bool, len(group))
 	_, err = pgx.ForEachRow(rows, []any{&nth, &waits}, func() error { waiting[nth-1] = waits; return nil })
 	if err != nil {
-		return nil, fmt.Errorf("match %d webhooks from %d on: %w", len(group), group[0].id, err)
+		return nil, fmt.Errorf("match %d webhooks from %d on: %w", len(group), group[0].Row.id, err)
 	}
-	for i, m := range group { // in their order, which the rows are not in
+	var left []queuedWebhook
+	for i, task := range group { // in their order, which the rows are not in
 		if waiting[i] {
-			m.attempts = 0
-			left = append(left, m)
+			left = append(left, task.Row)
 		}
 	}
-	return left, nil
+	return func(ctx context.Context) error { return s.afterMatch(ctx, len(group), left) }, nil
 }
 
 // matchColumns are the arguments of [matchNews]: an array for each column.
-func (s *Inbox) matchColumns(group []queuedWebhook) []any {
+func (s *Inbox) matchColumns(group []*sagas.Task[queuedWebhook]) []any {
 	var ids []int64
 	var providers, sessions, payments, causes []string
 	var orders []*uuid.UUID
 	var pauses []time.Duration
-	for _, m := range group {
+	for _, task := range group {
+		m := task.Row
 		ids, orders, pauses = append(ids, m.id), append(orders, m.order), append(pauses, s.pause(m))
 		providers, sessions, payments = append(providers, m.provider), append(sessions, m.ref), append(payments, m.payment)
 		causes = append(causes, m.origin().Cause.String())
@@ -175,23 +142,23 @@ func (s *Inbox) matchColumns(group []queuedWebhook) []any {
 
 // pause is the time until a webhook without an order is looked at again.
 func (s *Inbox) pause(m queuedWebhook) time.Duration {
-	return min(max(m.age, s.times.InboxBase), s.times.InboxCap)
+	return min(max(m.waited(), s.times.InboxBase), s.times.InboxCap)
 }
 
 // afterMatch wakes the checks once others can see them: one that is woken earlier finds
 // nothing. A webhook that has waited too long for its order is set aside.
-func (s *Inbox) afterMatch(ctx context.Context, group, left []queuedWebhook) error {
-	if len(left) < len(group) {
+func (s *Inbox) afterMatch(ctx context.Context, all int, left []queuedWebhook) error {
+	if len(left) < all {
 		s.runner.Wake(watchQueue)
 	}
 	for _, m := range left {
-		if m.age <= s.times.InboxMatch {
+		if m.waited() <= s.times.InboxMatch {
 			s.runner.WakeLater(inboxQueue, s.pause(m))
 			continue
 		}
 		ctx := m.origin().With(ctx)
 		s.runner.Alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
-		if err := s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.inState("unmatched", "")); err != nil {
+		if err := s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.unmatched()); err != nil {
 			return err
 		}
 	}
@@ -200,31 +167,15 @@ func (s *Inbox) afterMatch(ctx context.Context, group, left []queuedWebhook) err
 
 func (m queuedWebhook) key() string { return "webhook_inbox/" + strconv.FormatInt(m.id, 10) }
 
-// inState puts the row into another state, with one more attempt.
-func (m queuedWebhook) inState(state, problem string) eventstore.TxStatement {
+// unmatched sets the webhook aside, with one more attempt.
+func (m queuedWebhook) unmatched() eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: m.key(),
-		SQL: `update webhook_inbox set state = $2, attempts = attempts + 1, error = coalesce(nullif($3, ''), error)
-			where id = $1 and state = 'stored' and attempts = $4`,
-		Args: []any{m.id, state, problem, m.attempts}, WantRows: 1, ErrIfNot: sagas.ErrSetAside,
+		SQL: `update webhook_inbox set state = 'unmatched', attempts = attempts + 1
+			where id = $1 and state = 'stored' and attempts = 0`,
+		Args: []any{m.id}, WantRows: 1, ErrIfNot: sagas.ErrSetAside,
 	}
 }
 
 // inboxTries is how often in a row a webhook may fail before it needs an operator.
 const inboxTries = 10
-
-// postpone schedules another attempt, or parks the webhook for an operator. If
-// another reader takes the row in between, both count as one attempt.
-func (s *Inbox) postpone(ctx context.Context, m queuedWebhook, cause error) error {
-	if m.attempts+1 >= inboxTries {
-		s.runner.Alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
-		return s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookParked, m.id, m.provider), m.inState("parked", sagas.Scrub(cause)))
-	}
-	again := sagas.BackOff(s.runner.Times().Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
-	_, err := s.runner.Exec(ctx, "postpone a webhook", `
-		update webhook_inbox set attempts = attempts + 1, next_at = business_now() + $2::interval, error = $3
-		where id = $1 and state = 'stored' and attempts = $4`,
-		m.id, again, sagas.Scrub(cause), m.attempts)
-	s.runner.WakeLater(inboxQueue, again)
-	return err
-}

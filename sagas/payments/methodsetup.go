@@ -118,14 +118,14 @@ func (s setups) closeSession(ctx context.Context, id uuid.UUID) error {
 
 // checkSetup fetches what the provider knows of a setup and lets it decide. What it keeps is
 // saved, and what it keeps after the end is discarded, in the append that ends the check.
-func (s setups) checkSetup(ctx context.Context, c check) error {
+func (s setups) checkSetup(ctx context.Context, c check) (end sagas.TaskEnd, err error) {
 	stream := billing.MethodSetupStream(c.order)
 	m, version, err := eventstore.Fold(ctx, s.service.store, billing.MethodSetups, stream)
 	if err != nil {
-		return err
+		return end, err
 	}
 	if ctx, err = c.follow(ctx, stream, version); err != nil {
-		return err
+		return end, err
 	}
 	var commands []domain.Command
 	switch {
@@ -135,19 +135,22 @@ func (s setups) checkSetup(ctx context.Context, c check) error {
 		}
 	case isWatched(m):
 		if d := s.service.backoff.remaining(c.provider); d > 0 {
-			return s.service.deferCheck(ctx, c, d)
+			return sagas.TaskAfter(d), nil
 		}
 		seen, err := s.look(ctx, c, m)
-		if err != nil {
-			return s.notSeen(ctx, c, err)
+		switch {
+		case errors.Is(err, errNoTurn):
+			return sagas.TaskAfter(0), nil
+		case err != nil:
+			return end, s.service.noAnswer(ctx, c, err)
 		}
 		if commands, err = s.observeSetup(ctx, c.order, m, seen); err != nil {
-			return err
+			return end, err
 		}
 	}
 	for _, command := range commands {
 		if m, err = stands(m, command); err != nil {
-			return err
+			return end, err
 		}
 	}
 	var seen domain.Versions
@@ -221,14 +224,6 @@ func (s setups) finish(ctx context.Context, id uuid.UUID, p order.Provider, seen
 	}
 	seen.Saved = saved
 	return err
-}
-
-// notSeen postpones a look at a setup.
-func (s setups) notSeen(ctx context.Context, c check, err error) error {
-	if errors.Is(err, errNoTurn) {
-		return s.service.deferCheck(ctx, c, 0)
-	}
-	return s.service.checkFailed(ctx, c, err)
 }
 
 // observeSetup decides what the provider's books mean for a setup. What is kept for a person

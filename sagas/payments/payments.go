@@ -91,7 +91,7 @@ func New(d Deps) *Service {
 		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
 		billing.MethodSetupStarted{}, billing.MethodSetupEnded{},
 	)...)
-	s.runner.Background(s.poll)
+	s.poll()
 	s.runner.EachRound("money and service were not compared", s.ReconcileDaily)
 	return s
 }

@@ -282,5 +282,5 @@ func TestAProviderThatAsksForPeaceIsLeftAlone(t *testing.T) { // J-2
 	w.Must(w.Payments.Hint(t.Context(), second, "return"))
 	w.Eventually("the other is put off too", func() bool { return w.Count(later, second) == 1 })
 	w.Equal("questions", asked.Load(), 1)
-	w.Equal("failures of the other", w.Count(`select coalesce(sum(fails), 0) from payment_watch where order_id = $1`, second), 0)
+	w.Equal("failures of the other", w.Count(`select coalesce(sum(attempts), 0) from payment_watch where order_id = $1`, second), 0)
 }

@@ -197,6 +197,9 @@ func lineOf(r sagas.RunView, n int, place sagas.StepRef) stepLine {
 			}
 		}
 	}
+	if r.IsTask() {
+		l.Attempts = r.Attempt
+	}
 	for _, e := range r.Effects {
 		if e.Step == place.Name {
 			l.External = e.ExternalID

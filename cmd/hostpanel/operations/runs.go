@@ -14,9 +14,9 @@ import (
 
 // Runs is `hostpanel runs`.
 type Runs struct {
-	List  runsList  `cmd:"" help:"List runs, the latest first."`
+	List  runsList  `cmd:"" help:"List runs, and tasks that are in work, fail or are parked, the latest first."`
 	Show  runsShow  `cmd:"" help:"Show one run and what became of each try."`
-	Retry runsRetry `cmd:"" help:"Let a parked run go on at the step where it stopped."`
+	Retry runsRetry `cmd:"" help:"Let a parked run go on at the step where it stopped, or a parked task be tried again."`
 
 	Rebuild runsRebuild `cmd:"" help:"Make the work rows of all runs what the log says."`
 }

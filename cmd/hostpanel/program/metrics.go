@@ -43,6 +43,10 @@ var (
 	verified    = describe("log_verified_position", "Up to where the log was verified in the background, this time.")
 	checked     = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, since it began.")
 	broken      = describe("log_broken_events", "Events that were not as they were written, this time.")
+	tasksDue    = describe("task_due", "Tasks that are due.", "queue")
+	taskOldest  = describe("task_oldest_due_seconds", "How long the oldest of them has been due.", "queue")
+	taskFailing = describe("task_failing", "Tasks whose last attempt failed, and that are repeated.", "queue")
+	taskParked  = describe("task_parked", "Tasks that need a person.", "queue")
 	hashes      = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
 )
 
@@ -58,8 +62,6 @@ var ofSagas = []figure{
 	gauge("inbox_stored", "Webhooks that no worker has handled yet.", func(g assembly.Gauges) float64 { return float64(g.InboxStored) }),
 	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g assembly.Gauges) float64 { return g.InboxAge.Seconds() }),
 	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g assembly.Gauges) float64 { return float64(g.Unmatched) }),
-	gauge("inbox_parked", "Webhooks that failed too often.", func(g assembly.Gauges) float64 { return float64(g.InboxParked) }),
-	gauge("watch_lag_seconds", "How late the most overdue look at an order is.", func(g assembly.Gauges) float64 { return g.WatchLag.Seconds() }),
 	gauge("orders_held", "Orders that a person has to look at.", func(g assembly.Gauges) float64 { return float64(g.Held) }),
 	gauge("readers_poisoned", "Events that a reader of the log has put aside.", func(g assembly.Gauges) float64 { return float64(g.Poisoned) }),
 	counter("saga_steps_total", "Steps done by this process.", func(g assembly.Gauges) float64 { return float64(g.Completed) }),
@@ -107,7 +109,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orderCounts, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orderCounts, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes, tasksDue, taskOldest, taskFailing, taskParked} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -120,7 +122,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas, f.ofRecovery} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas, f.ofTasks, f.ofRecovery} {
 		if err := read(ctx, to); err != nil {
 			f.program.Log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
@@ -227,6 +229,20 @@ func (f figures) ofSagas(ctx context.Context, to chan<- prometheus.Metric) error
 	}
 	for _, g := range ofSagas {
 		to <- prometheus.MustNewConstMetric(g.desc, g.kind, g.of(found))
+	}
+	return nil
+}
+
+func (f figures) ofTasks(ctx context.Context, to chan<- prometheus.Metric) error {
+	queues, err := f.program.Sagas.Runner.Operators.TaskGauges(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		to <- prometheus.MustNewConstMetric(tasksDue, prometheus.GaugeValue, float64(q.Due), q.Queue)
+		to <- prometheus.MustNewConstMetric(taskOldest, prometheus.GaugeValue, q.OldestDue.Seconds(), q.Queue)
+		to <- prometheus.MustNewConstMetric(taskFailing, prometheus.GaugeValue, float64(q.Failing), q.Queue)
+		to <- prometheus.MustNewConstMetric(taskParked, prometheus.GaugeValue, float64(q.Parked), q.Queue)
 	}
 	return nil
 }
