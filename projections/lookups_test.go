@@ -191,5 +191,7 @@ func dueFirst(ctx context.Context, s Scope, due func() (string, []any)) error {
 		Since time.Time
 	}
 	sql, args := due()
-	return tried(list[item](ctx, s.db, `select key, since from (`+sql+`) d`, &where{args: args}, ` order by since limit 20`))
+	w := s.db.caller.operators()
+	w.args = args
+	return tried(list[item](ctx, s.db, `select key, since from (`+sql+`) d`, w, ` order by since limit 20`))
 }
