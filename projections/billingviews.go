@@ -252,11 +252,13 @@ func DueSubscriptions(now time.Time) (sql string, args []any) {
 	return `select order_id::text as key, next_at as since from subscriptions where next_at <= $1`, []any{now}
 }
 
-// DueDocuments is a query of the documents that are not stored yet, for a queue of tasks. A key
-// is invoice and number, and the id of the credit note whose document it is.
+// DueDocuments is a query of the documents that are not stored yet, the oldest of invoices and
+// of credit notes, for a queue of tasks. A key is invoice and number, and the id of the credit
+// note whose document it is.
 func DueDocuments() (sql string, args []any) {
-	return `select concat_ws(' ', id, number) as key, created_at as since from invoices where documented_at is null
-		union all select concat_ws(' ', invoice_id, number, id), created_at from credit_notes where documented_at is null`, nil
+	const oldest = ` where documented_at is null order by created_at, number limit 500)`
+	return `(select concat_ws(' ', id, number) as key, created_at as since from invoices` + oldest + `
+		union all (select concat_ws(' ', invoice_id, number, id), created_at from credit_notes` + oldest, nil
 }
 
 // CreditNote is one of the caller's tenant.
