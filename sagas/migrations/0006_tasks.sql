@@ -27,6 +27,7 @@ create index payment_watch_failing on payment_watch (order_id) where attempts > 
 -- Requests of new passwords are leased by their tasks.
 drop index reset_request_due;
 alter table reset_request drop column attempts, drop column next_at;
+create index reset_request_asked on reset_request (asked_at);
 
 -- So are measurements and comparisons, whose tables are made with the read tables.
 alter table if exists tenant_usage drop column if exists fails;
