@@ -157,7 +157,7 @@ func (p *panel) checkout(ctx context.Context, n int) (uuid.UUID, error) {
 	if _, err := p.store.Execute(ctx, operator, c); err != nil {
 		return c.ID, err
 	}
-	_, err := p.sagas.Payments.OpenSession(ctx, c.ID)
+	_, err := p.sagas.Payments.Pages.OpenSession(ctx, c.ID)
 	return c.ID, err
 }
 

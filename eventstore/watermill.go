@@ -58,18 +58,22 @@ var quieter = map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug, slog.Le
 // calm logs each failure once. It drops failures caused by the close of the
 // reader. Of a failed query it drops the failed transaction, because [patience]
 // logs the query.
-type calm struct{ watermill.LoggerAdapter }
+type calm struct{ to watermill.LoggerAdapter }
 
 func (c calm) Error(what string, err error, fields watermill.LogFields) {
 	if _, known := fields["query_err"]; known || errors.Is(err, context.Canceled) {
-		c.Debug(what, fields.Add(watermill.LogFields{"error": err}))
+		c.to.Debug(what, fields.Add(watermill.LogFields{"error": err}))
 		return
 	}
-	c.LoggerAdapter.Error(what, err, fields)
+	c.to.Error(what, err, fields)
 }
 
+func (c calm) Info(what string, fields watermill.LogFields)  { c.to.Info(what, fields) }
+func (c calm) Debug(what string, fields watermill.LogFields) { c.to.Debug(what, fields) }
+func (c calm) Trace(what string, fields watermill.LogFields) { c.to.Trace(what, fields) }
+
 func (c calm) With(fields watermill.LogFields) watermill.LoggerAdapter {
-	return calm{c.LoggerAdapter.With(fields)}
+	return calm{c.to.With(fields)}
 }
 
 // FromMessage returns the event in a message of [Topic].

@@ -22,7 +22,7 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	w.Instance = w.Node(url)
 	w.Pay.Tell(away, nil)
 	waiting := w.Placed(sagastest.OrderForm{})
-	if _, err := w.Payments.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
+	if _, err := w.Payments.Pages.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
 		t.Fatalf("got %v", err)
 	}
 	w.Pay.Reset()
@@ -40,7 +40,7 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	w.Goes()
 	w.Becomes(id, order.StatusActive)
 	w.OnlyOnce(id)
-	_, err := w.Payments.OpenSession(t.Context(), waiting)
+	_, err := w.Payments.Pages.OpenSession(t.Context(), waiting)
 	w.Must(err)
 	w.Equal("status", w.Order(waiting).Status, order.StatusPaymentProcessing)
 }

@@ -41,7 +41,7 @@ func Flag(name string, at *bool) Field { return Field{Name: name, kind: flag{at}
 // Amount is an exact decimal with so many digits in total, that many of them
 // decimal places. It is shown as text with all of its places.
 func Amount(name string, at *decimal.Decimal, digits, places int32) Field {
-	return Field{Name: name, kind: amount{&amountAt{at, digits, places}}, brief: places}
+	return Field{Name: name, kind: &amount{at, digits, places}, brief: places}
 }
 
 // Time is a moment, to the microsecond, shown in UTC.

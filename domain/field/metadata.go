@@ -149,7 +149,7 @@ func (l limit) values(m *Metadata) {
 	}
 }
 
-func (a amount) describe(f *Field, m *Metadata) {
+func (a *amount) describe(f *Field, m *Metadata) {
 	m.Type, m.MaxDigits, m.Places = "decimal", &a.digits, &a.places
 	f.limit.values(m)
 }

@@ -95,20 +95,16 @@ func (integer) schema(f *Field) map[string]any {
 	return s
 }
 
-// amountAt is where an amount lives and how precise it is.
-type amountAt struct {
+// amount is where an amount lives and how precise it is.
+type amount struct {
 	at             *decimal.Decimal
 	digits, places int32
 }
 
-type amount struct{ *amountAt }
+func (a *amount) place() any  { return a.at }
+func (a *amount) apart() kind { return &amount{new(decimal.Decimal), a.digits, a.places} }
 
-func (a amount) place() any { return a.at }
-func (a amount) apart() kind {
-	return amount{&amountAt{new(decimal.Decimal), a.digits, a.places}}
-}
-
-func (a amount) set(v any) bool {
+func (a *amount) set(v any) bool {
 	var err error
 	switch d := v.(type) {
 	case decimal.Decimal:
@@ -123,7 +119,7 @@ func (a amount) set(v any) bool {
 	return err == nil
 }
 
-func (a amount) show(b []byte, f *Field) []byte {
+func (a *amount) show(b []byte, f *Field) []byte {
 	places := f.brief
 	if !a.at.Equal(a.at.Round(places)) {
 		places = a.places
@@ -133,7 +129,7 @@ func (a amount) show(b []byte, f *Field) []byte {
 	return append(b, '"')
 }
 
-func (a amount) read(sent Value, f *Field) []string {
+func (a *amount) read(sent Value, f *Field) []string {
 	if sent.Kind != NumberValue && sent.Kind != TextValue {
 		return []string{notNumber}
 	}
@@ -156,7 +152,7 @@ func (a amount) read(sent Value, f *Field) []string {
 }
 
 // checkPrecision counts digits as they were sent: 1.50 has two places.
-func (a amount) checkPrecision(d decimal.Decimal) string {
+func (a *amount) checkPrecision(d decimal.Decimal) string {
 	digits, places := int64(d.NumDigits()), -int64(d.Exponent())
 	whole := max(digits-places, 0)
 	places = max(places, 0)
@@ -182,7 +178,7 @@ func (l limit) checkAmount(d decimal.Decimal) []string {
 	return nil
 }
 
-func (amount) schema(*Field) map[string]any {
+func (*amount) schema(*Field) map[string]any {
 	return map[string]any{"type": "string", "format": "decimal"}
 }
 

@@ -107,7 +107,7 @@ func (s *Panel) addProvisioning(p Policy) {
 func (s *Panel) addBilling(o Options) {
 	p := o.Policy
 	places := orders.New(orders.Options{
-		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Runner.Now,
+		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments.Pages, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Runner.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Orders.Changes,

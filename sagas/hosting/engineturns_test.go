@@ -139,7 +139,7 @@ func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 	t.Parallel()
 	h := &sagastest.Household{World: sagastest.NewWorld(t)}
 	id := h.Placed(sagastest.OrderForm{Domain: "ordered.example.com"})
-	_, err := h.Payments.OpenSession(t.Context(), id)
+	_, err := h.Payments.Pages.OpenSession(t.Context(), id)
 	h.Must(err)
 	h.Engine.Tell(func(call, name string) error {
 		if call == "create" && name == "site/ordered.example.com" {

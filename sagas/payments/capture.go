@@ -8,6 +8,8 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -21,30 +23,40 @@ type CaptureInput struct {
 	Provider string    `json:"provider"`
 }
 
-// registerCaptures registers the saga that collects money.
-func (s *Service) registerCaptures() {
-	s.captures = sagas.Register(s.runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
-		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.capturePolicy(),
+// captures collect money.
+type captures struct {
+	runner     *sagas.Runner
+	store      *eventstore.Store
+	tables     *projections.Tables
+	providers  providers
+	times      Times
+	definition sagas.Definition[CaptureInput]
+}
+
+// register registers the saga that collects money.
+func (s *captures) register() {
+	s.definition = sagas.Register(s.runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
+		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.times.capturePolicy(s.runner.Times().Quarantine),
 		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
 		Effect: &sagas.Effect[CaptureInput]{
-			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
+			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.call, Deferred: s.missed,
 		},
 	}}})
 }
 
-// startCapture is the run that an approval starts.
-func (s *Service) startCapture(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
-	o, err := s.order(ctx, id)
-	return s.captures.Start(id.String(), CaptureInput{Order: id, Provider: o.PaymentMethod}, id), err
+// start is the run that an approval starts.
+func (s *captures) start(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+	o, err := orderOf(ctx, s.tables, id)
+	return s.definition.Start(id.String(), CaptureInput{Order: id, Provider: o.PaymentMethod}, id), err
 }
 
-func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Call, error) {
+func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, error) {
 	history, err := s.store.Read(ctx, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Call{}, err
 	}
 	timeline := timelineOf(history, s.runner.Now())
-	p, err := s.provider(timeline.order.Provider)
+	p, err := s.providers.named(timeline.order.Provider)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -52,7 +64,7 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 	if !ok {
 		return sagas.Call{}, domain.Fail(domain.Permanent, "not_supported", errors.New("the provider captures by itself"))
 	}
-	saved, err := s.savedMethod(ctx, p, timeline.order.Charge)
+	saved, err := savedMethod(ctx, s.store, p, timeline.order.Charge)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -68,13 +80,13 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
 			return sagas.Result{External: timeline.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved})
 		},
-		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "captured") },
+		Confirmed: func(sagas.Result) sagas.Work { return checkSoon(job.Order, "captured") },
 	}, nil
 }
 
 // capturable refuses a capture that is not due, or so late that the provider
 // may have told the customer that nothing will be charged.
-func (s *Service) capturable(timeline paymentTimeline) error {
+func (s *captures) capturable(timeline paymentTimeline) error {
 	switch {
 	case timeline.order.Status != order.StatusPaymentProcessing:
 		return domain.Fail(domain.Permanent, "not_due", errors.New("the order is not waiting for its payment"))
@@ -98,8 +110,8 @@ func captured(ctx context.Context, p order.Provider, session string) (sagas.Resu
 	return sagas.Result{}, sagas.No, nil
 }
 
-// captureMissed makes a check due, which asks the provider once more before the
+// missed makes a check due, which asks the provider once more before the
 // order is given up (rule T9).
-func (s *Service) captureMissed(job CaptureInput, _ sagas.FailedAttempt) sagas.Work {
-	return s.checkSoon(job.Order, "not captured")
+func (s *captures) missed(job CaptureInput, _ sagas.FailedAttempt) sagas.Work {
+	return checkSoon(job.Order, "not captured")
 }

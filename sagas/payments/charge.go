@@ -18,14 +18,14 @@ import (
 // (docs/sagas.md, "Charges").
 
 // savedMethod is what the provider needs to charge a saved payment method; nil: id is zero.
-func (s *Service) savedMethod(ctx context.Context, p order.Provider, id uuid.UUID) (*order.SavedMethod, error) {
+func savedMethod(ctx context.Context, store *eventstore.Store, p order.Provider, id uuid.UUID) (*order.SavedMethod, error) {
 	if id == uuid.Nil {
 		return nil, nil
 	}
 	if _, saves := p.(order.Saver); !saves {
 		return nil, errKeepsNone
 	}
-	m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(id))
+	m, _, err := eventstore.Fold(ctx, store, billing.PaymentMethods, billing.PaymentMethodStream(id))
 	switch {
 	case err != nil:
 		return nil, err
@@ -38,7 +38,7 @@ func (s *Service) savedMethod(ctx context.Context, p order.Provider, id uuid.UUI
 
 // watchCharge makes the first check of a charge due at once.
 func (s *Service) watchCharge(ctx context.Context, e order.Placed) error {
-	err := s.watchPending(ctx, e.Order, e.Provider, e.At)
+	err := watchPending(ctx, s.runner, e.Order, e.Provider, e.At)
 	s.runner.Wake(watchQueue)
 	return err
 }
@@ -56,7 +56,7 @@ func (s *Service) withoutSession(ctx context.Context, c check, timeline paymentT
 	if !timeline.order.Charges() {
 		return nil, nil
 	}
-	_, err := s.OpenSession(ctx, c.order)
+	_, err := s.Pages.OpenSession(ctx, c.order)
 	if err != nil && domain.ClassOf(err) == domain.Permanent {
 		return []domain.Command{order.Cancel{ID: c.order, By: order.ByAdmin, At: s.runner.Now()}}, nil
 	}
@@ -79,12 +79,18 @@ func (in ForgetInput) key() string {
 }
 
 // methodRemoval removes payment methods at their providers.
-type methodRemoval struct{ service *Service }
+type methodRemoval struct {
+	runner     *sagas.Runner
+	store      *eventstore.Store
+	providers  providers
+	times      Times
+	definition sagas.Definition[ForgetInput]
+}
 
 // register registers the saga that removes payment methods at their providers.
-func (s methodRemoval) register() sagas.Definition[ForgetInput] {
-	return sagas.Register(s.service.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
-		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.service.refundPolicy(), Queue: forgetQueue,
+func (s *methodRemoval) register() {
+	s.definition = sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
+		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.times.refundPolicy(s.runner.Times().Quarantine), Queue: forgetQueue,
 		Effect: &sagas.Effect[ForgetInput]{
 			Key:     ForgetInput.key,
 			Prepare: s.call, Lasting: true,
@@ -95,12 +101,12 @@ func (s methodRemoval) register() sagas.Definition[ForgetInput] {
 // forgetQueue is where removals wait for their turn.
 const forgetQueue = "payments:forget"
 
-func (s methodRemoval) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
+func (s *methodRemoval) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
 	m, err := s.forgotten(ctx, *in)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	p, err := s.service.provider(m.Provider)
+	p, err := s.providers.named(m.Provider)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -122,12 +128,12 @@ func (in ForgetInput) request(provider string) map[string]any {
 }
 
 // forgotten is the method that the provider is to forget.
-func (s methodRemoval) forgotten(ctx context.Context, in ForgetInput) (billing.PaymentMethod, error) {
+func (s *methodRemoval) forgotten(ctx context.Context, in ForgetInput) (billing.PaymentMethod, error) {
 	if in.Setup == uuid.Nil {
-		m, _, err := eventstore.Fold(ctx, s.service.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
+		m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
 		return m, err
 	}
-	m, _, err := eventstore.Fold(ctx, s.service.store, billing.MethodSetups, billing.MethodSetupStream(in.Setup))
+	m, _, err := eventstore.Fold(ctx, s.store, billing.MethodSetups, billing.MethodSetupStream(in.Setup))
 	return billing.PaymentMethod{Provider: m.Provider, Customer: m.Customer, Token: m.Token, Kind: m.Kind}, err
 }
 

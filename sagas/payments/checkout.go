@@ -22,9 +22,19 @@ var errProviderAway = &domain.Error{
 	Code: domain.Unavailable, Reason: "payment_provider_unavailable", Message: "The payment provider is temporarily unavailable.",
 }
 
-// OpenSession is [Service.OpenSessionOf] an order that is read first.
-func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	o, err := s.order(ctx, id)
+// Pages are those of providers on which customers pay, or add payment methods.
+type Pages struct {
+	runner    *sagas.Runner
+	store     *eventstore.Store
+	tables    *projections.Tables
+	providers providers
+	publicURL func() string
+	times     Times
+}
+
+// OpenSession is [Pages.OpenSessionOf] an order that is read first.
+func (s *Pages) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	o, err := orderOf(ctx, s.tables, id)
 	if err != nil {
 		return order.Session{}, err
 	}
@@ -36,7 +46,7 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 // over the payment are one append (rules T2, T3). A second call answers with
 // the same session. If the provider does not answer in time, the order stays
 // pending and the refusal has reason "payment_provider_unavailable".
-func (s *Service) OpenSessionOf(ctx context.Context, o projections.Order) (order.Session, error) {
+func (s *Pages) OpenSessionOf(ctx context.Context, o projections.Order) (order.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.runner.Times().Write)
 	defer cancel()
 	p, ok := s.providers[o.PaymentMethod]
@@ -51,36 +61,32 @@ func (s *Service) OpenSessionOf(ctx context.Context, o projections.Order) (order
 	if err := s.runner.KeepRecovery(ctx); err != nil {
 		return order.Session{}, err
 	}
-	pages := sessions{s}
-	generation, err := pages.intendSession(ctx, openingOf(o))
+	generation, err := s.intendSession(ctx, openingOf(o))
 	if err != nil {
 		return order.Session{}, err
 	}
 	if generation == 0 {
-		return pages.keptSession(ctx, o.ID)
+		return s.keptSession(ctx, o.ID)
 	}
-	checkout, err := pages.checkoutOf(ctx, p, o, generation)
+	checkout, err := s.checkoutOf(ctx, p, o, generation)
 	if err != nil {
-		return order.Session{}, pages.sessionFailed(ctx, o, err)
+		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
-	session, err := pages.askForSession(ctx, p.OpenSession, checkout)
+	session, err := s.askForSession(ctx, p.OpenSession, checkout)
 	if err != nil {
-		return order.Session{}, pages.sessionFailed(ctx, o, err)
+		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
-	if err := pages.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
-		return pages.keptSession(ctx, o.ID)
+	if err := s.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
+		return s.keptSession(ctx, o.ID)
 	} else if err != nil {
 		return order.Session{}, err
 	}
 	return session, nil
 }
 
-// sessions are the pages on which customers pay, or add payment methods.
-type sessions struct{ service *Service }
-
 // keptSession is that of another request for the same order, which was faster.
-func (s sessions) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	o, err := s.service.order(ctx, id)
+func (s *Pages) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	o, err := orderOf(ctx, s.tables, id)
 	if err == nil && o.SessionID == "" {
 		err = errProviderAway
 	}
@@ -95,14 +101,14 @@ func sessionOfOrder(o projections.Order) order.Session {
 	return session
 }
 
-func (s sessions) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
+func (s *Pages) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
 	_, saves := p.(order.Saver)
-	saved, err := s.service.savedMethod(ctx, p, domain.OrZero(o.KeptMethod))
-	back := s.service.publicURL() + order.ReturnPage(o.ID) + "?outcome="
+	saved, err := savedMethod(ctx, s.store, p, domain.OrZero(o.KeptMethod))
+	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
 	return order.Checkout{
 		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
-		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.service.times.SessionLife),
+		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
 		Save: saves && o.KeepFor != nil, Saved: saved,
 	}, err
 }
@@ -125,36 +131,36 @@ func openingOf(o projections.Order) opening {
 // repeat its failure for a day. A session that was opened under it all the same
 // cannot be paid, because no customer got its page (rules T4, S-6). The
 // generation is 0 if a session has been opened meanwhile.
-func (s sessions) intendSession(ctx context.Context, o opening) (generation int, err error) {
-	prints, ids := s.service.store.Keys().Prints("effect request", sagas.Encode(o.request))
-	err = s.service.pool.QueryRow(ctx, `
+func (s *Pages) intendSession(ctx context.Context, o opening) (generation int, err error) {
+	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(o.request))
+	err = s.store.Pool().QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
 		where `+sagas.SameRequest("$3", "$5")+` and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		sagas.EffectKey(o.id, "session"), o.id, prints, s.service.runner.Times().KeyLife, ids).Scan(&generation)
+		sagas.EffectKey(o.id, "session"), o.id, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
 	case err != nil:
 		return 0, sagas.SQLError(err, "intend a session")
 	}
-	return generation, s.service.watchPending(ctx, o.id, o.provider, o.begun.Add(s.service.times.PendingTTL))
+	return generation, watchPending(ctx, s.runner, o.id, o.provider, o.begun.Add(s.times.PendingTTL))
 }
 
 // sessionTries is how often a session is asked for in one request.
 const sessionTries = 2
 
 // askForSession asks a provider by open for the page of a checkout.
-func (s sessions) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.service.times.SessionBudget)
+func (s *Pages) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
 		if try > 0 {
-			clock.Pausing(ctx, s.service.times.SessionPause, nil)
+			clock.Pausing(ctx, s.times.SessionPause, nil)
 		}
-		call, done := context.WithTimeout(ctx, s.service.times.SessionCall)
+		call, done := context.WithTimeout(ctx, s.times.SessionCall)
 		session, err = open(call, c)
 		done()
 		if err == nil || domain.ClassOf(err) == domain.Permanent || ctx.Err() != nil {
@@ -164,12 +170,12 @@ func (s sessions) askForSession(ctx context.Context, open func(context.Context, 
 	return session, err
 }
 
-func (s sessions) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.service.runner.Times().Write)
+func (s *Pages) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
 	defer cancel()
-	s.service.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
-	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.service.runner.Now()}
-	_, err := s.service.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{unopened(o.ID, failure)}, fail)
+	s.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
+	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.runner.Now()}
+	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{unopened(o.ID, failure)}, fail)
 	return errors.Join(domain.Fail(domain.ClassOf(failure), sagas.CodeOf(failure), errProviderAway), err)
 }
 
@@ -191,17 +197,17 @@ func ledgerState(failure error) sagas.EffectState {
 
 // keepSession records the session in the order and makes its first check due
 // later. Webhooks about it that came earlier are matched again (rule I-11).
-func (s sessions) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
-	rows := openedRows(o.ID, p.Name(), session.ID, s.service.times.firstCheck(o))
-	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.service.runner.Now()}
-	_, err := s.service.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
+func (s *Pages) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
+	rows := openedRows(o.ID, p.Name(), session.ID, s.times.firstCheck(o))
+	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.runner.Now()}
+	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
 	if err != nil {
-		s.service.runner.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
+		s.runner.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
 		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
 	}
-	s.service.runner.Wake(inboxQueue)
+	s.runner.Wake(inboxQueue)
 	if o.KeptMethod != nil {
-		s.service.runner.Wake(watchQueue)
+		s.runner.Wake(watchQueue)
 	}
 	return nil
 }

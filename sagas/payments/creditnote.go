@@ -16,13 +16,19 @@ import (
 	"hostpanel/eventstore"
 )
 
-// writeCreditNotes writes a credit note for each refund and each lost dispute of
+// creditNotes are written for money that has gone back.
+type creditNotes struct {
+	store *eventstore.Store
+	now   func() time.Time
+}
+
+// write writes a credit note for each refund and each lost dispute of
 // the payment that an order runs on, as soon as there is an invoice. It is
 // idempotent: it depends on the order's state alone (rule M-9).
-func (s *Service) writeCreditNotes(ctx context.Context, r eventstore.RecordedEvent) error {
+func (s creditNotes) write(ctx context.Context, r eventstore.RecordedEvent) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
-	commands := s.creditNotes(o)
+	commands := s.due(o)
 	if err != nil || len(commands) == 0 {
 		return err
 	}
@@ -38,17 +44,17 @@ type loss struct {
 	at    time.Time
 }
 
-// creditNotes are the credit notes that an order is to have. The last one
+// due are the credit notes that an order is to have. The last one
 // credits the rest of the invoice. A payment in another currency, which an
 // operator has accepted, can only be credited as a whole.
-func (s *Service) creditNotes(o order.Order) (commands []domain.Command) {
+func (s creditNotes) due(o order.Order) (commands []domain.Command) {
 	paid := o.Payments[o.Confirmed]
 	all := o.Returned(paid.ID) >= paid.Minor
 	list := losses(o)
 	for i, g := range list {
 		last := all && i == len(list)-1
 		if last || strings.EqualFold(paid.Currency, o.Currency) {
-			commands = append(commands, billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.runner.Now()})
+			commands = append(commands, billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.now()})
 		}
 	}
 	return commands

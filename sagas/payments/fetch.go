@@ -48,7 +48,7 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 
 // inTurn lets a check make its calls to its provider.
 func (s *Service) inTurn(ctx context.Context, c check, call func(context.Context, order.Provider) error) error {
-	p, err := s.provider(c.provider)
+	p, err := s.providers.named(c.provider)
 	if err != nil {
 		return err
 	}

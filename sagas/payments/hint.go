@@ -20,7 +20,7 @@ func (s *Service) Hint(ctx context.Context, id uuid.UUID, reason string) error {
 	n, err := s.runner.Exec(ctx, "hint at an order", `
 		update payment_watch w set `+hinted("$2", "$3")+` where order_id = $1`, id, reason, s.store.StoredCause(ctx))
 	if err == nil && n == 0 {
-		if _, err = s.order(ctx, id); err == nil {
+		if _, err = orderOf(ctx, s.tables, id); err == nil {
 			row := hintRow(id, reason, s.store.StoredCause(ctx))
 			_, err = s.runner.Exec(ctx, "hint at an order", row.SQL, row.Args...)
 		}
@@ -50,7 +50,7 @@ func hintRow(id uuid.UUID, reason string, cause any) eventstore.TxStatement {
 
 // Recheck makes a check of an order due at once, on an operator's request.
 func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	if _, err := s.order(ctx, id); err != nil {
+	if _, err := orderOf(ctx, s.tables, id); err != nil {
 		return err
 	}
 	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{hintRow(id, "operator", eventstore.TheCause)},
@@ -63,8 +63,8 @@ func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UU
 
 // watchPending makes the watch row of an order that was placed, with the moment of its
 // first check. Without a session the order expires after a while (rule T4).
-func (s *Service) watchPending(ctx context.Context, id uuid.UUID, provider string, next time.Time) error {
-	_, err := s.runner.Exec(ctx, "watch an order", `
+func watchPending(ctx context.Context, runner *sagas.Runner, id uuid.UUID, provider string, next time.Time) error {
+	_, err := runner.Exec(ctx, "watch an order", `
 		insert into payment_watch (order_id, provider, reason, next_at) values ($1, $2, 'placed', $3) on conflict do nothing`,
 		id, provider, next)
 	return err
@@ -72,7 +72,7 @@ func (s *Service) watchPending(ctx context.Context, id uuid.UUID, provider strin
 
 // checkSoon makes a check of an order due at once, in the transaction that
 // completes a step.
-func (s *Service) checkSoon(id uuid.UUID, reason string) sagas.Work {
+func checkSoon(id uuid.UUID, reason string) sagas.Work {
 	return sagas.Work{
 		Rows: []eventstore.TxStatement{{
 			Key:  "payment_watch/" + id.String(),

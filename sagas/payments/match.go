@@ -68,7 +68,7 @@ func (s *Service) unmatched(ctx context.Context, id int64) (m namedWebhook, err 
 
 // fetchNamed reads the session that a webhook names from the provider's books.
 func (s *Service) fetchNamed(ctx context.Context, provider, session string) (order.Fetched, error) {
-	p, err := s.provider(provider)
+	p, err := s.providers.named(provider)
 	if err != nil {
 		return order.Fetched{}, errProviderAway
 	}

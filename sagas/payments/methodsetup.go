@@ -29,7 +29,7 @@ const setupPage = "/billing/payment-methods/?setup="
 // has begun goes on, so repeats and calls at the same time lead to one page. A provider that
 // opens none is refused with reason "payment_provider_unavailable".
 func (s *Service) SetUpMethod(ctx context.Context, cause func() domain.Metadata, asked billing.AskedSetup) (uuid.UUID, error) {
-	p, err := s.provider(asked.Provider)
+	p, err := s.providers.named(asked.Provider)
 	if err != nil {
 		return uuid.Nil, errProviderAway
 	}
@@ -76,12 +76,12 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 		return err
 	}
 	request := map[string]any{"method_setup": id, "provider": m.Provider}
-	generation, err := sessions(s).intendSession(ctx, opening{id, m.Provider, m.StartedAt, request})
+	generation, err := s.service.Pages.intendSession(ctx, opening{id, m.Provider, m.StartedAt, request})
 	if err != nil || generation == 0 { // another call was faster
 		return err
 	}
 	back := s.service.publicURL() + setupPage + id.String()
-	session, err := sessions(s).askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
+	session, err := s.service.Pages.askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
 		Order: id, EffectKey: fmt.Sprintf("method_setup/%s/session/%d", id, generation), Email: asked.Email, Language: asked.Language,
 		Currency: asked.Currency, ReturnURL: back, CancelURL: back, ExpiresAt: m.ExpiresAt, Save: true,
 	}) //nolint:forcetypeassert // SetUpMethod has looked

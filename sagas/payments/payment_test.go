@@ -155,8 +155,8 @@ func TestASessionIsOpenedOnce(t *testing.T) { // T2
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	id := w.Placed(sagastest.OrderForm{})
-	atOnce(w, 8, func(int) error { _, err := w.Payments.OpenSession(t.Context(), id); return err })
-	again, err := w.Payments.OpenSession(t.Context(), id)
+	atOnce(w, 8, func(int) error { _, err := w.Payments.Pages.OpenSession(t.Context(), id); return err })
+	again, err := w.Payments.Pages.OpenSession(t.Context(), id)
 	w.Must(err)
 	w.Equal("session", again.ID, sagastest.SessionOf(id))
 	w.Equal("opened", w.Pay.Openings(id), 1)
@@ -168,7 +168,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	w := sagastest.NewWorld(t)
 	id := w.Placed(sagastest.OrderForm{})
 	w.Pay.Tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }, nil)
-	_, err := w.Payments.OpenSession(t.Context(), id)
+	_, err := w.Payments.Pages.OpenSession(t.Context(), id)
 	var refusal *domain.Error
 	if !errors.As(err, &refusal) || refusal.Reason != "payment_provider_unavailable" {
 		t.Fatalf("got %v", err)
@@ -176,7 +176,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	w.Equal("status", w.Order(id).Status, order.StatusPending)
 	w.Equal("failures on record", w.Often(order.Stream(id), "order.payment_session_failed"), 1)
 	w.Pay.Reset()
-	_, err = w.Payments.OpenSession(t.Context(), id)
+	_, err = w.Payments.Pages.OpenSession(t.Context(), id)
 	w.Must(err)
 	w.Equal("status", w.Order(id).Status, order.StatusPaymentProcessing)
 }
@@ -186,7 +186,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 	w := sagastest.NewWorld(t)
 	id := w.Placed(sagastest.OrderForm{})
 	w.Pay.SetHost("evil.example.com")
-	_, err := w.Payments.OpenSession(t.Context(), id)
+	_, err := w.Payments.Pages.OpenSession(t.Context(), id)
 	w.Equal("refusal", domain.CodeOf(err), domain.Unavailable)
 	w.Equal("status", w.Order(id).Status, order.StatusPending)
 }

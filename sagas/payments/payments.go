@@ -36,22 +36,24 @@ type Deps struct {
 // A Service carries out payments with all providers.
 type Service struct {
 	*Inbox
+	Pages *Pages
 
 	runner    *sagas.Runner
 	store     *eventstore.Store
 	pool      *pgxpool.Pool
 	tables    *projections.Tables
-	providers map[string]order.Provider
+	providers providers
 	publicURL func() string
 	times     Times
 
 	refundLate bool
 
-	captures sagas.Definition[CaptureInput]
-	refunds  sagas.Definition[RefundInput]
-	forgets  sagas.Definition[ForgetInput]
-	backoff  providerBackoff
-	fetches  chan struct{} // semaphore
+	captures    *captures
+	refunds     *refunds
+	removals    *methodRemoval
+	creditNotes creditNotes
+	backoff     providerBackoff
+	fetches     chan struct{} // semaphore
 
 	checked atomic.Int64 // since this process started
 }
@@ -77,15 +79,22 @@ func New(d Deps) *Service {
 	s := &Service{
 		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
 		refundLate: d.RefundLate,
-		backoff:    newProviderBackoff(), fetches: make(chan struct{}, fetchesAtOnce),
+		Pages: &Pages{
+			runner: d.Runner, store: d.Store, tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
+		},
+		captures:    &captures{runner: d.Runner, store: d.Store, tables: d.Tables, providers: d.Providers, times: d.Times},
+		refunds:     &refunds{runner: d.Runner, store: d.Store, tables: d.Tables, providers: d.Providers, times: d.Times},
+		removals:    &methodRemoval{runner: d.Runner, store: d.Store, providers: d.Providers, times: d.Times},
+		creditNotes: creditNotes{d.Store, d.Runner.Now},
+		backoff:     newProviderBackoff(), fetches: make(chan struct{}, fetchesAtOnce),
 	}
 	for provider := range s.providers {
 		s.runner.AddQueue(paymentQueue(provider), callsAtOnce)
 	}
 	s.runner.AddQueue(forgetQueue, callsAtOnce)
-	s.registerCaptures()
-	s.registerRefunds()
-	s.forgets = methodRemoval{s}.register()
+	s.captures.register()
+	s.refunds.register()
+	s.removals.register()
 	s.runner.OnAppend(s.starts)
 	s.runner.OnEvent(s.react, sagas.NamesOf(
 		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
@@ -102,20 +111,20 @@ func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent)
 	return sagas.StartEach(s.runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
 		switch e := r.Event.(type) {
 		case order.PaymentApproved:
-			run, err = s.startCapture(ctx, uuid.MustParse(r.Stream.ID))
+			run, err = s.captures.start(ctx, uuid.MustParse(r.Stream.ID))
 			return run, true, err
 		case order.RefundRequested:
-			run, err = s.startRefund(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
+			run, err = s.refunds.start(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
 			return run, true, err
 		case billing.PaymentMethodRemoved:
 			if e.Reason == billing.GoneAtProvider {
 				return run, false, nil
 			}
 			id := uuid.MustParse(r.Stream.ID)
-			return s.forgets.Start(id.String(), ForgetInput{Method: id}, uuid.Nil), true, nil
+			return s.removals.definition.Start(id.String(), ForgetInput{Method: id}, uuid.Nil), true, nil
 		case billing.MethodSetupDiscarded:
 			id := uuid.MustParse(r.Stream.ID)
-			return s.forgets.Start(id.String(), ForgetInput{Setup: id}, uuid.Nil), true, nil
+			return s.removals.definition.Start(id.String(), ForgetInput{Setup: id}, uuid.Nil), true, nil
 		}
 		return run, false, nil
 	})
@@ -128,15 +137,15 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		if e.Charge != uuid.Nil {
 			return s.watchCharge(ctx, e)
 		}
-		return s.watchPending(ctx, e.Order, e.Provider, e.At.Add(s.times.PendingTTL))
+		return watchPending(ctx, s.runner, e.Order, e.Provider, e.At.Add(s.times.PendingTTL))
 	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed:
-		return errors.Join(s.writeCreditNotes(ctx, r), s.endNeedlessRefunds(ctx, r))
+		return errors.Join(s.creditNotes.write(ctx, r), s.refunds.endNeedless(ctx, r))
 	case order.RefundFailed, order.RefundRequested:
-		return s.endNeedlessRefunds(ctx, r)
+		return s.refunds.endNeedless(ctx, r)
 	case billing.InvoiceIssued:
-		return s.writeCreditNotes(ctx, r)
+		return s.creditNotes.write(ctx, r)
 	case billing.MethodSetupStarted:
-		return s.watchPending(ctx, uuid.MustParse(r.Stream.ID), e.Provider, e.At.Add(s.times.PendingTTL))
+		return watchPending(ctx, s.runner, uuid.MustParse(r.Stream.ID), e.Provider, e.At.Add(s.times.PendingTTL))
 	case billing.MethodSetupEnded:
 		return setups{s}.closeSession(ctx, uuid.MustParse(r.Stream.ID))
 	}
@@ -146,16 +155,19 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 // paymentQueue is where calls to one payment provider wait for their turn.
 func paymentQueue(provider string) string { return "payments:" + provider }
 
-// provider is the one with this name.
-func (s *Service) provider(name string) (order.Provider, error) {
-	p, ok := s.providers[name]
+// providers are those of payments, by name.
+type providers map[string]order.Provider
+
+// named is the one with this name.
+func (s providers) named(name string) (order.Provider, error) {
+	p, ok := s[name]
 	if !ok {
 		return nil, domain.Fail(domain.Transient, "provider_not_configured", fmt.Errorf("no provider %s", name))
 	}
 	return p, nil
 }
 
-// order is all that is known of an order, personal data included.
-func (s *Service) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return s.tables.For(projections.System).Orders().OrderForRun(ctx, id)
+// orderOf is all that is known of an order, personal data included.
+func orderOf(ctx context.Context, tables *projections.Tables, id uuid.UUID) (projections.Order, error) {
+	return tables.For(projections.System).Orders().OrderForRun(ctx, id)
 }

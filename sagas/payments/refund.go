@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -26,17 +27,27 @@ type RefundInput struct {
 	Provider string    `json:"provider"`
 }
 
-// registerRefunds registers the saga that gives money back.
-func (s *Service) registerRefunds() {
-	s.refunds = sagas.Register(s.runner, sagas.Saga[RefundInput]{
+// refunds give money back.
+type refunds struct {
+	runner     *sagas.Runner
+	store      *eventstore.Store
+	tables     *projections.Tables
+	providers  providers
+	times      Times
+	definition sagas.Definition[RefundInput]
+}
+
+// register registers the saga that gives money back.
+func (s *refunds) register() {
+	s.definition = sagas.Register(s.runner, sagas.Saga[RefundInput]{
 		Name: "refund", Definition: "refund/1",
 		Parked: func(in RefundInput, _, code string) []domain.Command {
 			return []domain.Command{order.FailRefund{ID: in.Order, N: in.Refund, Code: code, At: s.runner.Now()}}
 		},
 		Steps: []sagas.Step[RefundInput]{{
-			Name: "refund", Says: "give the money back", Policy: s.refundPolicy(),
+			Name: "refund", Says: "give the money back", Policy: s.times.refundPolicy(s.runner.Times().Quarantine),
 			QueueOf: func(in RefundInput) string { return paymentQueue(in.Provider) },
-			Effect:  &sagas.Effect[RefundInput]{Key: refundKey, Prepare: s.refundCall},
+			Effect:  &sagas.Effect[RefundInput]{Key: refundKey, Prepare: s.call},
 		}},
 	})
 }
@@ -45,18 +56,18 @@ func refundKey(in RefundInput) string {
 	return sagas.EffectKey(in.Order, fmt.Sprintf("refund/%d", in.Refund))
 }
 
-// startRefund is the run that carries out one refund.
-func (s *Service) startRefund(ctx context.Context, id uuid.UUID, ask order.Ask) (sagas.Start, error) {
-	o, err := s.order(ctx, id)
-	return s.refunds.Start(fmt.Sprintf("%s/%d", id, ask.N), RefundInput{Order: id, Refund: ask.N, Provider: o.PaymentMethod}, id), err
+// start is the run that carries out one refund.
+func (s *refunds) start(ctx context.Context, id uuid.UUID, ask order.Ask) (sagas.Start, error) {
+	o, err := orderOf(ctx, s.tables, id)
+	return s.definition.Start(fmt.Sprintf("%s/%d", id, ask.N), RefundInput{Order: id, Refund: ask.N, Provider: o.PaymentMethod}, id), err
 }
 
-func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call, error) {
+func (s *refunds) call(ctx context.Context, job *RefundInput) (sagas.Call, error) {
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	p, err := s.provider(o.Provider)
+	p, err := s.providers.named(o.Provider)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -83,14 +94,14 @@ func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call,
 			r, err := p.Refund(ctx, call)
 			return sagas.Result{External: r.ID}, err
 		},
-		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "refunded") },
+		Confirmed: func(sagas.Result) sagas.Work { return checkSoon(job.Order, "refunded") },
 	}, nil
 }
 
-// endNeedlessRefunds lets the parked runs of refunds go on that nothing is left to do
+// endNeedless lets the parked runs of refunds go on that nothing is left to do
 // for: the bank has taken the money back itself, or the refund was decided anew. They
 // look once more what was sent, and end.
-func (s *Service) endNeedlessRefunds(ctx context.Context, r eventstore.RecordedEvent) error {
+func (s *refunds) endNeedless(ctx context.Context, r eventstore.RecordedEvent) error {
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)
 	if err != nil {
 		return err
@@ -161,7 +172,7 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 			return err
 		}
 	}
-	again := s.checkSoon(id, "operator")
+	again := checkSoon(id, "operator")
 	if _, err := s.store.ExecuteWith(ctx, cause, again.Rows, decide); err != nil {
 		return err
 	}

@@ -59,15 +59,13 @@ var Defaults = Times{
 
 // capturePolicy says how long and how often a capture is tried (docs/sagas.md,
 // "Policies").
-func (s *Service) capturePolicy() sagas.Policy {
-	t := s.times
+func (t Times) capturePolicy(quarantine time.Duration) sagas.Policy {
 	return sagas.Policy{
-		Timeout: t.PaymentCall, Budget: t.CaptureDeadline, Base: t.PaymentBase, Cap: t.CaptureCap, Quarantine: s.runner.Times().Quarantine, Defer: true,
+		Timeout: t.PaymentCall, Budget: t.CaptureDeadline, Base: t.PaymentBase, Cap: t.CaptureCap, Quarantine: quarantine, Defer: true,
 	}
 }
 
 // refundPolicy is that of refunds.
-func (s *Service) refundPolicy() sagas.Policy {
-	t := s.times
-	return sagas.Policy{Timeout: t.PaymentCall, Budget: t.RefundBudget, Base: t.PaymentBase, Cap: t.RefundCap, Quarantine: s.runner.Times().Quarantine}
+func (t Times) refundPolicy(quarantine time.Duration) sagas.Policy {
+	return sagas.Policy{Timeout: t.PaymentCall, Budget: t.RefundBudget, Base: t.PaymentBase, Cap: t.RefundCap, Quarantine: quarantine}
 }

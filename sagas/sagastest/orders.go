@@ -35,7 +35,7 @@ type OrderForm struct {
 func (w *World) Place(o OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := w.Placed(o)
-	if _, err := w.Payments.OpenSession(w.T.Context(), id); err != nil {
+	if _, err := w.Payments.Pages.OpenSession(w.T.Context(), id); err != nil {
 		w.T.Fatal(err)
 	}
 	return id
@@ -56,7 +56,7 @@ func PlacedLater(w *World) uuid.UUID { return uuid.New() }
 func PlaceAs(w *World, id uuid.UUID) {
 	w.T.Helper()
 	w.put(id, OrderForm{})
-	_, err := w.Payments.OpenSession(w.T.Context(), id)
+	_, err := w.Payments.Pages.OpenSession(w.T.Context(), id)
 	w.Must(err)
 }
 

@@ -38,7 +38,7 @@ func RenewalsOn(w *World) *Renewals {
 	w.T.Helper()
 	w.Goes()
 	return &Renewals{w, orders.New(orders.Options{
-		Tables: w.Tables, Commands: w.Store, Subjects: w.Store, Payments: w.Payments, Now: w.Store.Clock().Now,
+		Tables: w.Tables, Commands: w.Store, Subjects: w.Store, Payments: w.Payments.Pages, Now: w.Store.Clock().Now,
 		Offers: testOffers,
 	})}
 }

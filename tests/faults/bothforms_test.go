@@ -86,7 +86,7 @@ func endures(w *sagastest.World, o sagastest.OrderForm) uuid.UUID {
 	w.T.Helper()
 	id := uuid.New()
 	insists(w, func() error { return w.TryPut(id, o) })
-	insists(w, func() error { _, err := w.Payments.OpenSession(w.T.Context(), id); return err })
+	insists(w, func() error { _, err := w.Payments.Pages.OpenSession(w.T.Context(), id); return err })
 	w.Pay.Pay(id, nil)
 	insists(w, func() error { return w.Webhook("evt_"+id.String(), id) })
 	w.Becomes(id, order.StatusActive)

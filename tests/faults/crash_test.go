@@ -239,7 +239,7 @@ func TestRandomFaultsEndWell(t *testing.T) {
 		kind := []string{"hosting", "vps", "saas"}[i%3]
 		id := w.Placed(sagastest.OrderForm{Kind: kind})
 		for {
-			if _, err := w.Payments.OpenSession(t.Context(), id); err == nil {
+			if _, err := w.Payments.Pages.OpenSession(t.Context(), id); err == nil {
 				break
 			} else if domain.CodeOf(err) != domain.Unavailable {
 				t.Fatal(err)

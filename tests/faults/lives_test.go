@@ -84,7 +84,7 @@ func (l *life) live() {
 // opens comes to the bank's page, however often it takes.
 func (l *life) opens() bool {
 	for range 20 {
-		if s, err := l.Payments.OpenSession(l.T.Context(), l.id); err == nil {
+		if s, err := l.Payments.Pages.OpenSession(l.T.Context(), l.id); err == nil {
 			l.session = s.ID
 			return true
 		}

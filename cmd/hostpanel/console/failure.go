@@ -15,9 +15,10 @@ const (
 )
 
 // A misuse is a mistake in how the program was called or configured.
-type misuse struct{ error }
+type misuse struct{ err error }
 
-func (m misuse) Unwrap() error { return m.error }
+func (m misuse) Error() string { return m.err.Error() }
+func (m misuse) Unwrap() error { return m.err }
 
 // Misused is a mistake in how the program was called or configured. The exit code is Usage.
 func Misused(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }

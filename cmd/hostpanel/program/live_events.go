@@ -13,7 +13,7 @@ import (
 
 // liveEvents let the API follow what happens to notifications, orders and
 // their runs.
-type liveEvents struct{ *eventstore.Feed }
+type liveEvents struct{ feed *eventstore.Feed }
 
 func liveEventsOf(s *eventstore.Store) liveEvents {
 	return liveEvents{eventstore.NewFeed(s, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)}
@@ -22,7 +22,7 @@ func liveEventsOf(s *eventstore.Store) liveEvents {
 // Listen tells everything about the topics behind a position, and then what
 // happens.
 func (h liveEvents) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
-	l, err := h.Feed.Listen(ctx, after, topics...)
+	l, err := h.feed.Listen(ctx, after, topics...)
 	if err != nil {
 		return nil, err
 	}

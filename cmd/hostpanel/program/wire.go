@@ -54,7 +54,7 @@ func Wire(p Parts) *panel.Server {
 		PublicURL: p.Settings.PublicURL, NameServers: p.Settings.NameServers, StyleSheet: css.Problems, Now: now,
 	})
 	storefront := orders.New(orders.Options{
-		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: areas.Payments, Domains: resources,
+		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: areas.Payments.Pages, Domains: resources,
 		Offers: p.Settings.Offers, TaxRate: p.Policy.TaxRate, Tax: p.Policy.Tax, Now: now,
 	})
 	return &panel.Server{
