@@ -21,7 +21,8 @@ func (s *executor) withoutAccess(ctx context.Context, c claimed, lack *domain.Fa
 		return err
 	}
 	outcome := attemptOutcome{
-		outcome: "wait", class: "access", text: Scrub(cause), delay: max(lack.RetryAfter, s.times.Floor), awaits: "access/" + queue + "/" + lack.Lacks,
+		outcome: "wait", class: "access", text: Scrub(cause), delay: max(lack.RetryAfter, s.times.Floor),
+		awaits: "access/" + queue + "/" + lack.Lacks,
 	}
 	if err := s.putBackUnlessFenced(ctx, c, outcome); err != nil {
 		return err

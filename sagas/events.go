@@ -172,7 +172,10 @@ func (e CompensationStarted) Says() string {
 }
 
 func (e Started) evolve(Run) Run {
-	return Run{Key: e.Key, Definition: e.Definition, Steps: e.Steps, Input: e.Input, Order: e.Order, Direction: DirectionDo, Status: StatusReady}
+	return Run{
+		Key: e.Key, Definition: e.Definition, Steps: e.Steps, Input: e.Input, Order: e.Order, Direction: DirectionDo,
+		Status: StatusReady,
+	}
 }
 
 func (e StepCompleted) evolve(r Run) Run { return r.learn(e.Input).forward() }

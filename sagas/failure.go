@@ -49,7 +49,9 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 	if err := s.reportAttempt(ctx, c, step, FailedAttempt{Code: CodeOf(err), Cause: err, Next: s.now().Add(delay)}); err != nil {
 		return claimed{}, s.dropFenced(err)
 	}
-	return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "retry", class: string(class), text: Scrub(err), delay: delay, counts: true})
+	return claimed{}, s.putBackUnlessFenced(
+		ctx, c, attemptOutcome{outcome: "retry", class: string(class), text: Scrub(err), delay: delay, counts: true},
+	)
 }
 
 // reportAttempt executes the commands that the effect declares for a failed attempt

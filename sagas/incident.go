@@ -40,7 +40,8 @@ func (s *incidents) ReportIncident(ctx context.Context, t operations.Trouble, ro
 // SettleIncidents settles incidents.
 func (s *incidents) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
 	for _, id := range ids {
-		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // the request's own apply to its own commands
+		// the request's own apply to its own commands
+		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, ""
 		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
 			return err
 		}

@@ -27,9 +27,13 @@ func TestAnOrderIsRecordedInFewAppendsAndClaimedOnce(t *testing.T) {
 	w.Equal("events whose cause is not the one before", w.Count(`
 		select count(*) from events where stream = $1 and version > 1 and causation <> 'event:' || stream || '/' || version - 1`, run.String()), 0)
 	w.Equal("events of the steps whose cause is no event of the run", w.Text(`
-		select coalesce(string_agg(name || ' ' || causation, ', '), '') from events where actor = 'system:provision' and saga = $1 and stream <> $2 and causation not like 'event:' || $2 || '/%'`, "provision:"+id.String(), run.String()), "")
+		select coalesce(string_agg(name || ' ' || causation, ', '), '') from events where actor = 'system:provision' and saga = $1 and stream <> $2 and causation not like 'event:' || $2 || '/%'`, "provision:"+id.String(),
+		run.String()), "")
 	w.Equal("what opened the account", w.Text(`select causation from events where name = 'account.opened'`), "event:"+run.String()+"/1")
-	w.Equal("what granted the membership", w.Text(`select causation from events where name = 'account.membership_granted'`), "event:"+run.String()+"/2")
+	w.Equal(
+		"what granted the membership", w.Text(`select causation from events where name = 'account.membership_granted'`),
+		"event:"+run.String()+"/2",
+	)
 	w.Equal("appends", w.Count(`select count(distinct xmin::text) from events where stream = $1`, run.String()), 5)
 	w.Equal("claims", w.Count(`select lease_token from saga_run where id = $1`, run.ID), 1)
 }
@@ -56,7 +60,10 @@ func TestARefusedStepIsFoundAmongThoseRecordedWithIt(t *testing.T) {
 	w.Equal("accounts with the address", w.Count(`select count(*) from users where email = 'joined@example.com'`), 1)
 	w.Equal("tenants", w.Count(`select count(*) from events where name = 'hosting.requested'`), 1)
 	w.Equal("failed attempts", w.Count(`select count(*) from saga_attempt where outcome = 'retry'`), 0)
-	w.Equal("the user of the order", w.Count(`select (input ->> 'user')::int from saga_run where id = $1`, sagas.RunID("provision:"+id.String())), 99)
+	w.Equal(
+		"the user of the order",
+		w.Count(`select (input ->> 'user')::int from saga_run where id = $1`, sagas.RunID("provision:"+id.String())), 99,
+	)
 }
 
 // A run that finds no room in its next queue waits there like any other, and what it did
@@ -122,5 +129,8 @@ func TestAHandOverKeepsTheLimitOfItsQueue(t *testing.T) {
 
 // runIs tells whether the run of an order has this status in a queue.
 func runIs(w *sagastest.World, id uuid.UUID, status, queue string) bool {
-	return w.Count(`select count(*) from saga_run where id = $1 and status = $2 and queue = $3`, sagas.RunID("provision:"+id.String()), status, queue) == 1
+	return w.Count(
+		`select count(*) from saga_run where id = $1 and status = $2 and queue = $3`, sagas.RunID("provision:"+id.String()),
+		status, queue,
+	) == 1
 }

@@ -24,7 +24,10 @@ const StoredError = "stored_error"
 
 // abandonKey writes down that the present key will bring no other answer.
 func (l *ledger) abandonKey(ctx context.Context, c claimed, key string) error {
-	_, err := exec(ctx, l.pool, "give up a key", `update effect set keyed_from = sends - $3::int where key = $1 and token = $2`, key, c.token, keySends)
+	_, err := exec(
+		ctx, l.pool, "give up a key", `update effect set keyed_from = sends - $3::int where key = $1 and token = $2`, key,
+		c.token, keySends,
+	)
 	return err
 }
 

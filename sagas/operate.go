@@ -38,7 +38,10 @@ type Operators struct {
 // ResumeRun continues a parked run at its present step, with the same effect keys
 // (rule T15). Corrections change the input of the step; nil: no change. More are
 // commands for the run's subject.
-func (s *Operators) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string, more ...domain.Command) error {
+func (s *Operators) ResumeRun(
+	ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string,
+	more ...domain.Command,
+) error {
 	resume := Retry{Key: run.Key, Reason: reason, Corrections: corrections}
 	var rows []eventstore.TxStatement
 	if len(corrections) > 0 {
@@ -52,7 +55,9 @@ func (s *Operators) ResumeRun(ctx context.Context, cause domain.Metadata, run Ru
 
 // correct returns a run's input with corrections. They may concern only effects
 // that were certainly not done with the old input.
-func (s *Operators) correct(ctx context.Context, run Run, corrections map[string]string) (json.RawMessage, []eventstore.TxStatement, error) {
+func (s *Operators) correct(
+	ctx context.Context, run Run, corrections map[string]string,
+) (json.RawMessage, []eventstore.TxStatement, error) {
 	c, step, err := s.standing(run)
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +121,9 @@ func ByOperator(c domain.Metadata, order uuid.UUID) domain.Metadata {
 // looks the object up first. A wait is skipped with the proof of the effect that it
 // waits for. Local steps and other waits cannot be skipped. More are commands for
 // the run's subject.
-func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command) error {
+func (s *Operators) SkipStep(
+	ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command,
+) error {
 	c, step, err := s.standing(run)
 	switch {
 	case err != nil:
@@ -281,7 +288,9 @@ func (s runs) RunNamed(ctx context.Context, key string) (Run, error) {
 }
 
 // Overrule executes an operator's command on a run, with further rows and commands.
-func (s *Operators) Overrule(ctx context.Context, cause domain.Metadata, run Run, c Command, rows []eventstore.TxStatement, more ...domain.Command) error {
+func (s *Operators) Overrule(
+	ctx context.Context, cause domain.Metadata, run Run, c Command, rows []eventstore.TxStatement, more ...domain.Command,
+) error {
 	events, err := Decider.Decide(run, c)
 	if err != nil || len(events) == 0 {
 		return err

@@ -60,7 +60,11 @@ func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 	w.Becomes(id, order.StatusFailed)
 	w.Equal("step", w.Order(id).Step, "site")
 	w.Equal("owner", w.Engine.All()["site/taken.example.com"].Owner, int64(4711))
-	w.Equal("another input for another step", domain.CodeOf(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"os_choice": "x"}, "r")), domain.Invalid)
+	w.Equal(
+		"another input for another step",
+		domain.CodeOf(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"os_choice": "x"}, "r")),
+		domain.Invalid,
+	)
 
 	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"))
 	w.Becomes(id, order.StatusActive)
@@ -98,7 +102,8 @@ func TestAPausedRunWaits(t *testing.T) {
 	var paused sync.Once
 	w.Fault.To(func(p sagas.Point, c sagas.Run) error {
 		if c.At().Name == "tenant" && p == sagas.BeforeComplete { // what it did until then would be recorded together
-			paused.Do(func() { w.Must(w.Runner.Operators.Pause(context.Background(), sagastest.Operator, c.ID(), "wait")) }) // the worker is fenced by it
+			// the worker is fenced by it
+			paused.Do(func() { w.Must(w.Runner.Operators.Pause(context.Background(), sagastest.Operator, c.ID(), "wait")) })
 		}
 		return nil
 	})
@@ -173,7 +178,10 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	}
 	w.Equal("rebuilt", rebuilt(), runs)
 	w.Equal("rebuilt, once more", rebuilt(), 0)
-	_, err = w.Pool.Exec(t.Context(), `update saga_run set stream_version = stream_version - 1 where key = $1`, "mail:"+sagas.EffectKey(waiting, "welcome"))
+	_, err = w.Pool.Exec(
+		t.Context(), `update saga_run set stream_version = stream_version - 1 where key = $1`,
+		"mail:"+sagas.EffectKey(waiting, "welcome"),
+	)
 	w.Must(err)
 	w.Equal("rebuilt of a row that is wrong", rebuilt(), 1)
 	_, err = w.Runner.Operators.RebuildRuns(t.Context(), sagastest.Operator, "")
@@ -248,7 +256,10 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 	handled := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
 	w.Must(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, handled, "once more"))
 	w.Equal("notifications after a repeat", w.Count(`select count(*) from notifications where notification_type = 'success'`), 1)
-	w.Equal("an event that never was", domain.CodeOf(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, 1<<40, "try")), domain.NotFound)
+	w.Equal(
+		"an event that never was", domain.CodeOf(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, 1<<40, "try")),
+		domain.NotFound,
+	)
 }
 
 // incident is the one of a kind.
@@ -288,9 +299,16 @@ func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, 
 	w.Must(again("a new version runs"))
 	w.Equal("handled", handled.Load(), int32(1))
 	w.Equal("set aside", w.Count(`select count(*) from poisoned`), 0)
-	w.Equal("settled", w.Count(`select count(*) from incidents where is_settled and reason = 'a new version runs' and settled_by = 'operator:1'`), 1)
+	w.Equal(
+		"settled",
+		w.Count(`select count(*) from incidents where is_settled and reason = 'a new version runs' and settled_by = 'operator:1'`),
+		1,
+	)
 	w.Equal("notifications", w.Count(`select count(*) from notifications where notification_type = 'success'`), 1)
-	w.Equal("an incident that is none", domain.CodeOf(w.Operations.HandleAgain(t.Context(), sagastest.Operator, uuid.New(), "try")), domain.NotFound)
+	w.Equal(
+		"an incident that is none",
+		domain.CodeOf(w.Operations.HandleAgain(t.Context(), sagastest.Operator, uuid.New(), "try")), domain.NotFound,
+	)
 }
 
 func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2

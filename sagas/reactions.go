@@ -159,6 +159,9 @@ func (s *Reactions) Requeue(ctx context.Context, cause domain.Metadata, position
 		Key: "poisoned/" + strconv.FormatInt(position, 10), SQL: `delete from poisoned where reader = $1 and position = $2`,
 		Args: []any{ReactionsReader, position}, WantRows: eventstore.AnyRows,
 	}
-	_, err = s.store.ExecuteWith(ctx, ByOperator(cause, uuid.Nil), []eventstore.TxStatement{forget}, ReactionTrouble(found[0]).Settle(reason, s.now()))
+	_, err = s.store.ExecuteWith(
+		ctx, ByOperator(cause, uuid.Nil), []eventstore.TxStatement{forget},
+		ReactionTrouble(found[0]).Settle(reason, s.now()),
+	)
 	return err
 }

@@ -30,7 +30,10 @@ func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
 	}
 	run(`alter table readers rename to readers_elsewhere`)
 	w.Goes()
-	w.Eventually("the reactions could not begin", func() bool { return strings.Contains(w.Logged.String(), "no event is handled; it is tried again") })
+	w.Eventually(
+		"the reactions could not begin",
+		func() bool { return strings.Contains(w.Logged.String(), "no event is handled; it is tried again") },
+	)
 	run(`alter table readers_elsewhere rename to readers`)
 	id := w.Place(sagastest.OrderForm{})
 	w.Paid(id)
@@ -48,12 +51,16 @@ func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
 	w.Must(err)
 	_, err = w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Runner.Now()})
 	w.Must(err)
-	position := int64(w.Count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`))
+	position := int64(
+		w.Count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`),
+	)
 	w.Instance = w.Node(w.Pool.Config().ConnString())                                      // which has not opened anything yet
 	w.Runner.OnEvent(func(context.Context, eventstore.RecordedEvent) error { return nil }) // to every event
 	w.Goes()
 	w.Eventually("the second user is warned", func() bool {
-		return w.Count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`) == 1
+		return w.Count(
+			`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`,
+		) == 1
 	})
 	w.Eventually("the event is set aside", func() bool { return w.Count(`select count(*) from poisoned where position = $1`, position) == 1 })
 	reported, _ := sagastest.Reports(w, sagas.ReactionTrouble(eventstore.RecordedEvent{Position: position}))
@@ -66,7 +73,10 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	w.Opens(1, "ana@example.com", "es-MX")
 	w.Opens(2, "bob@example.com", "fr")
 	for _, user := range []int64{1, 2, 0} { // 0: no user is known
-		_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.NoteReuse{User: user, Family: uuid.New(), At: w.Runner.Now()})
+		_, err := w.Store.Execute(
+			t.Context(), domain.Metadata{Actor: "user:1"},
+			account.NoteReuse{User: user, Family: uuid.New(), At: w.Runner.Now()},
+		)
 		w.Must(err)
 	}
 	told := func(user int64, title string) int {

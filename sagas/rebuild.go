@@ -90,7 +90,8 @@ func (*Operators) isRight(ctx context.Context, db querier, w workRow) (right boo
 
 func (w workRow) args() []any {
 	return []any{
-		w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue, w.cancel, w.version,
+		w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
+		w.cancel, w.version,
 		w.about, w.number,
 	}
 }
@@ -118,7 +119,10 @@ func (s *Operators) rebuildRow(ctx context.Context, id uuid.UUID) (wrote bool, e
 }
 
 func (s *Operators) replaceRow(ctx context.Context, tx pgx.Tx, w workRow, run Run) error {
-	if _, err := tx.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, w.queue, max(s.queues.limits[w.queue], 1)); err != nil {
+	if _, err := tx.Exec(
+		ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, w.queue,
+		max(s.queues.limits[w.queue], 1),
+	); err != nil {
 		return err
 	}
 	var token int64 // beyond all that a worker may still hold

@@ -68,7 +68,7 @@ func (s *Runner) EndRecovery(ctx context.Context, r eventstore.RecordedEvent) er
 		return err
 	}
 	s.log.WarnContext(ctx, "the recovery mode has ended", "recovery", mode.Number)
-	s.wakes.all()
+	s.all()
 	return nil
 }
 
@@ -85,7 +85,10 @@ func (s *Runner) KeepRecovery(ctx context.Context) error { return recovery.Keep(
 // restoredCode is that of an effect without a look-up that a restored run may have done.
 const restoredCode = "restored"
 
-var errRestored = domain.Fail(domain.Permanent, restoredCode, errors.New("it may have been done before the panel was restored, and no look-up can tell"))
+var errRestored = domain.Fail(
+	domain.Permanent, restoredCode,
+	errors.New("it may have been done before the panel was restored, and no look-up can tell"),
+)
 
 // recovered is what is known of an effect in a panel that was restored: without an
 // answer in the ledger it may have been done all the same. One that can be looked up

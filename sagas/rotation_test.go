@@ -16,7 +16,10 @@ import (
 // under the new one.
 func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	t.Parallel()
-	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	w := &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	url := sagastest.Database(t)
 	away := func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }
 	w.Instance = w.Node(url)
@@ -49,7 +52,10 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 // compared any more, and are no other requests for that.
 func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
 	t.Parallel()
-	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	w := &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	url := sagastest.Database(t)
 	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()
 	process := func(keys string) *sagastest.Instance {

@@ -43,7 +43,9 @@ func TestARunGoesStepByStep(t *testing.T) {
 func TestAParkedRunWaitsForAPerson(t *testing.T) {
 	given(t, started, packed).When(Park{Key: "send:1", Step: 1, Code: "no_van"}).Then(stuck)
 	given(t, started, packed, stuck).When(Complete{Key: "send:1", Step: 1}).ThenRefused(domain.Conflict, "The run has moved on.")
-	given(t, started, packed, stuck).When(Retry{Key: "send:1", Reason: "a van came"}).Then(Retried{Step: 1, Name: "ship", Reason: "a van came"})
+	given(t, started, packed, stuck).When(Retry{Key: "send:1", Reason: "a van came"}).Then(
+		Retried{Step: 1, Name: "ship", Reason: "a van came"},
+	)
 	given(t, started, packed).When(Retry{Key: "send:1"}).ThenRefused(domain.Conflict, "The run is not parked.")
 	given(t, started, packed, stuck).When(Skip{Key: "send:1", Step: 1, External: "parcel 8", Reason: "by hand"}).
 		Then(StepSkipped{Step: 1, Name: "ship", External: "parcel 8", Reason: "by hand"})
@@ -93,7 +95,9 @@ func TestTheBackOffGrowsToItsCapAndHasAFloor(t *testing.T) {
 }
 
 func TestWhatIsKeptOfAnErrorHasNoAddressesAndNoTokens(t *testing.T) { // C-7, V11
-	text := Scrub(domain.Fail(domain.Unknown, "x", errTold("mail to ana@example.com with token 7Yt0hVn2kq5Zp9Wc3Rj8Lx1Bd6Fg4Hs0Am2Qe5Ui refused")))
+	text := Scrub(
+		domain.Fail(domain.Unknown, "x", errTold("mail to ana@example.com with token 7Yt0hVn2kq5Zp9Wc3Rj8Lx1Bd6Fg4Hs0Am2Qe5Ui refused")),
+	)
 	if text != "unknown failure (x): mail to <address> with token <token> refused" {
 		t.Errorf("got %q", text)
 	}
@@ -106,7 +110,10 @@ func (e errTold) Error() string { return string(e) }
 func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
 	input := json.RawMessage(`{"order":"6f1c0d6e-0000-4000-8000-00000000000a","type":"hosting","user":5,"tenant":17}`)
 	domaintest.Golden(t, EventTypes,
-		Started{Key: "provision:6f1c", Definition: "provision/1", Steps: places, Input: input, Order: uuid.MustParse("6f1c0d6e-0000-4000-8000-00000000000a")},
+		Started{
+			Key: "provision:6f1c", Definition: "provision/1", Steps: places, Input: input,
+			Order: uuid.MustParse("6f1c0d6e-0000-4000-8000-00000000000a"),
+		},
 		StepCompleted{Step: 2, Name: "tenant.engine", External: "9", Found: true, Input: input},
 		StepUndone{Step: 2, Name: "tenant.engine"},
 		StepSkipped{Step: 4, Name: "site", External: "12", Reason: "made by hand", Input: input},

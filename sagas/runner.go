@@ -103,11 +103,12 @@ func New(o Options) *Runner {
 	}
 	s.Reactions = &Reactions{store: o.Store, poll: o.Times.Poll, now: o.Now, log: o.Log, incidents: s.incidents}
 	s.executor = &executor{
-		store: o.Store, pool: pool, times: o.Times, now: o.Now, log: o.Log, fault: o.Fault, definitions: s.definitions, runs: s.runs, ledger: s.ledger,
+		store: o.Store, pool: pool, times: o.Times, now: o.Now, log: o.Log, fault: o.Fault, definitions: s.definitions,
+		runs: s.runs, ledger: s.ledger,
 		wakes: s.wakes, incidents: s.incidents, counts: s.counts,
 		worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}},
 	}
-	s.store.Hints().Hear(channel, s.wakes.heard)
+	s.store.Hints().Hear(channel, s.heard)
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
 	s.registerDrills()
@@ -163,7 +164,10 @@ func (s *Runner) Starting(event int, run Start) eventstore.Start {
 
 // StartEach asks of each event whether a run begins with it. It helps functions
 // that are given to [Runner.OnAppend].
-func StartEach(s *Runner, events []eventstore.RecordedEvent, begin func(eventstore.RecordedEvent) (run Start, begins bool, err error)) (starts []eventstore.Start, err error) {
+func StartEach(
+	s *Runner, events []eventstore.RecordedEvent,
+	begin func(eventstore.RecordedEvent) (run Start, begins bool, err error),
+) (starts []eventstore.Start, err error) {
 	for i, r := range events {
 		run, begins, err := begin(r)
 		if err != nil {
@@ -196,7 +200,7 @@ func (s *Runner) Run(ctx context.Context) error {
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
 	}
-	for _, do := range []func(context.Context){s.wakes.onAdvance, s.janitor, s.Reactions.run} {
+	for _, do := range []func(context.Context){s.onAdvance, s.janitor, s.Reactions.run} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)

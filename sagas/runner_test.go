@@ -25,17 +25,28 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 	stop := w.Start(w.Instance)
 	w.Becomes(id, order.StatusActive)
 	stop()
-	_, err := w.Pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`, "provision/1")
+	_, err := w.Pool.Exec(
+		t.Context(),
+		`update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`,
+		"provision/1",
+	)
 	w.Must(err)
 	err = w.Runner.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" of provision/1 in 1 live runs`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = w.Pool.Exec(t.Context(), `update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`, "provision/1")
+	_, err = w.Pool.Exec(
+		t.Context(),
+		`update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`,
+		"provision/1",
+	)
 	w.Must(err)
 	w.Start(w.Instance)
 	w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
-	w.Equal("claims of a list that is not ours", w.Count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0)
+	w.Equal(
+		"claims of a list that is not ours",
+		w.Count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0,
+	)
 }
 
 func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
@@ -203,7 +214,9 @@ func stopsWhileLeasing(w *sagastest.World, table, leased string) {
 	_, err = held.Exec(w.T.Context(), `
 		create function wait_for_the_story() returns trigger language plpgsql as
 			$$ begin perform pg_advisory_xact_lock_shared(20); return new; end $$;
-		create trigger wait_for_the_story before `+map[bool]string{true: "insert", false: "update"}[table == "task"]+` on `+table+` for each row when (`+leased+`) execute function wait_for_the_story();
+		create trigger wait_for_the_story before `+map[bool]string{
+		true: "insert", false: "update",
+	}[table == "task"]+` on `+table+` for each row when (`+leased+`) execute function wait_for_the_story();
 		commit;
 		begin;
 		select pg_advisory_xact_lock(20)`)
@@ -212,7 +225,9 @@ func stopsWhileLeasing(w *sagastest.World, table, leased string) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Runner.Run(ctx) }()
 	w.Eventually("a lease is being taken", func() bool {
-		return w.Count(`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`) > 0
+		return w.Count(
+			`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`,
+		) > 0
 	})
 	stop()
 	w.Must(held.Rollback(w.T.Context()))

@@ -126,8 +126,10 @@ type Call struct {
 	Do        func(context.Context) (Result, error)                     // nil: there is nothing to do
 	Under     func(ctx context.Context, generation int) (Result, error) // instead of Do, where the other side knows keys
 	Undo      func(context.Context, Result) error                       // "gone" is a success
-	Free      func(context.Context) error                               // asked before Do in a restored run: an error tells that the same is there under a name that Lookup cannot know; nil: there is no such name
-	Confirmed func(Result) Work                                         // what follows for us
+	// asked before Do in a restored run: an error tells that the same is there under a name that
+	// Lookup cannot know; nil: there is no such name
+	Free      func(context.Context) error
+	Confirmed func(Result) Work // what follows for us
 	// Repeatable: repeating it brings the object to what is desired, so it is
 	// repeated even if a look-up finds the object. Without a look-up it is
 	// repeated at once.
@@ -203,7 +205,8 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 			in := new(I)
 			return in, json.Unmarshal(raw, in)
 		},
-		begun: withInput(saga.Begun), undone: withInput(saga.Undone), parked: withInput3(saga.Parked), stuck: withInput3(saga.Stuck), takeBack: saga.TakeBack,
+		begun: withInput(saga.Begun), undone: withInput(saga.Undone), parked: withInput3(saga.Parked),
+		stuck: withInput3(saga.Stuck), takeBack: saga.TakeBack,
 	}
 	if saga.Serial != nil {
 		d.serial = func(in any) (domain.Stream, int) { return saga.Serial(*in.(*I)) }
@@ -224,7 +227,10 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 
 // erased is the step with inputs of any type.
 func (s Step[I]) erased() step {
-	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, joins: s.Joins, of: s.Of, corrections: map[string]func(any, string){}}
+	e := step{
+		name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent,
+		joins: s.Joins, of: s.Of, corrections: map[string]func(any, string){},
+	}
 	if s.Queue != "" {
 		e.queue = func(any) string { return s.Queue }
 	}
@@ -236,7 +242,8 @@ func (s Step[I]) erased() step {
 		e.local = &local{do: withPointer(s.Local.Do), undo: withPointer(s.Local.Undo)}
 	case s.Effect != nil:
 		e.effect = &effect{
-			key: withInput(s.Effect.Key), prepare: withPointer(s.Effect.Prepare), lasting: s.Effect.Lasting, deferred: withInput2(s.Effect.Deferred), failed: withInput2(s.Effect.Failed),
+			key: withInput(s.Effect.Key), prepare: withPointer(s.Effect.Prepare), lasting: s.Effect.Lasting,
+			deferred: withInput2(s.Effect.Deferred), failed: withInput2(s.Effect.Failed),
 		}
 	default:
 		e.wait = func(ctx context.Context, in any) (bool, Work, error) { return s.Wait(ctx, in.(*I)) }

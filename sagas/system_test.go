@@ -19,7 +19,10 @@ import (
 // Its times are those of production.
 func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
 	seen := &pollCount{seen: map[string]int{}}
-	w := sagastest.NewWorld(t, sagastest.Traced(t, &eventstoretest.Tracer{Statement: seen.count}), func(o *assembly.Options) { o.Times = assembly.Defaults })
+	w := sagastest.NewWorld(
+		t, sagastest.Traced(t, &eventstoretest.Tracer{Statement: seen.count}),
+		func(o *assembly.Options) { o.Times = assembly.Defaults },
+	)
 	w.Goes()
 	w.Becomes(w.Buy(sagastest.OrderForm{}), order.StatusActive)
 	w.Eventually("nothing is left to do", func() bool {

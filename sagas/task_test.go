@@ -38,9 +38,10 @@ func newLedger(w *sagastest.World, queue string) *ledger {
 
 func (l *ledger) queueOf(do func(context.Context, *sagas.Task[string]) (sagas.TaskEnd, error)) sagas.Queue[string] {
 	return sagas.Queue[string]{
-		Name: l.queue, Failed: "an item was not done", AtOnce: 4, Policy: sagas.TaskPolicy{Attempts: 3, Base: time.Millisecond, Cap: 2 * time.Millisecond},
-		Due: func() (string, []any) { return `select key, since from item`, nil },
-		Do:  do,
+		Name: l.queue, Failed: "an item was not done", AtOnce: 4,
+		Policy: sagas.TaskPolicy{Attempts: 3, Base: time.Millisecond, Cap: 2 * time.Millisecond},
+		Due:    func() (string, []any) { return `select key, since from item`, nil },
+		Do:     do,
 	}
 }
 
@@ -55,7 +56,11 @@ func (l *ledger) owes(keys ...string) {
 
 // pays does an item that is due still: it is due no more.
 func (l *ledger) pays(ctx context.Context, key, by string) error {
-	_, err := l.Pool.Exec(ctx, `with due as (delete from item where key = $1 returning key) insert into done (key, by) select key, $2 from due`, key, by)
+	_, err := l.Pool.Exec(
+		ctx,
+		`with due as (delete from item where key = $1 returning key) insert into done (key, by) select key, $2 from due`,
+		key, by,
+	)
 	return err
 }
 
@@ -65,7 +70,9 @@ func (l *ledger) done(key string) int {
 
 func (l *ledger) listed() []operations.Run {
 	l.T.Helper()
-	all, err := l.Runner.Operators.RunsListed(l.T.Context(), projections.Listing{Filters: []projections.Filter{{Field: "kind", Op: "=", Value: l.queue}}})
+	all, err := l.Runner.Operators.RunsListed(
+		l.T.Context(), projections.Listing{Filters: []projections.Filter{{Field: "kind", Op: "=", Value: l.queue}}},
+	)
 	l.Must(err)
 	return all.Rows
 }
@@ -163,7 +170,10 @@ func TestATaskThatFailsIsRepeatedAndThenParked(t *testing.T) {
 	_, settled := sagastest.Reports(w, trouble)
 	w.Equal("settled", settled, 1)
 	w.Eventually("no task is left", func() bool { return len(l.listed()) == 0 })
-	w.Equal("a task that is gone", domain.CodeOf(w.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "again")), domain.NotFound)
+	w.Equal(
+		"a task that is gone",
+		domain.CodeOf(w.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "again")), domain.NotFound,
+	)
 }
 
 func gauges(w *sagastest.World, queue string, want sagas.TaskGauges) {
@@ -210,8 +220,9 @@ func TestAGroupThatFailsIsDoneOneByOne(t *testing.T) {
 		grant select, update on letter to hostpanel_app`)
 	w.Must(err)
 	letters := sagas.AddTasks(w.Runner, sagas.Queue[int64]{
-		Name: "letters", Failed: "a letter was not read", Batch: 10, KeyType: "bigint", Policy: sagas.TaskPolicy{Attempts: 2, Base: time.Hour, Cap: time.Hour},
-		Table: sagas.Table{Name: "letter", Key: "id", Waits: "stored", Columns: "id"},
+		Name: "letters", Failed: "a letter was not read", Batch: 10, KeyType: "bigint",
+		Policy: sagas.TaskPolicy{Attempts: 2, Base: time.Hour, Cap: time.Hour},
+		Table:  sagas.Table{Name: "letter", Key: "id", Waits: "stored", Columns: "id"},
 		Together: func(ctx context.Context, tx pgx.Tx, group []*sagas.Task[int64]) (func(context.Context) error, error) {
 			for _, task := range group {
 				if task.Row == 3 {

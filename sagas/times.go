@@ -31,7 +31,8 @@ const day = 24 * time.Hour
 
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
-	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second, Floor: 200 * time.Millisecond,
+	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second,
+	Floor: 200 * time.Millisecond,
 	Break: 30 * time.Second, BreakMax: 5 * time.Minute, Quarantine: time.Minute,
 	LocalBase: 200 * time.Millisecond, LocalCap: 5 * time.Second,
 	UndoBase: 5 * time.Second, UndoCap: 10 * time.Minute, UndoBudget: 7 * day,

@@ -16,7 +16,8 @@ import (
 type RunView = operations.Run
 
 // runColumns are those of a run in the table r. When a run changed last its stream knows.
-const runColumns = `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
+const runColumns = `r.id, r.key, r.definition as def, ` + runKind +
+	` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
 	r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`
 
 const (
@@ -60,7 +61,8 @@ func (s *Operators) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 	}
 	return s.runsWhere(ctx, from, `
 		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
-		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
+		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil},
+		string(f.Status), f.About, f.Limit)
 }
 
 // RunsListed are the runs that operators ask for, without what became of each

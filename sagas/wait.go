@@ -72,7 +72,8 @@ type earlierRun struct {
 func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number int) error {
 	rows, _ := s.pool.Query(ctx, `
 		select id, status, queue from saga_run
-		where about = $1 and about <> '' and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(), number)
+		where about = $1 and about <> '' and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(),
+		number)
 	earlier, err := pgx.CollectRows(rows, pgx.RowToStructByName[earlierRun])
 	if err != nil {
 		return SQLError(err, "look for earlier runs of %s", stream)
@@ -99,7 +100,7 @@ func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number 
 // supersede ends a parked run, now that a later one takes its place. A call
 // without an answer may still be on its way: its quarantine comes first.
 func (s *Runner) supersede(ctx context.Context, id uuid.UUID) (over bool, err error) {
-	run, err := s.runs.withID(ctx, id)
+	run, err := s.withID(ctx, id)
 	if err != nil {
 		return false, err
 	}
@@ -130,7 +131,8 @@ func (s *Runner) supersede(ctx context.Context, id uuid.UUID) (over bool, err er
 // supersededRow leaves an effect without an answer to the run that takes over.
 func supersededRow(key string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "effect/" + key, SQL: `update effect set state = 'deferred', updated_at = real_now() where key = $1 and state in ('intended', 'unknown')`,
+		Key:  "effect/" + key,
+		SQL:  `update effect set state = 'deferred', updated_at = real_now() where key = $1 and state in ('intended', 'unknown')`,
 		Args: []any{key}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -149,6 +151,8 @@ func (s *Runner) hasten(ctx context.Context, r earlierRun) error {
 
 // IsLive tells whether there is a run with a key that is not over.
 func (s runs) IsLive(ctx context.Context, key string) (live bool, err error) {
-	err = s.store.Pool().QueryRow(ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key).Scan(&live)
+	err = s.store.Pool().QueryRow(
+		ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key,
+	).Scan(&live)
 	return live, SQLError(err, "look for run %s", key)
 }

@@ -38,7 +38,11 @@ func TestADrillGoesThroughItsSteps(t *testing.T) {
 	w.Must(w.Runner.JoinedDrill(t.Context(), "two"))
 	w.Eventually("the other drill is over", func() bool { return w.RunOf("drill:two").Status == sagas.StatusDone })
 	for name, appends := range map[string]int{"one": 6, "two": 2} {
-		w.Equal("appends of drill "+name, w.Count(`select count(distinct xmin::text) from events where stream = $1`, sagas.StreamOf("drill:"+name).String()), appends)
+		w.Equal(
+			"appends of drill "+name,
+			w.Count(`select count(distinct xmin::text) from events where stream = $1`, sagas.StreamOf("drill:"+name).String()),
+			appends,
+		)
 	}
 }
 

@@ -272,7 +272,9 @@ const appends = 3
 
 // append writes the result of an attempt. Without an answer it is sent again; the
 // same cause adds nothing twice.
-func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command) error {
+func (s *executor) append(
+	ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command,
+) error {
 	defer forget(ctx)
 	return c.hold.write(func() (err error) {
 		for range appends {
@@ -320,7 +322,10 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 
 // advanced returns the claimed run after a completed step.
 func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
-	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst, alone: c.alone && keep}
+	done := claimed{
+		Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until,
+		since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst, alone: c.alone && keep,
+	}
 	if budget := s.definitions.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}

@@ -49,7 +49,8 @@ func (s *Panel) addPayments(o Options) {
 // addNotify adds what tells users, customers and endpoints of tenants.
 func (s *Panel) addNotify(o Options) {
 	s.Notify = notices.New(notices.Deps{
-		Runner: s.Runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
+		Runner: s.Runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks,
+		MailFrom: o.MailFrom, PublicURL: o.PublicURL,
 		UnsubscribeKeys: o.UnsubscribeKeys, Times: s.times.NotifyTimes, Customer: s.customerOf, MayJoin: s.mayJoin,
 	})
 }
@@ -57,8 +58,10 @@ func (s *Panel) addNotify(o Options) {
 // addAccounts adds passwords, links and resets.
 func (s *Panel) addAccounts(limits *ratelimit.Windows, o Options) {
 	s.Accounts = accounts.New(accounts.Deps{
-		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
-		Webhooks: s.Payments.WebhooksAbout, Outbox: o.Outbox, Listed: o.Listed, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
+		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows,
+		Forget:   payments.ForgetCustomers,
+		Webhooks: s.Payments.WebhooksAbout, Outbox: o.Outbox, Listed: o.Listed,
+		Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
 	})
 }
 
@@ -98,7 +101,8 @@ func (s *Panel) addProvisioning(p Policy) {
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
 		Policies:     orders.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
-		Times: orders.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
+		Times: orders.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed,
+		Seller: p.Seller, Terms: p.Terms,
 	})
 	s.Maintenance.OwnServices = s.Orders.KeepSubTenant
 }
@@ -107,7 +111,8 @@ func (s *Panel) addProvisioning(p Policy) {
 func (s *Panel) addBilling(o Options) {
 	p := o.Policy
 	places := orders.New(orders.Options{
-		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments.Pages, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Runner.Now,
+		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments.Pages, Offers: o.Offers,
+		TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Runner.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: places, Places: s.Orders.Changes,

@@ -118,7 +118,9 @@ func New(o Options) *Panel {
 	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials).Hashing(o.Hashing), pool: o.Store.Pool(), tables: o.Tables,
+		Runner: runner, store: o.Store,
+		vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials).Hashing(o.Hashing),
+		pool:  o.Store.Pool(), tables: o.Tables,
 		times: o.Times,
 	}
 	limits := ratelimit.Open(s.pool)
@@ -129,7 +131,9 @@ func New(o Options) *Panel {
 	s.addHosting(o)
 	s.addProvisioning(o.Policy)
 	s.addBilling(o)
-	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
+	for _, sweep := range []func(context.Context) error{
+		s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep,
+	} {
 		s.Runner.EachRound("the log's tables were not swept", sweep)
 	}
 	return s

@@ -16,7 +16,8 @@ import (
 
 // Catalogue is every event that the log may hold.
 func Catalogue() domain.Catalogue {
-	return domain.NewCatalogue(order.EventTypes, storefront.EventTypes, account.EventTypes, billing.EventTypes, hosting.EventTypes, notice.EventTypes,
+	return domain.NewCatalogue(order.EventTypes, storefront.EventTypes, account.EventTypes, billing.EventTypes,
+		hosting.EventTypes, notice.EventTypes,
 		webhook.EventTypes, operations.IncidentEventTypes, sagas.EventTypes, operations.ReviewEventTypes)
 }
 

@@ -27,7 +27,10 @@ func (s *Service) CancelUnpaid(ctx context.Context, cause domain.Metadata, cance
 	timeline.late = true
 	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {
-		s.runner.Log().WarnContext(ctx, "an order was not cancelled", "order", timeline.order.ID, "provider", timeline.order.Provider, "error", sagas.Scrub(err))
+		s.runner.Log().WarnContext(
+			ctx, "an order was not cancelled", "order", timeline.order.ID, "provider", timeline.order.Provider, "error",
+			sagas.Scrub(err),
+		)
 		return errors.Join(errProviderAway, err)
 	}
 	timeline.late = false

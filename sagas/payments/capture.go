@@ -35,13 +35,15 @@ type captures struct {
 
 // register registers the saga that collects money.
 func (s *captures) register() {
-	s.definition = sagas.Register(s.runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
-		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.times.capturePolicy(s.runner.Times().Quarantine),
-		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
-		Effect: &sagas.Effect[CaptureInput]{
-			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.call, Deferred: s.missed,
-		},
-	}}})
+	s.definition = sagas.Register(s.runner,
+		sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
+			Name: "capture", Says: "collect the money that the customer has agreed to pay",
+			Policy:  s.times.capturePolicy(s.runner.Times().Quarantine),
+			QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
+			Effect: &sagas.Effect[CaptureInput]{
+				Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.call, Deferred: s.missed,
+			},
+		}}})
 }
 
 // start is the run that an approval starts.
@@ -69,7 +71,10 @@ func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, err
 		return sagas.Call{}, err
 	}
 	return sagas.Call{
-		Request: map[string]any{"order": job.Order, "session": timeline.order.Session, "minor": timeline.order.Minor, "currency": timeline.order.Currency},
+		Request: map[string]any{
+			"order": job.Order, "session": timeline.order.Session, "minor": timeline.order.Minor,
+			"currency": timeline.order.Currency,
+		},
 		Lookup: func(ctx context.Context) (sagas.Result, sagas.Found, error) {
 			return captured(ctx, p, timeline.order.Session)
 		},
@@ -78,7 +83,9 @@ func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, err
 				return sagas.Result{}, err
 			}
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
-			return sagas.Result{External: timeline.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved})
+			return sagas.Result{External: timeline.order.Session}, capturer.Capture(
+				ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved},
+			)
 		},
 		Confirmed: func(sagas.Result) sagas.Work { return checkSoon(job.Order, "captured") },
 	}, nil

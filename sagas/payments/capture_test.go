@@ -139,7 +139,9 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	w.Equal("captures", w.Pay.Captures(id), 0)
 	w.Eventually("the customer is told", func() bool { return len(w.Mail.To("lost@example.com")) == 1 })
 	m := w.Mail.To("lost@example.com")[0]
-	if !strings.Contains(m.Text, "no se ha podido cobrar") || strings.Count(m.Text, "http") != 1 || !strings.Contains(m.Text, "http://127.0.0.1:8080"+order.ReturnPage(id)+"?outcome=cancel\n") {
+	if !strings.Contains(m.Text, "no se ha podido cobrar") || strings.Count(m.Text, "http") != 1 || !strings.Contains(
+		m.Text, "http://127.0.0.1:8080"+order.ReturnPage(id)+"?outcome=cancel\n",
+	) {
 		t.Errorf("the mail says %q", m.Text)
 	}
 }

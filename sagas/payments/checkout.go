@@ -106,7 +106,8 @@ func (s *Pages) checkoutOf(ctx context.Context, p order.Provider, o projections.
 	saved, err := savedMethod(ctx, s.store, p, domain.OrZero(o.KeptMethod))
 	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
 	return order.Checkout{
-		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
+		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor,
+		Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
 		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
 		Save: saves && o.KeepFor != nil, Saved: saved,
@@ -122,7 +123,10 @@ type opening struct {
 }
 
 func openingOf(o projections.Order) opening {
-	return opening{o.ID, o.PaymentMethod, o.CreatedAt, map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}}
+	return opening{
+		o.ID, o.PaymentMethod, o.CreatedAt,
+		map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod},
+	}
 }
 
 // intendSession records in the ledger, before the call, that a session may be
@@ -153,7 +157,9 @@ func (s *Pages) intendSession(ctx context.Context, o opening) (generation int, e
 const sessionTries = 2
 
 // askForSession asks a provider by open for the page of a checkout.
-func (s *Pages) askForSession(ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout) (session order.Session, err error) {
+func (s *Pages) askForSession(
+	ctx context.Context, open func(context.Context, order.Checkout) (order.Session, error), c order.Checkout,
+) (session order.Session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
@@ -182,7 +188,8 @@ func (s *Pages) sessionFailed(ctx context.Context, o projections.Order, failure 
 // unopened records in the ledger what is known of a session after a call that failed.
 func unopened(id uuid.UUID, failure error) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "effect/" + sagas.EffectKey(id, "session"), SQL: `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
+		Key:  "effect/" + sagas.EffectKey(id, "session"),
+		SQL:  `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
 		Args: []any{sagas.EffectKey(id, "session"), string(ledgerState(failure))}, WantRows: eventstore.AnyRows,
 	}
 }

@@ -54,7 +54,10 @@ func (s creditNotes) due(o order.Order) (commands []domain.Command) {
 	for i, g := range list {
 		last := all && i == len(list)-1
 		if last || strings.EqualFold(paid.Currency, o.Currency) {
-			commands = append(commands, billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.now()})
+			commands = append(
+				commands,
+				billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.now()},
+			)
 		}
 	}
 	return commands

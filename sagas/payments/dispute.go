@@ -27,7 +27,10 @@ func (s *Service) reportedDisputes(ctx context.Context, c check) ([]domain.Comma
 	if err != nil || len(ids) == 0 {
 		return nil, nil, sagas.SQLError(err, "look for disputes of order %s", c.order)
 	}
-	s.runner.Alarm(ctx, "a provider tells of a dispute: confirm it there, then say how it stands", "order", c.order, "provider", c.provider, "webhooks", ids)
+	s.runner.Alarm(
+		ctx, "a provider tells of a dispute: confirm it there, then say how it stands", "order", c.order, "provider",
+		c.provider, "webhooks", ids,
+	)
 	seen := eventstore.TxStatement{
 		Key: "webhook_inbox/" + c.order.String(), SQL: `update webhook_inbox set seen_at = business_now() where id = any($1)`,
 		Args: []any{ids}, WantRows: eventstore.AnyRows,

@@ -26,7 +26,10 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	if !w.Warned("tells of a dispute") {
 		t.Error("no user was told")
 	}
-	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "read in the account", At: w.Runner.Now()})
+	_, err := w.Store.Execute(
+		t.Context(), sagastest.Operator,
+		order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "read in the account", At: w.Runner.Now()},
+	)
 	w.Must(err)
 	w.Equal("holds", len(w.Order(id).Holds), 0)
 	_, err = w.Payments.ReplayWebhooks(t.Context(), sagastest.Operator, operations.WebhookPick{Order: id}, "") // old news

@@ -140,7 +140,9 @@ func (s *Service) namedSessions(ctx context.Context, orders ...uuid.UUID) (map[w
 
 // observe makes the commands that tell the order what was fetched, and the rows
 // that book each payment once.
-func (s *Service) observe(ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
+func (s *Service) observe(
+	ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched,
+) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	for _, truth := range truths {
 		o := order.Observe{ID: c.order, Fetched: truth, At: s.runner.Now(), TimeUp: timeline.late && truth.Session == timeline.order.Session}
 		if s.refundLate {

@@ -64,7 +64,10 @@ func TestWebhooksAreMatchedInGroups(t *testing.T) {
 	w.Pay.Pay(ids[0], nil)
 	w.Goes()
 	w.Eventually("all are done", func() bool { return w.Count(`select count(*) from webhook_inbox where state = 'done'`) == 20 })
-	w.Equal("their own order's", w.Count(`select count(*) from webhook_inbox i join payment_watch p using (order_id) where i.attempts = 1`), 20)
+	w.Equal(
+		"their own order's",
+		w.Count(`select count(*) from webhook_inbox i join payment_watch p using (order_id) where i.attempts = 1`), 20,
+	)
 	w.Equal("transactions", w.Count(`select count(distinct xmin::text) from webhook_inbox`), 1)
 	w.Equal("hints", w.Count(`select sum(wakes)::int from payment_watch`)-before, 4)
 	w.Becomes(ids[0], order.StatusActive)

@@ -58,7 +58,10 @@ func (s *Inbox) Receive(ctx context.Context, provider string, raw []byte, header
 		return err
 	}
 	if news.Live != p.Live() {
-		s.runner.Alarm(ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider", provider, "event", news.EventID)
+		s.runner.Alarm(
+			ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider",
+			provider, "event", news.EventID,
+		)
 		news.Handled = false
 	} else if simulated, ok := p.(simulator); ok { // it has no truth but what it is told
 		if err := simulated.Apply(ctx, raw); err != nil {
@@ -81,7 +84,10 @@ type simulator interface {
 // keepWebhook inserts a webhook into the inbox, once for ever.
 func (s *Inbox) keepWebhook(ctx context.Context, provider string, n order.News, raw []byte, header map[string][]string) error {
 	hash := sha256.Sum256(raw)
-	w := newWebhook{provider: provider, News: n, body: raw, hash: hash[:], headers: string(sagas.Encode(maskedHeaders(provider, header))), state: "stored"}
+	w := newWebhook{
+		provider: provider, News: n, body: raw, hash: hash[:],
+		headers: string(sagas.Encode(maskedHeaders(provider, header))), state: "stored",
+	}
 	if !n.Handled {
 		w.state = "ignored"
 	}

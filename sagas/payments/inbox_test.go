@@ -117,5 +117,8 @@ func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
 	w.Becomes(id, order.StatusPaid)
 	w.Equal("booked", w.Count(`select count(*) from payment_object`), 1)
 	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'provision:%'`), 1)
-	w.Equal("the check is closed", w.Count(`select count(*) from payment_watch where lease_until is null and next_at > now() + interval '1 hour'`), 1)
+	w.Equal(
+		"the check is closed",
+		w.Count(`select count(*) from payment_watch where lease_until is null and next_at > now() + interval '1 hour'`), 1,
+	)
 }

@@ -34,11 +34,15 @@ func (s *Service) MatchWebhook(ctx context.Context, cause domain.Metadata, id in
 		return err
 	}
 	done := eventstore.TxStatement{
-		Key: m.key(), SQL: `update webhook_inbox set state = 'done', order_id = $2, attempts = attempts + 1, error = null where id = $1 and state = 'unmatched'`,
+		Key:  m.key(),
+		SQL:  `update webhook_inbox set state = 'done', order_id = $2, attempts = attempts + 1, error = null where id = $1 and state = 'unmatched'`,
 		Args: []any{id, of}, WantRows: 1, ErrIfNot: errMatched,
 	}
 	settle := operations.WebhookTrouble(operations.WebhookUnmatched, id, m.provider).Settle("matched", s.runner.Now())
-	_, err = s.store.ExecuteWith(ctx, sagas.ByOperator(cause, of), []eventstore.TxStatement{done, hintRow(of, "webhook", eventstore.TheCause)}, match, settle)
+	_, err = s.store.ExecuteWith(
+		ctx, sagas.ByOperator(cause, of), []eventstore.TxStatement{done, hintRow(of, "webhook", eventstore.TheCause)}, match,
+		settle,
+	)
 	if err == nil {
 		s.runner.Wake(watchQueue)
 	}
@@ -53,7 +57,11 @@ type namedWebhook struct {
 
 func (s *Service) unmatched(ctx context.Context, id int64) (m namedWebhook, err error) {
 	var state string
-	err = s.pool.QueryRow(ctx, `select id, provider, event_id, type, coalesce(object_ref, ''), coalesce(payment_ref, ''), state from webhook_inbox where id = $1`, id).
+	err = s.pool.QueryRow(
+		ctx,
+		`select id, provider, event_id, type, coalesce(object_ref, ''), coalesce(payment_ref, ''), state from webhook_inbox where id = $1`,
+		id,
+	).
 		Scan(&m.id, &m.provider, &m.event, &m.kind, &m.ref, &m.payment, &state)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -50,7 +50,8 @@ func (s *Service) SetUpMethod(ctx context.Context, cause func() domain.Metadata,
 	m := cause()
 	m.Correlation = id
 	_, err = s.store.Execute(ctx, m, billing.StartSetup{
-		ID: id, Tenant: asked.Tenant, User: asked.User, Subject: asked.Subject, Provider: asked.Provider, Test: !p.Live(), At: now, ExpiresAt: now.Add(s.times.SessionLife),
+		ID: id, Tenant: asked.Tenant, User: asked.User, Subject: asked.Subject, Provider: asked.Provider, Test: !p.Live(),
+		At: now, ExpiresAt: now.Add(s.times.SessionLife),
 	})
 	if err != nil {
 		return id, err
@@ -92,7 +93,9 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 		return s.failed(ctx, id, err)
 	}
 	open := billing.OpenSetup{ID: id, Session: session.ID, URL: session.URL, ExpiresAt: session.ExpiresAt, At: s.service.runner.Now()}
-	_, err = s.service.store.ExecuteWith(ctx, sagas.System("checkout", id), openedRows(id, p.Name(), session.ID, s.service.times.SessionChecks[0]), open)
+	_, err = s.service.store.ExecuteWith(
+		ctx, sagas.System("checkout", id), openedRows(id, p.Name(), session.ID, s.service.times.SessionChecks[0]), open,
+	)
 	if err == nil {
 		s.service.runner.Wake(inboxQueue)
 	}

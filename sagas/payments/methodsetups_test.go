@@ -34,7 +34,10 @@ func newAdding(t *testing.T) *adding {
 	if err != nil || !known {
 		t.Fatal(known, err)
 	}
-	return &adding{w, id, billing.AskedSetup{Tenant: w.Subscription(id).Tenant, User: user, Subject: person.Subject, Provider: "test", Currency: "EUR"}}
+	return &adding{
+		w, id,
+		billing.AskedSetup{Tenant: w.Subscription(id).Tenant, User: user, Subject: person.Subject, Provider: "test", Currency: "EUR"},
+	}
 }
 
 func (a *adding) begins() uuid.UUID {
@@ -80,7 +83,9 @@ func (a *adding) looksAgain(id uuid.UUID) {
 	before := a.Count(`select checks from payment_watch where order_id = '` + id.String() + `'`)
 	a.Must(a.Payments.Hint(a.T.Context(), id, "return"))
 	a.Eventually("another look", func() bool {
-		return a.Count(`select count(*) from payment_watch where order_id = '`+id.String()+`' and checks > `+fmt.Sprint(before)+` and lease_until is null`) == 1
+		return a.Count(
+			`select count(*) from payment_watch where order_id = '`+id.String()+`' and checks > `+fmt.Sprint(before)+` and lease_until is null`,
+		) == 1
 	})
 }
 
@@ -102,7 +107,11 @@ func TestACardIsAddedWithoutAPayment(t *testing.T) {
 	a.Eventually("it is saved", func() bool { return len(a.saved()) == 1 })
 	a.looksAgain(id)
 	m := a.saved()[0]
-	a.Equal("saved", fmt.Sprint(m.Kind, " ", m.Brand, " ", m.Last4, " ", m.Expires, " ", m.Provider, " ", *m.SetupID == id, " ", m.OrderID == nil), "card visa 4242 2099-03 test true true")
+	a.Equal(
+		"saved",
+		fmt.Sprint(m.Kind, " ", m.Brand, " ", m.Last4, " ", m.Expires, " ", m.Provider, " ", *m.SetupID == id, " ", m.OrderID == nil),
+		"card visa 4242 2099-03 test true true",
+	)
 	a.Equal("methods", len(a.saved()), 1)
 	a.Equal("setup", *a.setup(id).Method, m.ID)
 	a.Equal("charged by it", a.Subscription(a.service).Method, uuid.Nil)
@@ -182,7 +191,10 @@ func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	a := newAdding(t)
 	for reason, goes := range map[string]func(*adding){
 		billing.MembershipEnded: func(a *adding) {
-			_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()})
+			_, err := a.Store.Execute(
+				t.Context(), sagastest.Cause(),
+				account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()},
+			)
 			a.Must(err)
 		},
 		billing.OwnerErased: func(a *adding) { a.Must(a.Accounts.Erase(t.Context(), sagastest.Cause(), a.asked.User)) },
@@ -200,7 +212,10 @@ func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	}
 	id := a.begins() // finished before, told of after
 	token := a.Pay.Adds(id)
-	_, err := a.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()})
+	_, err := a.Store.Execute(
+		t.Context(), sagastest.Cause(),
+		account.RevokeMembership{User: a.asked.User, Tenant: a.asked.Tenant, At: a.Runner.Now()},
+	)
 	a.Must(err)
 	a.news("evt_"+id.String(), id)
 	a.Eventually("it is forgotten", func() bool { return a.Pay.Forgets(token) == 1 })
@@ -246,7 +261,9 @@ func TestAForeignSessionSavesNothing(t *testing.T) {
 		a.Equal(name+": saved", len(a.saved()), 0)
 		a.Equal(name+": forgotten", a.Pay.Forgets(token), 0)
 	}
-	if err := a.Payments.Receive(t.Context(), "test", sagastest.NewsBody("evt_forged", a.begins()), map[string][]string{}); domain.CodeOf(err) != domain.Invalid {
+	if err := a.Payments.Receive(
+		t.Context(), "test", sagastest.NewsBody("evt_forged", a.begins()), map[string][]string{},
+	); domain.CodeOf(err) != domain.Invalid {
 		t.Errorf("a forged webhook: %v", err)
 	}
 }

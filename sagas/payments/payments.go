@@ -77,7 +77,8 @@ const (
 // New registers all that payments do with the runner.
 func New(d Deps) *Service {
 	s := &Service{
-		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
+		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers,
+		publicURL: d.PublicURL, times: d.Times,
 		refundLate: d.RefundLate,
 		Pages: &Pages{
 			runner: d.Runner, store: d.Store, tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
@@ -97,7 +98,8 @@ func New(d Deps) *Service {
 	s.removals.register()
 	s.runner.OnAppend(s.starts)
 	s.runner.OnEvent(s.react, sagas.NamesOf(
-		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
+		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{},
+		order.RefundRequested{}, billing.InvoiceIssued{},
 		billing.MethodSetupStarted{}, billing.MethodSetupEnded{},
 	)...)
 	s.poll()

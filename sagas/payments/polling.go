@@ -127,13 +127,18 @@ func (c check) follow(ctx context.Context, stream domain.Stream, setBy int) (con
 // closeCheck ends a check. Events, bookings, the start of a run and the time of
 // the next check are one fenced append. A hint that came meanwhile causes
 // another check.
-func (s *Service) closeCheck(ctx context.Context, c check, timeline paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command) (sagas.TaskEnd, error) {
+func (s *Service) closeCheck(
+	ctx context.Context, c check, timeline paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command,
+) (sagas.TaskEnd, error) {
 	foreseen := s.afterCommands(timeline, commands)
 	return s.endCheck(ctx, c, s.times.nextCheck(foreseen, s.runner.Now()), nil, rows, commands)
 }
 
 // endCheck ends a check in one append, and makes the next one due; next nil: there is none.
-func (s *Service) endCheck(ctx context.Context, c check, next *time.Duration, seen domain.Versions, rows []eventstore.TxStatement, commands []domain.Command) (sagas.TaskEnd, error) {
+func (s *Service) endCheck(
+	ctx context.Context, c check, next *time.Duration, seen domain.Versions, rows []eventstore.TxStatement,
+	commands []domain.Command,
+) (sagas.TaskEnd, error) {
 	rows = append(rows, eventstore.TxStatement{
 		Key: "payment_watch/" + c.order.String(),
 		SQL: `update payment_watch set ` + sagas.Unfailed + `, cause = case when wakes <> $3 then cause end,
@@ -141,7 +146,10 @@ func (s *Service) endCheck(ctx context.Context, c check, next *time.Duration, se
 			where order_id = $1 and lease_token = $2`,
 		Args: []any{c.order, c.token, c.wakes, next}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
 	})
-	cause := domain.Metadata{ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider, ExpectedVersions: seen}
+	cause := domain.Metadata{
+		ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider,
+		ExpectedVersions: seen,
+	}
 	_, err := s.store.ExecuteWith(ctx, cause, rows, commands...)
 	switch {
 	case errors.Is(err, sagas.ErrFenced):

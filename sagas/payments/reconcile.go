@@ -73,7 +73,9 @@ func (s *Service) Reconcile(ctx context.Context) (found operations.Reconciliatio
 		{unfit.refunds, &found.RefundsOpen},
 	} {
 		b.Queue(`select id as "order", order_number, status, since, action from (`+q.sql+`) unfit
-			where ($2::interval, $3::timestamptz) is not null order by since, id limit $1`, reconcileMost, reconcileAfter, found.At).Query(sagas.Collecting(q.into))
+			where ($2::interval, $3::timestamptz) is not null order by since, id limit $1`, reconcileMost, reconcileAfter, found.At).Query(
+			sagas.Collecting(q.into),
+		)
 	}
 	return found, sagas.SQLError(s.pool.SendBatch(ctx, b).Close(), "reconcile")
 }
@@ -96,7 +98,10 @@ func (s *Service) reportMismatches(ctx context.Context) error {
 	found, err := s.Reconcile(ctx)
 	for _, sort := range found.Categories() {
 		if len(sort.Findings) > 0 {
-			s.runner.Alarm(ctx, "money and service do not fit together", "sort", sort.Name, "orders", len(sort.Findings), "oldest", sort.Findings[0].Order)
+			s.runner.Alarm(
+				ctx, "money and service do not fit together", "sort", sort.Name, "orders", len(sort.Findings), "oldest",
+				sort.Findings[0].Order,
+			)
 		}
 	}
 	return err

@@ -146,7 +146,10 @@ func refunded(ctx context.Context, p order.Provider, c order.RefundCall) (sagas.
 // all that is left. The provider's books are fetched first, so that nothing is
 // refunded twice. If the provider does not answer, nothing is decided.
 func (s *Service) Refund(ctx context.Context, cause domain.Metadata, id uuid.UUID, amount *decimal.Decimal, reason string) error {
-	return s.decideAfterFetch(ctx, sagas.ByOperator(cause, id), id, order.RequestRefund{ID: id, Amount: amount, Reason: reason, At: s.runner.Now()})
+	return s.decideAfterFetch(
+		ctx, sagas.ByOperator(cause, id), id,
+		order.RequestRefund{ID: id, Amount: amount, Reason: reason, At: s.runner.Now()},
+	)
 }
 
 // Accept accepts a payment that differs from the order (rule T11), unless it was

@@ -152,7 +152,10 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 				if how == "dispute" {
 					p.Disputes = []order.Dispute{{ID: "dp_" + id.String(), State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
 				} else {
-					p.Refunds = append(p.Refunds, order.Refund{ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()})
+					p.Refunds = append(
+						p.Refunds,
+						order.Refund{ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()},
+					)
 				}
 			})
 			w.Must(w.Payments.Hint(t.Context(), id, "clock"))

@@ -32,7 +32,10 @@ func (s *Inbox) ReplayWebhooks(ctx context.Context, cause domain.Metadata, f ope
 		Args: inboxArgs(f), WantRows: eventstore.AnyRows,
 	}
 	_, err = s.store.ExecuteWith(ctx, sagas.ByOperator(cause, f.Order), []eventstore.TxStatement{back},
-		operations.NoteReview{Order: f.Order, Event: operations.WebhooksReplayed{Filter: filterText(f), Count: n, Reason: reason, At: s.runner.Now()}})
+		operations.NoteReview{
+			Order: f.Order,
+			Event: operations.WebhooksReplayed{Filter: filterText(f), Count: n, Reason: reason, At: s.runner.Now()},
+		})
 	if err == nil {
 		s.runner.Wake(inboxQueue)
 	}
@@ -50,7 +53,8 @@ func (s *Inbox) ReplayWebhook(ctx context.Context, cause domain.Metadata, id int
 		about = *w.Order
 	}
 	back := eventstore.TxStatement{
-		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null where id = $1`,
+		Key:  "webhook_inbox",
+		SQL:  `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null where id = $1`,
 		Args: []any{id}, WantRows: 1,
 	}
 	commands := []domain.Command{operations.NoteReview{Order: about, Event: operations.WebhookReplayed{
@@ -68,7 +72,8 @@ func (s *Inbox) ReplayWebhook(ctx context.Context, cause domain.Metadata, id int
 
 // webhookIncidents are the open incidents about webhooks that a filter selects.
 func (s *Inbox) webhookIncidents(ctx context.Context, f operations.WebhookPick) ([]uuid.UUID, error) {
-	rows, _ := s.pool.Query(ctx, `select i.id from incidents i join (select id from webhook_inbox`+inboxWhere+`) w on w.id = (i.about ->> 'webhook')::bigint
+	rows, _ := s.pool.Query(ctx, `select i.id from incidents i join (select id from webhook_inbox`+inboxWhere+
+		`) w on w.id = (i.about ->> 'webhook')::bigint
 		where not i.is_settled and i.kind in ('webhook_unmatched', 'webhook_parked')`, inboxArgs(f)...)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	return found, sagas.SQLError(err, "look for incidents about webhooks")

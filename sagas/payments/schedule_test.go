@@ -21,14 +21,18 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 	settling := append(opened[:2:2], order.AwaitingSettlement{At: after(time.Minute)})
 	paid := append(opened[:2:2], order.PaymentConfirmed{Payment: payment, At: after(time.Hour)})
 	cancelled := append(opened[:2:2], order.Cancelled{Reason: order.Expired, At: after(2 * time.Hour)})
-	refunding := append(paid[:3:3], order.RefundRequested{Refund: order.Ask{N: 1, Payment: "pay_1", Minor: 100, Currency: "EUR"}, At: after(40 * day)})
+	refunding := append(
+		paid[:3:3],
+		order.RefundRequested{Refund: order.Ask{N: 1, Payment: "pay_1", Minor: 100, Currency: "EUR"}, At: after(40 * day)},
+	)
 	pending := append(paid[:3:3], order.RefundStarted{
 		Refund: order.SeenRefund{ID: "re_1", Payment: "pay_1", State: order.RefundPending, Minor: 100, Currency: "EUR"}, At: after(40 * day),
 	})
 	given := append(cancelled[:3:3], order.LatePaymentFound{Payment: payment, Refund: []string{"too_late"}, At: after(100 * day)},
 		order.RefundRequested{Refund: order.Ask{N: 1, Payment: "pay_1", Minor: 1210, Currency: "EUR"}, At: after(100 * day)})
 	refunded := append(paid[:3:3], order.RefundCompleted{
-		Refund: order.SeenRefund{ID: "re_1", Payment: "pay_1", State: order.RefundSucceeded, Minor: 1210, Currency: "EUR"}, At: after(2 * time.Hour),
+		Refund: order.SeenRefund{ID: "re_1", Payment: "pay_1", State: order.RefundSucceeded, Minor: 1210, Currency: "EUR"},
+		At:     after(2 * time.Hour),
 	})
 
 	for _, c := range []struct {

@@ -59,7 +59,8 @@ func emptyInbox(t *testing.T) *webhookWriter {
 
 func webhookCalled(event string) newWebhook {
 	return newWebhook{
-		News: order.News{EventID: event, Type: "paid", VerifiedBy: "first"}, provider: "test", body: []byte("body of " + event), hash: []byte(event), headers: "{}", state: "stored",
+		News: order.News{EventID: event, Type: "paid", VerifiedBy: "first"}, provider: "test",
+		body: []byte("body of " + event), hash: []byte(event), headers: "{}", state: "stored",
 	}
 }
 
@@ -84,7 +85,9 @@ func TestWebhooksThatComeAtOnceShareACommit(t *testing.T) {
 	if rows, commits := w.count(t, "*"), w.count(t, "distinct xmin::text"); rows != 50 || commits != 2 {
 		t.Errorf("%d rows in %d commits", rows, commits)
 	}
-	if right := w.count(t, `*) filter (where body = convert_to('body of ' || event_id, 'UTF8') and body_hash = convert_to(event_id, 'UTF8')`); right != 50 {
+	if right := w.count(
+		t, `*) filter (where body = convert_to('body of ' || event_id, 'UTF8') and body_hash = convert_to(event_id, 'UTF8')`,
+	); right != 50 {
 		t.Errorf("%d of 50 rows have their own body", right)
 	}
 }
@@ -94,7 +97,10 @@ func TestOfEqualWebhooksThatComeAtOnceOneIsNew(t *testing.T) { // I-6
 	w := emptyInbox(t)
 	transmitted, other := webhookCalled("evt_c"), webhookCalled("evt_d")
 	transmitted.TransmissionID, other.TransmissionID = "t", "t"
-	all := []newWebhook{webhookCalled("evt_a"), webhookCalled("evt_a"), webhookCalled("evt_b"), webhookCalled("evt_b"), webhookCalled("evt_b"), transmitted, other}
+	all := []newWebhook{
+		webhookCalled("evt_a"), webhookCalled("evt_a"), webhookCalled("evt_b"), webhookCalled("evt_b"),
+		webhookCalled("evt_b"), transmitted, other,
+	}
 	if stored, refused := held(t, w, all...); stored != 3 || refused != 0 {
 		t.Errorf("%d stored, %d refused", stored, refused)
 	}
@@ -108,7 +114,9 @@ func TestAWebhookThatCannotBeStoredStopsNoOther(t *testing.T) {
 	w := emptyInbox(t)
 	bad := webhookCalled("evt_bad")
 	bad.Type = "a\x00b" // which is no text to Postgres
-	if stored, refused := held(t, w, webhookCalled("evt_1"), webhookCalled("evt_2"), bad, webhookCalled("evt_3")); stored != 3 || refused != 1 {
+	if stored, refused := held(
+		t, w, webhookCalled("evt_1"), webhookCalled("evt_2"), bad, webhookCalled("evt_3"),
+	); stored != 3 || refused != 1 {
 		t.Errorf("%d stored, %d refused", stored, refused)
 	}
 	if rows := w.count(t, "*"); rows != 3 {
