@@ -148,7 +148,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 			return projections.Rebuild(ctx, s.Owner, eventstore.Open(s.Owner, sagastest.Catalogue, s.Keys()).Reader(), names, o)
 		},
 	})
-	s.Attach(eventstore.WithStarter(s.Panel.Runner))
+	s.Attach(eventstore.WithStarter(s.Runner))
 	s.Server = program.Wire(program.Parts{
 		Settings: panel.Settings{
 			Version: "test", PublicURL: base, Currency: "EUR", Offers: Offers(),

@@ -63,5 +63,5 @@ func (f *orderFeed) Next(ctx context.Context, c route.Call) ([]route.Told, int64
 		return nil, at, err
 	}
 	f.begun = true
-	return []route.Told{{Name: "order", Position: at, Body: file.Order.Fields()}}, at, nil
+	return []route.Told{{Name: "order", Position: at, Body: file.Fields()}}, at, nil
 }

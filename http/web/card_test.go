@@ -46,8 +46,12 @@ func TestACardIsMadeOfTheFieldsOfItsRecord(t *testing.T) {
 
 func TestAPageWithAFieldThatTheRecordLacksIsRefusedAtTheStart(t *testing.T) {
 	for _, cards := range []Cards{
-		{Title: "name"}, {Title: "number", Badges: []string{"state"}}, {Title: "number", Lines: []string{"total+sum"}},
-		{Title: "number", Note: []string{"placed"}}, {Title: "number", Fault: "wrong"}, {Title: "number", Value: "sum"},
+		{Title: "name"},
+		{Title: "number", Badges: []string{"state"}},
+		{Title: "number", Lines: []string{"total+sum"}},
+		{Title: "number", Note: []string{"placed"}},
+		{Title: "number", Fault: "wrong"},
+		{Title: "number", Value: "sum"},
 	} {
 		func() {
 			defer func() {

@@ -85,8 +85,11 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 				name  string
 				value any
 			}{
-				{"refunds", money.Refunds}, {"disputes", money.Disputes}, {"credit_notes", money.CreditNotes},
-				{"runs", console.Each(runs, asRun)}, {"go_on", goOn(o, runs, money.claimed)},
+				{"refunds", money.Refunds},
+				{"disputes", money.Disputes},
+				{"credit_notes", money.CreditNotes},
+				{"runs", console.Each(runs, asRun)},
+				{"go_on", goOn(o, runs, money.claimed)},
 			} {
 				text, err := json.Marshal(more.value)
 				if err != nil {
