@@ -152,19 +152,22 @@ func (r *taskRows) again(ctx context.Context, key string, token int64, pause tim
 
 // failed records an attempt that failed, and when the next one is; parked: there is none.
 func (r *taskRows) failed(key string, token int64, text string, pause time.Duration, parked bool) eventstore.TxStatement {
-	set, fence := `attempts = attempts + 1, error = $3, next_at = business_now() + $4::interval`, `lease_token = $2`
+	set, fence := `attempts = attempts + 1, error = $3`, `lease_token = $2`
 	if r.leased {
 		set += `, lease_until = null, worker = null, failing_since = coalesce(failing_since, real_now())`
 	} else {
 		fence = `attempts = $2 and ` + r.waits()
 	}
+	args := []any{key, token, text}
 	if parked {
 		set += `, state = 'parked'`
+	} else {
+		set, args = set+`, next_at = business_now() + $4::interval`, append(args, pause)
 	}
 	return eventstore.TxStatement{
 		Key:  r.name() + `/` + key,
 		SQL:  `update ` + r.name() + ` set ` + set + ` where ` + r.row("$1") + ` and ` + fence,
-		Args: []any{key, token, text, pause}, WantRows: 1, ErrIfNot: ErrSetAside,
+		Args: args, WantRows: 1, ErrIfNot: ErrSetAside,
 	}
 }
 
