@@ -39,13 +39,13 @@ var ofTheLog = []variant{{
 	why:  "a process that was overtaken is refused until its cache expires",
 	edits: []edit{
 		{"eventstore/store.go", "d, err := s.decide(ctx, cause, commands, try == 0)", "d, err := s.decide(ctx, cause, commands, true)"},
-		{"eventstore/store.go", "\t\ts.states.forget(d)\n", "\t\t_ = s.states.forget\n"},
+		{"eventstore/store.go", "\t\ts.states.cache.forget(d)\n", "\t\t_ = s.states.cache.forget\n"},
 	},
 	nets: []string{"TestWhatAnotherProcessHasWrittenCounts"},
 }, {
 	name:  "a repeated attempt goes beside others",
 	why:   "a request on many busy streams is overtaken each time, and refused",
-	edits: []edit{{"eventstore/store.go", "s.turns.take(commands, try > 0 || s.isJournal(commands))", "s.turns.take(commands, s.isJournal(commands))"}},
+	edits: []edit{{"eventstore/store.go", "s.turns.take(commands, try > 0 || s.states.isJournal(commands))", "s.turns.take(commands, s.states.isJournal(commands))"}},
 	nets:  []string{"TestARequestOnManyBusyStreamsIsNotOvertakenForEver"},
 }, {
 	name:  "a decision that adds nothing is taken from the cache",
