@@ -9,6 +9,5 @@ import (
 )
 
 func TestAThousandRunsStartInTwoAppends(t *testing.T) {
-	t.Parallel()
-	sagastest.ManyRuns(t, 500)
+	sagastest.ManyRuns(t, 500) // a crowd of its own: not in parallel with other stories
 }
