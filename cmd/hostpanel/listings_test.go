@@ -46,7 +46,7 @@ func TestEveryListingShowsTheFieldsOfItsRecord(t *testing.T) {
 	}
 }
 
-// calls tells whether a body calls a function of a package.
+// calls reports whether a body calls a function of a package.
 func calls(body ast.Node, pkg, name string) (does bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if s, is := n.(*ast.SelectorExpr); is {

@@ -71,7 +71,7 @@ func (r Run) Over() bool { return r.Status == "done" || r.Status == "undone" }
 // one step.
 const TaskDefinition = "task"
 
-// IsTask tells whether it is a task. It has no stream.
+// IsTask reports whether the run is a task, which has no stream.
 func (r Run) IsTask() bool { return r.Def == TaskDefinition }
 
 // An Attempt is one attempt at one step.

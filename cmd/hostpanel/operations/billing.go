@@ -49,7 +49,9 @@ func only(field, value string) []projections.Filter {
 // Run lists invoices.
 func (l invoicesList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
+		found, err := p.Tables.For(projections.System).Billing().Invoices(
+			ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)},
+		)
 		if err != nil {
 			return err
 		}
@@ -108,9 +110,14 @@ func (w invoicesWaive) Run(ctx context.Context, s config.Settings, c console.Con
 }
 
 // withInvoice does something with the invoice with a number, and says what became of it.
-func withInvoice(ctx context.Context, s config.Settings, c console.Console, number, done string, do func(*program.Program, projections.Invoice) error) error {
+func withInvoice(
+	ctx context.Context, s config.Settings, c console.Console, number, done string,
+	do func(*program.Program, projections.Invoice) error,
+) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{Limit: 1, Filters: only("number", number)})
+		found, err := p.Tables.For(projections.System).Billing().Invoices(
+			ctx, projections.Listing{Limit: 1, Filters: only("number", number)},
+		)
 		if err != nil {
 			return err
 		}
@@ -134,7 +141,9 @@ type subscriptionsList struct {
 // Run lists subscriptions.
 func (l subscriptionsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Billing().Subscriptions(ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)})
+		found, err := p.Tables.For(projections.System).Billing().Subscriptions(
+			ctx, projections.Listing{Limit: l.Limit, Filters: only("status", l.Status)},
+		)
 		if err != nil {
 			return err
 		}
@@ -182,13 +191,18 @@ func (e subscriptionsExtend) Run(ctx context.Context, s config.Settings, c conso
 	if err != nil {
 		return err
 	}
-	return withSubscription(ctx, s, c, e.Order, "may be paid until "+until.UTC().Format("2006-01-02 15:04 UTC"), func(p *program.Program, id uuid.UUID) error {
+	return withSubscription(ctx, s, c, e.Order, "may be paid until "+until.UTC().Format("2006-01-02 15:04 UTC"), func(
+		p *program.Program, id uuid.UUID,
+	) error {
 		return p.Sagas.Billing.Extend(ctx, sagas.ByOperator(program.AtConsole, id), id, until, e.Reason)
 	})
 }
 
 // withSubscription does something with the subscription that an order started, and says
 // what became of it.
-func withSubscription(ctx context.Context, s config.Settings, c console.Console, name, done string, do func(*program.Program, uuid.UUID) error) error {
+func withSubscription(
+	ctx context.Context, s config.Settings, c console.Console, name, done string,
+	do func(*program.Program, uuid.UUID) error,
+) error {
 	return withOrder(ctx, s, c, name, "subscription of %s", "the subscription of %s "+done, do)
 }

@@ -47,7 +47,9 @@ type ordersList struct {
 // Run lists orders.
 func (l ordersList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Orders().Orders(ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit})
+		found, err := p.Tables.For(projections.System).Orders().Orders(
+			ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit},
+		)
 		if err != nil {
 			return err
 		}
@@ -152,7 +154,10 @@ func printRun(c console.Console, r sagas.RunView) {
 	t := console.Table{Head: []string{"step", "state", "tries", "made", "last error"}}
 	for n, place := range r.Steps {
 		l := lineOf(r, n, place)
-		t.Add(console.Plain("  "+l.Step), console.Painted(l.State, i.Status), console.Number(l.Attempts), console.Plain(l.External), console.Painted(l.LastError, i.Red))
+		t.Add(
+			console.Plain("  "+l.Step), console.Painted(l.State, i.Status), console.Number(l.Attempts),
+			console.Plain(l.External), console.Painted(l.LastError, i.Red),
+		)
 	}
 	t.Print(c)
 }

@@ -52,20 +52,28 @@ var (
 
 // ofSagas are the figures that sagas know of themselves.
 var ofSagas = []figure{
-	gauge("saga_oldest_ready_seconds", "How long the oldest run that is due has been waiting.", func(g assembly.Gauges) float64 { return g.OldestReady.Seconds() }),
+	gauge("saga_oldest_ready_seconds", "How long the oldest run that is due has been waiting.", func(g assembly.Gauges) float64 {
+		return g.OldestReady.Seconds()
+	}),
 	gauge("saga_ready", "Runs that are due.", func(g assembly.Gauges) float64 { return float64(g.Ready) }),
 	gauge("saga_running", "Runs that are being worked on.", func(g assembly.Gauges) float64 { return float64(g.Running) }),
 	gauge("saga_waiting", "Runs that wait for their time.", func(g assembly.Gauges) float64 { return float64(g.Waiting) }),
 	gauge("saga_parked", "Runs that need a person.", func(g assembly.Gauges) float64 { return float64(g.Parked) }),
 	gauge("saga_leases_expired", "Runs whose worker is lost.", func(g assembly.Gauges) float64 { return float64(g.LeasesExpired) }),
-	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g assembly.Gauges) float64 { return float64(g.UnknownEffects) }),
+	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g assembly.Gauges) float64 {
+		return float64(g.UnknownEffects)
+	}),
 	gauge("inbox_stored", "Webhooks that no worker has handled yet.", func(g assembly.Gauges) float64 { return float64(g.InboxStored) }),
 	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g assembly.Gauges) float64 { return g.InboxAge.Seconds() }),
 	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g assembly.Gauges) float64 { return float64(g.Unmatched) }),
 	gauge("orders_held", "Orders that a person has to look at.", func(g assembly.Gauges) float64 { return float64(g.Held) }),
-	gauge("readers_poisoned", "Events that a reader of the log has put aside.", func(g assembly.Gauges) float64 { return float64(g.Poisoned) }),
+	gauge("readers_poisoned", "Events that a reader of the log has put aside.", func(g assembly.Gauges) float64 {
+		return float64(g.Poisoned)
+	}),
 	counter("saga_steps_total", "Steps done by this process.", func(g assembly.Gauges) float64 { return float64(g.Completed) }),
-	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g assembly.Gauges) float64 { return float64(g.Fenced) }),
+	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g assembly.Gauges) float64 {
+		return float64(g.Fenced)
+	}),
 	counter("payment_checks_total", "Orders looked at by this process.", func(g assembly.Gauges) float64 { return float64(g.Checked) }),
 	counter("webhooks_rejected_total", "Webhooks that were not authentic.", func(g assembly.Gauges) float64 { return float64(g.Rejected) }),
 }
@@ -89,7 +97,10 @@ func counter(name, help string, of func(assembly.Gauges) float64) figure {
 func (p *Program) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	p.counts().register(r)
-	r.MustRegister(p.ownFigures(), pools{p}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(
+		p.ownFigures(), pools{p}, buildInfo(), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	return r
 }
 
@@ -109,7 +120,11 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orderCounts, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes, tasksDue, taskOldest, taskFailing, taskParked} {
+	for _, d := range []*prometheus.Desc{
+		up, position, headAge, orderCounts, readers, unread, longest, behind, live, incident, verified, checked,
+		broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes, tasksDue, taskOldest,
+		taskFailing, taskParked,
+	} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -122,7 +137,10 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas, f.ofTasks, f.ofRecovery} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{
+		f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders,
+		f.ofIncidents, f.ofSagas, f.ofTasks, f.ofRecovery,
+	} {
 		if err := read(ctx, to); err != nil {
 			f.program.Log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
