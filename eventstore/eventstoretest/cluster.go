@@ -52,6 +52,7 @@ func borrow(t testing.TB, of func(*server) (*template, error)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.lendTo(t.Context().Done())
 	t.Cleanup(func() {
 		if err := s.release(d, t.Failed()); err != nil {
 			t.Errorf("drop the test's database: %v", err)

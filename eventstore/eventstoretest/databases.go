@@ -44,7 +44,8 @@ type database struct {
 	keeper   *pgx.Conn // empties it
 
 	mu       sync.Mutex
-	ending   bool // the test is at its end
+	over     <-chan struct{} // the end of the test that has it
+	ending   bool            // that test closes its pools
 	sessions []*session
 }
 
@@ -66,7 +67,7 @@ func Measures(t testing.TB) {
 const mostRows = 1 << 20
 
 // mostLendings is how often a database is lent. Deleted rows stay in its files.
-const mostLendings = 30
+const mostLendings = 100
 
 func (s *server) template(key string, prepare func(context.Context, string) error) (*template, error) {
 	if prepare == nil {
@@ -150,7 +151,7 @@ func (s *server) release(d *database, failed bool) error {
 	lent.Delete(s.url(d.name))
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	d.ends(false) // who goes later leaves nothing
+	d.lendTo(nil)
 	if !failed && d.lendings < mostLendings && s.empty(ctx, d) == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -183,22 +184,36 @@ func (d *database) take(began string) *session {
 	return s
 }
 
-// ends makes the sessions of clients that go from now on those of the next test, or not.
+// ends makes the sessions of clients that go from now on those of the next test.
 // Before the end of a test they end with their clients, as they do elsewhere.
-func (d *database) ends(ending bool) {
+func (d *database) ends() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ending = ending
+	d.ending = true
 }
 
-// leave tells whether a session was left to the next test.
+// lendTo gives the database to a test that is over then, or to none: who goes now leaves nothing.
+func (d *database) lendTo(over <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over, d.ending = over, false
+}
+
+// leave tells whether a session was left to the next test. What follows the log ends with
+// the context of the test, before its pools.
 func (d *database) leave(s *session) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ending {
+	ending := d.ending
+	select {
+	case <-d.over:
+		ending = true
+	default:
+	}
+	if ending {
 		d.sessions = append(d.sessions, s)
 	}
-	return d.ending
+	return ending
 }
 
 // empty makes the content of a database that of its template.
@@ -267,16 +282,17 @@ const (
 		order by 1`
 
 	// schema tells what a database consists of, by the last change of each catalog and its
-	// number of entries. Those of temporary tables are the session's own.
+	// number of entries. Those of temporary tables are the session's own. The age of a
+	// transaction is cheaper to read than its number; that of the first one ever makes it one.
 	schema = `
 		select concat_ws(' ',
-			(select (count(*), max(xmin::text::bigint)) from pg_namespace where nspname !~ '^pg_(toast_)?temp_'),
-			(select (count(*), max(xmin::text::bigint)) from pg_class), (select (count(*), max(xmin::text::bigint)) from pg_attribute),
-			(select (count(*), max(xmin::text::bigint)) from pg_attrdef), (select (count(*), max(xmin::text::bigint)) from pg_index),
-			(select (count(*), max(xmin::text::bigint)) from pg_constraint), (select (count(*), max(xmin::text::bigint)) from pg_trigger),
-			(select (count(*), max(xmin::text::bigint)) from pg_policy), (select (count(*), max(xmin::text::bigint)) from pg_proc),
-			(select (count(*), max(xmin::text::bigint)) from pg_type), (select (count(*), max(xmin::text::bigint)) from pg_rewrite),
-			(select (count(*), max(xmin::text::bigint)) from pg_statistic), (select (count(*), max(xmin::text::bigint)) from pg_extension),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_namespace where nspname !~ '^pg_(toast_)?temp_'),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_class), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_attribute),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_attrdef), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_index),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_constraint), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_trigger),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_policy), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_proc),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_type), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_rewrite),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_statistic), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_extension),
 			(select count(*) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase where d.datname = current_database()))`
 
 	// sequences is the statement that sets all sequences to where they are.
@@ -374,7 +390,7 @@ func closes(t testing.TB, address string, pool *pgxpool.Pool) {
 	t.Helper()
 	t.Cleanup(func() {
 		if d, ours := lent.Load(address); ours {
-			d.(*database).ends(true)
+			d.(*database).ends()
 		}
 		pool.Close()
 	})
