@@ -265,29 +265,3 @@ func settles(t *testing.T, most int) {
 		}
 	}
 }
-
-// A restart of the database loses no event for listeners.
-func TestListenersOutliveTheDatabase(t *testing.T) {
-	cluster := eventstoretest.Private(t, nil)
-	owner := eventstoretest.Owner(t, cluster.URL())
-	if err := eventstore.Migrate(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
-	s := storeOn(t, eventstoretest.Pool(t, cluster.URL()))
-	l := listen(t, tailOf(s), eventstore.Now, "a")
-	do(t, s, putIn{"a", 1})
-	mustHear(t, l, 1)
-	eventstoretest.Restart(t, cluster)
-	deadline := time.Now().Add(aMinute)
-	for {
-		if _, err := s.Execute(t.Context(), domain.Metadata{Actor: "test"}, putIn{"a", 2}); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-	heard, _ := mustHear(t, l, 1)
-	if heard[0].Event != (coinsPut{2}) {
-		t.Errorf("%+v", heard)
-	}
-}

@@ -5,10 +5,12 @@ package eventstore_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 )
@@ -61,4 +63,76 @@ func TestCrashesOfTheDatabaseLoseNothingAndRepeatNothing(t *testing.T) {
 		t.Errorf("%d requests were answered, the log: %+v, %v", want, verdict, err)
 	}
 	t.Logf("%d requests over %d crashes", want, crashes)
+}
+
+// A restart of the database loses no event for listeners.
+func TestListenersOutliveTheDatabase(t *testing.T) {
+	cluster := eventstoretest.Private(t, nil)
+	owner := eventstoretest.Owner(t, cluster.URL())
+	if err := eventstore.Migrate(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	s := storeOn(t, eventstoretest.Pool(t, cluster.URL()))
+	l := listen(t, tailOf(s), eventstore.Now, "a")
+	do(t, s, putIn{"a", 1})
+	mustHear(t, l, 1)
+	eventstoretest.Restart(t, cluster)
+	deadline := time.Now().Add(aMinute)
+	for {
+		if _, err := s.Execute(t.Context(), domain.Metadata{Actor: "test"}, putIn{"a", 2}); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	heard, _ := mustHear(t, l, 1)
+	if heard[0].Event != (coinsPut{2}) {
+		t.Errorf("%+v", heard)
+	}
+}
+
+// Each change of the log is found and named, whether it was done by the owner of the
+// database, who can compute chains of hashes anew, or by the holder of the keys, who
+// makes a new tree as well. A checkpoint was kept outside before.
+func TestEveryChangeOfTheLogIsFoundAndNamed(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	w := newWatched(t)
+	for i := range 600 {
+		do(t, w.Store, putIn{fmt.Sprint(random.IntN(20)), 1 + i})
+	}
+	outside := w.sealed()
+	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact || v.Checked != 610 || v.Sealed != 610 || len(v.Uncovered) != 0 {
+		t.Fatalf("%+v", v)
+	}
+	w.sql(`create table kept as select * from events; create table kept_tiles as select * from log_tiles; create table kept_origins as select * from log_origins`)
+	for _, c := range changes {
+		position := 2 + random.Int64N(607)
+		name := fmt.Sprintf("%s, at %d", c.name, position)
+		w.change(c.sql, position)
+		if c.chained {
+			w.chainAnew()
+		}
+		want := position
+		if c.at != nil {
+			want = c.at(position, 610)
+		}
+		for _, check := range []eventstore.Check{{}, {Checkpoint: outside}} {
+			if v := w.by(check); v.Intact || v.Broken != want || v.Through > v.Broken || v.Reason == "" {
+				t.Errorf("%s (checkpoint outside: %t): %+v, want %d", name, check.Checkpoint != "", v, want)
+			}
+		}
+		w.sql(`truncate log_tiles, log_witnesses, log_origins`) // the holder of the keys begins anew
+		w.forgeTree()
+		if v := w.by(eventstore.Check{Checkpoint: outside}); v.Intact || v.Broken > want || max(v.Through, v.Broken) < want {
+			t.Errorf("%s, with another tree: %+v, want %d", name, v, want)
+		}
+		w.forge(`delete from events; insert into events select * from kept; truncate log_tiles, log_witnesses, log_origins;
+			insert into log_origins select * from kept_origins; insert into log_tiles select * from kept_tiles`)
+	}
+	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact {
+		t.Errorf("%+v", v)
+	}
 }

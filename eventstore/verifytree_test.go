@@ -2,7 +2,6 @@ package eventstore_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -67,52 +66,6 @@ var changes = []struct {
 		from events where position = $1 + 1`, chained: true},
 	{name: "exchanged with the next one", sql: `update events set position = -position where position in ($1, $1 + 1); update events set position = 2 * $1 + 1 + position where position < 0`},
 	{name: "cut off behind it", sql: `delete from events where position >= $1`},
-}
-
-// Each change of the log is found and named, whether it was done by the owner of the
-// database, who can compute chains of hashes anew, or by the holder of the keys, who
-// makes a new tree as well. A checkpoint was kept outside before.
-func TestEveryChangeOfTheLogIsFoundAndNamed(t *testing.T) {
-	t.Parallel()
-	seed := rand.Uint64()
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	w := newWatched(t)
-	for i := range 600 {
-		do(t, w.Store, putIn{fmt.Sprint(random.IntN(20)), 1 + i})
-	}
-	outside := w.sealed()
-	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact || v.Checked != 610 || v.Sealed != 610 || len(v.Uncovered) != 0 {
-		t.Fatalf("%+v", v)
-	}
-	w.sql(`create table kept as select * from events; create table kept_tiles as select * from log_tiles; create table kept_origins as select * from log_origins`)
-	for _, c := range changes {
-		position := 2 + random.Int64N(607)
-		name := fmt.Sprintf("%s, at %d", c.name, position)
-		w.change(c.sql, position)
-		if c.chained {
-			w.chainAnew()
-		}
-		want := position
-		if c.at != nil {
-			want = c.at(position, 610)
-		}
-		for _, check := range []eventstore.Check{{}, {Checkpoint: outside}} {
-			if v := w.by(check); v.Intact || v.Broken != want || v.Through > v.Broken || v.Reason == "" {
-				t.Errorf("%s (checkpoint outside: %t): %+v, want %d", name, check.Checkpoint != "", v, want)
-			}
-		}
-		w.sql(`truncate log_tiles, log_witnesses, log_origins`) // the holder of the keys begins anew
-		w.forgeTree()
-		if v := w.by(eventstore.Check{Checkpoint: outside}); v.Intact || v.Broken > want || max(v.Through, v.Broken) < want {
-			t.Errorf("%s, with another tree: %+v, want %d", name, v, want)
-		}
-		w.forge(`delete from events; insert into events select * from kept; truncate log_tiles, log_witnesses, log_origins;
-			insert into log_origins select * from kept_origins; insert into log_tiles select * from kept_tiles`)
-	}
-	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact {
-		t.Errorf("%+v", v)
-	}
 }
 
 // change changes the log as only its owner can.

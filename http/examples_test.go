@@ -13,39 +13,9 @@ import (
 	"hostpanel/domain/hosting"
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
-	"hostpanel/http/route/routetest"
 	"hostpanel/paneltest"
 	"hostpanel/sagas"
 )
-
-// The conversations in testdata/examples are those that the API document shows.
-func TestConversationsOfTheExamples(t *testing.T) {
-	t.Parallel()
-	for name, begin := range map[string]func(*testing.T) *paneltest.Shop{
-		"accounts": func(t *testing.T) *paneltest.Shop { return paneltest.Open(t).People(t).InABrowser(t, paneltest.Root) },
-		"audit":    func(t *testing.T) *paneltest.Shop { s := paneltest.Open(t).People(t); s.Indexed(t); return s },
-		"billing":  func(t *testing.T) *paneltest.Shop { return billedForExamples(t, paneltest.Open(t).People(t).Stock(t)) },
-		"hosting": func(t *testing.T) *paneltest.Shop {
-			return provable(t, withNameServers(paneltest.House(t).Told(t).Hooked(t)))
-		},
-		"notifications": func(t *testing.T) *paneltest.Shop { return paneltest.Open(t).People(t).Told(t) },
-		"operations": func(t *testing.T) *paneltest.Shop {
-			s := paneltest.Office(t)
-			s.Enrolled(t,
-				paneltest.Eve)
-			return s
-		},
-		"orders": busyDesk,
-		"storefront": func(t *testing.T) *paneltest.Shop {
-			return signing(paneltest.Open(t).Stock(t).People(t), exampleWebhook)
-		},
-	} {
-		routetest.Run(t, "testdata/examples/"+name+".http", func(t *testing.T) (http.Handler, routetest.Known) {
-			s := begin(t)
-			return s.Handler, s.Known
-		})
-	}
-}
 
 // withNameServers gives new zones name servers.
 func withNameServers(s *paneltest.Shop) *paneltest.Shop {

@@ -5,7 +5,6 @@ package projections
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 	"hostpanel/eventstore/eventstoretest"
 )
 
@@ -94,165 +92,6 @@ func (p *panel) id(t testing.TB, text string) (id uuid.UUID) {
 	return id
 }
 
-func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
-	t.Parallel()
-	p := openFull(t)
-	ear, tables := p.listening(t)
-	var (
-		program  = []Caller{System, {User: 42, Superuser: true}}
-		member   = Caller{User: 42, Tenant: 42}
-		everyone = append(slices.Clone(program), member)
-		own      = append(slices.Clone(program), Caller{KeyOwner: 42})
-		person   = append(slices.Clone(everyone), Caller{User: 42})
-	)
-	ofOrder, ofSubject, notification, job := p.id(t, "o42"), p.id(t, "s42"), p.id(t, "n42"), p.id(t, "p42")
-	for _, look := range []struct {
-		up      string
-		callers []Caller
-		with    func(context.Context, Scope) error
-	}{
-		{"a user", person, func(ctx context.Context, s Scope) error { _, err := s.Accounts().User(ctx, 42); return err }},
-		{"a user's address", program, func(ctx context.Context, s Scope) error {
-			return found(s.Accounts().UserByEmail(ctx, "User42@example.com"))
-		}},
-		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.Accounts().UserBySubject(ctx, ofSubject)) }},
-		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Superusers(ctx); return err }},
-		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Memberships(ctx, 42); return err }},
-		{"memberships of a page of users", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Accounts().MembershipsOf(ctx, 41, 42, 43)
-			return err
-		}},
-		{"members", everyone, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Members(ctx, 42); return err }},
-		{"an identity", person, func(ctx context.Context, s Scope) error { return found(s.Accounts().Identity(ctx, 42)) }},
-		{"a resource", everyone, func(ctx context.Context, s Scope) error {
-			_, err := s.Hosting().Resource(ctx, hosting.Ref{Kind: "site", ID: 42})
-			return err
-		}},
-		{"a tenant", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().Tenant(ctx, 42); return err }},
-		{"own tenants", []Caller{member, {User: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Hosting().Tenants(ctx, Listing{Limit: 20})
-			return err
-		}},
-		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Hosting().Resources(ctx, "site", 20); return err }},
-		{"resources of an order", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Hosting().ResourcesOfOrder(ctx, ofOrder)
-			return err
-		}},
-		{"all of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.Hosting().OfTenant(ctx, 42); return err }},
-		{"an operation", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().Operation(ctx, job); return err }},
-		{"an open operation", everyone, func(ctx context.Context, s Scope) error {
-			_, _, err := s.Hosting().OpenOperation(ctx, hosting.TenantSync, hosting.Ref{Kind: "tenant", ID: 42})
-			return err
-		}},
-		{"an open rebuild", program, func(ctx context.Context, s Scope) error {
-			_, _, err := s.Operations().OpenRebuild(ctx, "orders")
-			return err
-		}},
-		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().LatestRebuilds(ctx); return err }},
-		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().SubscriptionOfOrder(ctx, ofOrder)) }},
-		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().InvoiceOfOrder(ctx, ofOrder)) }},
-		{"an invoice by its id", everyone, func(ctx context.Context, s Scope) error { _, err := s.Billing().Invoice(ctx, ofOrder); return err }},
-		{"subscriptions", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Billing().Subscriptions(ctx, Listing{Limit: 20})
-			return err
-		}},
-		{"a service", everyone, func(ctx context.Context, s Scope) error {
-			_, err := s.Billing().Service(ctx, ofOrder, false)
-			return err
-		}},
-		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().MadeBy(ctx, ofOrder); return err }},
-		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Billing().Invoices(ctx, Listing{Limit: 20})
-			return err
-		}},
-		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.Orders().OrderView(ctx, ofOrder); return err }},
-		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Orders().Order(ctx, ofOrder); return err }},
-		{"an order's number", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Orders().OrderByNumber(ctx, "ORD-42")
-			return err
-		}},
-		{"the newest orders", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Orders().Orders(ctx, OrderFilter{Limit: 20})
-			return err
-		}},
-		{"orders by status", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Orders().Orders(ctx, OrderFilter{Status: order.StatusFailed, Limit: 20})
-			return err
-		}},
-		{"an API key", program, func(ctx context.Context, s Scope) error { return found(s.Orders().APIKey(ctx, "key42")) }},
-		{"a name", everyone, func(ctx context.Context, s Scope) error {
-			_, err := s.Hosting().NameTaken(ctx, "site", "domain", "42.example.com")
-			return err
-		}},
-		{"a mailbox's set of values", everyone, func(ctx context.Context, s Scope) error {
-			return noneTaken(ctx, s, "mailbox", field.Values{"mail_domain": []byte(`42`), "local_part": []byte(`"ana"`)})
-		}},
-		{"a database's two sets of values", everyone, func(ctx context.Context, s Scope) error {
-			return noneTaken(ctx, s, "database", field.Values{"name": []byte(`"shop"`), "db_user": []byte(`"u42"`)})
-		}},
-		{"claims of a domain", program, func(ctx context.Context, s Scope) error {
-			_, err := s.Hosting().ClaimedByOthers(ctx, "site", "shop.42.example.com", 7, uuid.Nil)
-			return err
-		}},
-		{"a notification", []Caller{System, {User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Notices().Notification(ctx, notification)
-			return err
-		}},
-		{"notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
-			_, err := s.Notices().Notifications(ctx, Listing{Limit: 20})
-			return err
-		}},
-		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Notices().Unread(ctx); return err }},
-		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Notices().Preferences(ctx, 42); return err }},
-		{"differences of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().DifferencesOf(ctx, 42); return err }},
-		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().States(ctx); return err }},
-	} {
-		for _, c := range look.callers {
-			ear.heard = nil
-			if err := look.with(t.Context(), tables.For(c)); err != nil {
-				t.Errorf("%s, %+v: %v", look.up, c, err)
-			}
-			for _, q := range ear.heard {
-				plan := p.plan(t, c, q)
-				if strings.Contains(strings.ReplaceAll(plan, "Seq Scan on projections", ""), "Seq Scan") {
-					t.Errorf("%s, %+v:\n%s\n%s", look.up, c, q.SQL, plan)
-				}
-				if blocks := p.blocks(t, c, q); blocks > 100 {
-					t.Errorf("%s, %+v read %d blocks:\n%s\n%s", look.up, c, blocks, q.SQL, plan)
-				}
-			}
-			if len(ear.heard) == 0 {
-				t.Errorf("%s, %+v: nothing was asked", look.up, c)
-			}
-		}
-	}
-}
-
-// Who may read an order stands in its indexes, too: a query that counts orders,
-// or passes by them, does not read them. All of them are counted by their days.
-func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
-	t.Parallel()
-	p := openFull(t)
-	for _, sql := range []string{`update orders set customer_name = repeat('Ana ', 200)`, `vacuum analyze orders`} {
-		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ear, tables := p.listening(t)
-	superuser := Caller{User: 42, Superuser: true}
-	for _, filters := range [][]Filter{nil, {{Field: "status", Op: "=", Value: "failed"}}} {
-		ear.heard = nil
-		if _, err := tables.For(superuser).Orders().OrdersListed(t.Context(), Listing{Limit: 20, Offset: 20, Filters: filters}); err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range ear.heard {
-			if plan := p.plan(t, superuser, q); !strings.Contains(plan, "Index Only Scan") && !strings.Contains(q.SQL, "from order_days") {
-				t.Errorf("%v:\n%s\n%s", filters, q.SQL, plan)
-			}
-		}
-	}
-}
-
 // noneTaken fails if a resource other than 42 of tenant 42 has one of the kind's sets of values.
 func noneTaken(ctx context.Context, s Scope, name string, values field.Values) error {
 	kind, _ := hosting.KindNamed(name)
@@ -269,22 +108,6 @@ func found[T any](_ T, there bool, err error) error {
 		err = pgx.ErrNoRows
 	}
 	return err
-}
-
-func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
-	t.Parallel()
-	p := openFull(t)
-	for _, sql := range []string{
-		`select * from events where stream = 'site-42' order by version`,
-		`select * from events where stream = 'site-42' order by version desc limit 1`,
-		`select * from events where position > 3900 order by position limit 20`,
-		`select position, recorded_at from events order by position desc limit 1`,
-		`select recorded_at from events where position = 42`,
-	} {
-		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: sql}); !strings.Contains(plan, "Index") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") {
-			t.Errorf("%s\n%s", sql, plan)
-		}
-	}
 }
 
 // Postgres asks about the program in each row, and about readers once a statement. A row that
@@ -361,14 +184,6 @@ func TestPlansOfLookUpsAreKept(t *testing.T) {
 			t.Errorf("%s: planned for its arguments: %v, %v", statement, is, err)
 		}
 	}
-}
-
-// A statement for many rows finds each by its key, also behind the wall, and in a new panel,
-// whose tables have no statistics.
-func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
-	t.Parallel()
-	openPanel(t).writesByKeys(t)
-	openFull(t).writesByKeys(t)
 }
 
 func (p *panel) writesByKeys(t *testing.T) {

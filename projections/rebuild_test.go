@@ -211,33 +211,6 @@ func TestStartsAtTheSameTimeTakeTurns(t *testing.T) {
 	}
 }
 
-func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
-	t.Parallel()
-	set := Set{shelf(shelfSQL)}
-	l := openLibrary(t, set)
-	l.do(t, Put{"1", "Emma"})
-	reader, err := l.Pool().Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reader.Exec(t.Context(), `select * from books`); err != nil { // holds the table until it ends
-		t.Fatal(err)
-	}
-	rebuilt := make(chan error, 1)
-	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l.Reader(), nil) }()
-	awaitLockOn(t, l, "books")
-	l.do(t, Lend{"1"}) // waits until the swap has stepped back
-	if err := reader.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-rebuilt; err != nil {
-		t.Fatal(err)
-	}
-	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, "(1,Emma,1,") {
-		t.Fatal(got)
-	}
-}
-
 // A reader that locks the tables of a rebuild in another order makes a deadlock.
 // Neither the rebuild nor the reader fails of it.
 func TestAReaderThatLocksTheTablesInAnotherOrderStopsNoRebuild(t *testing.T) {

@@ -2,11 +2,8 @@ package projections
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -71,39 +68,6 @@ func (h *history) ordersAgree(t *testing.T) {
 			t.Errorf("%s: the row says that %d went back, the history %d", c.ID, row.Refunded, lost)
 		}
 	}
-}
-
-func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
-	t.Parallel()
-	p := openPanel(t)
-	seed := seeded(t)
-	ctx, stop := context.WithCancel(t.Context())
-	var writers sync.WaitGroup
-	for range 4 {
-		h := &history{panel: p, chance: rand.New(rand.NewPCG(seed.Uint64(), 0))}
-		writers.Go(func() {
-			for ctx.Err() == nil {
-				h.write(t, 20)
-			}
-		})
-	}
-	for _, projection := range All {
-		if _, err := Rebuild(t.Context(), p.owner, p.Reader(), []string{projection.Name()}, Options{}); err != nil {
-			t.Error(err)
-		}
-	}
-	stop()
-	writers.Wait()
-	live := map[string]string{}
-	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
-	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
-		t.Fatal(err)
-	}
-	p.eachTable(func(table string) {
-		if rebuilt := contents(t, p.owner, table); rebuilt != live[table] {
-			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
-		}
-	})
 }
 
 func (p *panel) eachTable(do func(table string)) {

@@ -1,12 +1,10 @@
 package faults_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
@@ -135,18 +133,6 @@ func TestASeedReplaysTheSameStrikes(t *testing.T) {
 	}
 	if !slices.Contains(first, true) || !slices.Contains(first, false) {
 		t.Errorf("300 of 1000 strike, but: %v", first)
-	}
-}
-
-func TestASlowAnswerEndsWithTheCallersPatience(t *testing.T) {
-	o, _ := twoProcesses(t)
-	order(t, o, faults.Fault{What: faults.Slow, Delay: time.Hour})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	done := false
-	err := o.Around(ctx, createSite, func(faults.Fault) error { done = true; return nil })
-	if done || domain.ClassOf(err) != domain.Unknown {
-		t.Errorf("done %v, %v", done, err)
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
@@ -148,68 +146,4 @@ func contentOf(t *testing.T, name string) []byte {
 		must(t, err)
 	}
 	return raw
-}
-
-// A backup that does not fit is refused, and nothing is left in the database.
-func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
-	p, _ := demoForCommands(t)
-	seal(t, p)
-	whole := filepath.Join(t.TempDir(), "backup")
-	m := madeBackup(t, whole)
-	empty := eventstoretest.Database(t, "empty", nil)
-	t.Setenv("DATABASE_URL", empty)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	chance := rand.New(rand.NewPCG(seed, 0))
-	refused := func(want string, code int, change func(dir string), flags ...string) {
-		t.Helper()
-		dir := filepath.Join(t.TempDir(), "copy")
-		must(t, os.CopyFS(dir, os.DirFS(whole)))
-		change(dir)
-		tells(t, want, code, "restore", append([]string{"--without-erasures", "--from", dir}, flags...)...)
-		var left int
-		must(t, eventstoretest.Owner(t, empty).QueryRow(t.Context(),
-			`select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&left))
-		if left != 0 {
-			t.Errorf("%s: %d tables and indexes are left", want, left)
-		}
-	}
-	changed := func(name string, by func([]byte) []byte) func(string) {
-		return func(dir string) {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			must(t, err)
-			must(t, os.WriteFile(filepath.Join(dir, name), by(text), 0o600))
-		}
-	}
-	gone := func(name string) func(string) {
-		return func(dir string) { must(t, os.Remove(filepath.Join(dir, name))) }
-	}
-	flip := func(text []byte) []byte { text[chance.IntN(len(text))] ^= byte(1 + chance.IntN(255)); return text }
-	cut := func(text []byte) []byte { return text[:chance.IntN(len(text))] }
-	for _, f := range m.Files {
-		for _, damage := range []func(string){changed(f.Name, flip), changed(f.Name, cut), gone(f.Name)} {
-			dir := filepath.Join(t.TempDir(), "copy")
-			must(t, os.CopyFS(dir, os.DirFS(whole)))
-			damage(dir)
-			b, err := backup.Open(dir)
-			must(t, err)
-			if err := b.Check(t.Context(), p.Keys, func(int64, int64) {}); err == nil ||
-				!strings.Contains(err.Error(), "damaged: "+f.Name) {
-				t.Errorf("%s is damaged, and the backup is answered with %v", f.Name, err)
-			}
-			must(t, b.Close())
-		}
-	}
-	one := m.Files[chance.IntN(len(m.Files))].Name
-	refused("damaged: "+one, console.Failed, changed(one, flip))
-	refused("damaged: "+one, console.Failed, gone(one))
-	refused("damaged: manifest.json", console.Failed, changed("manifest.json", flip))
-	refused("it is no whole backup", console.Failed, gone("manifest.json"))
-	refused("newer than this program", console.Failed, changed("manifest.json", func(text []byte) []byte {
-		return bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
-	}))
-	refused("not signed by the log in the backup", console.Usage, func(string) {}, "--checkpoint",
-		filepath.Join(whole, "manifest.json"))
-	t.Setenv("HOSTPANEL_SECRET_KEY", "b3RoZXIta2V5LW90aGVyLWtleS1vdGhlci1rZXktMDE=")
-	refused("wrong secret key", console.Usage, func(string) {})
 }

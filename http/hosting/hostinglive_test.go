@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,37 +136,6 @@ func tables(t *testing.T, s *paneltest.Shop) (names []string) {
 		t.Fatal(names, err)
 	}
 	return names
-}
-
-// Simultaneous requests never exceed the package's limit. The refused ones are
-// told the limit.
-func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
-	pack.Limits = pack.Limits.With("sites", 5)
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
-	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"package": []byte("1")}})
-	answers := make([]*httptest.ResponseRecorder, 100)
-	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = as(s, "ben", "POST", "sites/", fmt.Sprintf(`{"domain":"s%d.example"}`, i)) })
-	}
-	all.Wait()
-	made := 0
-	for _, w := range answers {
-		switch {
-		case w.Code == http.StatusCreated:
-			made++
-		case w.Code != http.StatusBadRequest ||
-			w.Body.String() != `{"non_field_errors":["Limit reached: sites (5 of 5)."]}` ||
-			w.Header().Get("X-Error-Code") != "quota_exceeded":
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-	}
-	if there := s.Count(t, `select count(*) from resources where kind = 'site'`); made != 5 || there != 5 {
-		t.Errorf("%d were made, %d are there", made, there)
-	}
 }
 
 // A restored site has the state that it had before: disabled parts stay

@@ -211,55 +211,6 @@ func TestTheSecretOfAWebhookIsShownOnce(t *testing.T) {
 	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), page)
 }
 
-// Every kind has its pages, in both languages: the list, the form, a record and its form.
-func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t)
-	s.Hosting.NameServers = []string{"ns1.panel.example."}
-	s.People(t)
-	s.OneOfEach(t, 1, 1)
-	look := hosting.WhiteLabel{
-		BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981",
-		SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true,
-	}
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()},
-		paneltest.Endpoint(1, 1))
-	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "mailbox", ID: 1}, Code: "password_weak"})
-	for _, language := range []string{"en", "es"} {
-		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
-		b := s.Visiting(t, paneltest.Ana)
-		pages := 0
-		for _, kind := range append(hosting.Kinds,
-			hosting.Kind{Collection: "webhook-endpoints", Plurals: map[string]string{}, Verbs: hosting.All}) {
-			if !kind.HasPages() {
-				continue
-			}
-			for _, path := range []string{"", "new/", "1/", "1/edit/"} {
-				if path == "1/edit/" && kind.Verbs&hosting.Patch == 0 {
-					continue
-				}
-				pages++
-				w := b.Get("/panel/" + kind.Collection + "/" + path)
-				if w.Code != http.StatusOK {
-					t.Errorf("%s%s: %d %s", kind.Collection, path, w.Code, w.Body)
-				}
-				b.IsForEverybody(t, language, w.Body.String())
-				if path == "1/" && !strings.Contains(paneltest.Past(w.Body.String()), "<li id=") {
-					t.Errorf("the page of one of %s has no history", kind.Collection)
-				}
-			}
-		}
-		if pages < 40 {
-			t.Errorf("only %d pages", pages)
-		}
-		paneltest.Has(t, b.Get("/panel/mailboxes/1/").Body.String(),
-			map[string]string{
-				"en": "The server wants a stronger password.",
-				"es": "El servidor exige una contraseña más fuerte.",
-			}[language])
-	}
-}
-
 // The first page tells what runs, what of it was refused, and how much is left.
 func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 	t.Parallel()

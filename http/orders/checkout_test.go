@@ -212,23 +212,6 @@ func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 	paneltest.Has(t, back.page, "Your payment is being checked by our team.", a.Number)
 }
 
-func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).Stock(t).Start(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
-		strings.Replace(paneltest.HostingOrder, "{", `{"language":"en",`, 1)))
-	began := time.Now()
-	back := follow(t, s.Public+"/storefront/return/"+a.ID+"/?outcome=success&status=paid")
-	if took := time.Since(began); back.status != http.StatusOK || took < 2*time.Second || took > 6*time.Second {
-		t.Fatalf("%d after %v", back.status, took)
-	}
-	paneltest.Has(t, back.page, "Waiting for payment.", a.URL)
-	s.Await(t, a, order.StatusPaymentProcessing)
-	if follow(t, s.Public+"/storefront/return/00000000-0000-4000-8000-000000000000/").status != http.StatusNotFound {
-		t.Fatal("an unknown order is found")
-	}
-}
-
 func TestCustomersAreSentOnlyToSitesThatTheKeyIsFor(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t).Start(t)

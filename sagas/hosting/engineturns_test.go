@@ -183,9 +183,3 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 	h.Equal("clients", h.Engine.Creations(client), 1)
 	h.Equal("asked for", h.Often(hosting.Ref{Kind: "tenant", ID: h.Tenant}.Stream(), "hosting.push_requested"), 1)
 }
-
-// A suspension of many records is one append, with a run for each.
-func TestManyRunsStartInOneAppend(t *testing.T) {
-	t.Parallel()
-	sagastest.ManyRuns(t, 60)
-}

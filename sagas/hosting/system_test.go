@@ -64,3 +64,9 @@ func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 	w.Moves()
 	due("demo")
 }
+
+// A suspension of many records is one append, with a run for each.
+func TestManyRunsStartInOneAppend(t *testing.T) {
+	t.Parallel()
+	sagastest.ManyRuns(t, 60)
+}

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
@@ -153,46 +151,6 @@ func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
 	r.Answers(sagastest.URLOf(1), nil)
 	w.Asks(webhook.Redeliver{ID: id, By: 1})
 	sagastest.Delivered(w, id, webhook.Succeeded)
-}
-
-// Ten endpoints, of which one hangs with everything that waits for it: the
-// others hear of everything at once.
-func TestAHangingEndpointDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	w, r := sagastest.ListeningWorld(t)
-	released := make(chan struct{})
-	for id := int64(1); id <= 10; id++ {
-		sagastest.Listens(w, id, 100+id%5)
-	}
-	r.Answers(sagastest.URLOf(1), func(ctx context.Context, _ int) (int, error) {
-		select {
-		case <-released:
-			return 200, nil
-		case <-ctx.Done():
-			return 0, domain.Fail(domain.Unknown, "timeout", ctx.Err())
-		}
-	})
-	var waiting, others []uuid.UUID
-	for range 20 {
-		waiting = append(waiting, sagastest.Sends(w, 1, 101))
-	}
-	w.Goes()
-	for id := int64(2); id <= 10; id++ {
-		for range 3 {
-			others = append(others, sagastest.Sends(w, id, 100+id%5))
-		}
-	}
-	for _, id := range others {
-		sagastest.Delivered(w, id, webhook.Succeeded)
-	}
-	r.Mu.Lock()
-	w.Equal("calls to who hangs, at once", r.Most[sagastest.URLOf(1)], 2)
-	r.Mu.Unlock()
-	close(released)
-	for _, id := range waiting {
-		sagastest.Delivered(w, id, webhook.Succeeded)
-	}
-	w.Equal("breakers", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'webhook'`), 0)
 }
 
 // All messages to an endpoint respect its Retry-After.

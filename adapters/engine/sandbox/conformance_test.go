@@ -10,9 +10,10 @@ import (
 	"hostpanel/adapters/faults"
 )
 
-func TestTheSandboxIsAHostingEngine(t *testing.T) {
-	p := pool(t)
-	enginetest.Run(t, func(t *testing.T) enginetest.Engine {
+func TestTheSandboxIsAHostingEngine(t *testing.T) { enginetest.Run(t, engineOf(pool(t))) }
+
+func engineOf(p *pgxpool.Pool) func(t *testing.T) enginetest.Engine {
+	return func(t *testing.T) enginetest.Engine {
 		emptied(t, p)
 		e := sandbox.New(p)
 		return enginetest.Engine{EngineServer: e, Address: "192.0.2.7", Books: func() string { return books(t, p) }, Lose: func(_ enginetest.T, call, kind string) {
@@ -23,7 +24,7 @@ func TestTheSandboxIsAHostingEngine(t *testing.T) {
 			}
 			return func() bool { return steps == 1 }
 		}}
-	})
+	}
 }
 
 // emptied lets tests share a database.
