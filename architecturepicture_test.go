@@ -52,7 +52,8 @@ func packagePages(t *testing.T) map[string]*packagePage {
 	packages := map[string]*packagePage{}
 	everyGoFile(t, func(path string) {
 		folder := filepath.ToSlash(filepath.Dir(path))
-		if strings.HasSuffix(path, "_test.go") || !slices.Contains(floors, part(folder)) || isTestHelp(folder) || strings.Contains(folder, "/testdata/") {
+		if strings.HasSuffix(path, "_test.go") || !slices.Contains(floors, part(folder)) || isTestHelp(folder) ||
+			strings.Contains(folder, "/testdata/") {
 			return
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)

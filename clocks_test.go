@@ -13,7 +13,9 @@ import (
 )
 
 // timeInSQL matches what asks Postgres for the time.
-var timeInSQL = regexp.MustCompile(`(?i)(^|[^a-z_.])((now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\(\)|(current_timestamp|current_date|current_time|localtimestamp|localtime)\b)`)
+var timeInSQL = regexp.MustCompile(
+	`(?i)(^|[^a-z_.])((now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\(\)|(current_timestamp|current_date|current_time|localtimestamp|localtime)\b)`,
+)
 
 // Only package clock asks for the time. All other code asks one of its two
 // clocks by name (docs/clocks.md).
@@ -81,7 +83,8 @@ func TestMigrationsAskOneOfTheTwoClocks(t *testing.T) {
 func TestTheClockRuleSeesWhatItForbids(t *testing.T) {
 	for sql, want := range map[string]bool{
 		"select now()": true, "run_at <= NOW()": true, "now() - interval '1 day'": true, "default current_timestamp": true,
-		"clock_timestamp()": true, "select business_now(), real_now()": false, "real_clock()": false, "p.now()": false, "It is on now (always)": false,
+		"clock_timestamp()": true, "select business_now(), real_now()": false, "real_clock()": false, "p.now()": false,
+		"It is on now (always)": false,
 	} {
 		if timeInSQL.MatchString(sql) != want {
 			t.Errorf("%q: want forbidden = %t", sql, want)

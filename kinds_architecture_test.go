@@ -34,7 +34,8 @@ var mayCompare = []string{"tenant", "package"}
 // no kind's name, and looks up only the kinds that it is about.
 func TestNoKindIsNamedOutsideItsPlace(t *testing.T) {
 	everyProgramFile(t, func(path string) {
-		if strings.HasSuffix(path, "_test.go") || helpsTests(path) || strings.HasPrefix(path, "domain/") || strings.HasPrefix(path, "adapters/") {
+		if strings.HasSuffix(path, "_test.go") || helpsTests(path) || strings.HasPrefix(path, "domain/") ||
+			strings.HasPrefix(path, "adapters/") {
 			return
 		}
 		files := token.NewFileSet()

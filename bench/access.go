@@ -157,10 +157,16 @@ func (r *run) compare(ctx context.Context, at map[string]string, held []pair, re
 		}
 	}
 	for _, door := range []string{open, checked, limited} {
-		line := Result{Section: "access", Name: fmt.Sprintf("%s, %s, %d clients", read.name, door, clients), Unit: "/s", Value: middle(found[door], rate)}
+		line := Result{
+			Section: "access", Name: fmt.Sprintf("%s, %s, %d clients", read.name, door, clients), Unit: "/s",
+			Value: middle(found[door], rate),
+		}
 		peer := middle(found[open], rate)
 		if clients == 1 {
-			line = Result{Section: "access", Name: fmt.Sprintf("%s, %s, idle, p50", read.name, door), Unit: "ms", Value: middle(found[door], p50)}
+			line = Result{
+				Section: "access", Name: fmt.Sprintf("%s, %s, idle, p50", read.name, door), Unit: "ms",
+				Value: middle(found[door], p50),
+			}
 			peer = middle(found[open], p50)
 		}
 		if door != open {

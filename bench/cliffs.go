@@ -105,7 +105,8 @@ func (c *cliff) copyPlans(ctx context.Context, there, wanted int) (time.Duration
 	began := clock.Now()
 	if err := execute(ctx, c.p.url, fmt.Sprintf(`
 		insert into events
-		select head.position + (n - %[1]d - 1) * %[3]d + e.version, 'plan-' || (1000 + n), e.version, gen_random_uuid(), e.name, e.schema, e.tenant, e.actor,
+		select head.position + (n - %[1]d - 1) * %[3]d + e.version, 'plan-' || (1000 + n), e.version, gen_random_uuid(),
+			e.name, e.schema, e.tenant, e.actor,
 			e.correlation, e.causation, e.saga, e.data, e.meta, e.recorded_at, e.hash
 		from generate_series(%[1]d + 1, %[2]d) n, events e, (select max(position) as position from events) head
 		where e.stream = 'plan-1' order by 1`, there, wanted, copied)); err != nil {
@@ -119,7 +120,8 @@ func (c *cliff) copyPlans(ctx context.Context, there, wanted int) (time.Duration
 // log have read it.
 func (c *cliff) settle(ctx context.Context) error {
 	_, err := c.p.owner.Exec(ctx, `
-		insert into readers (name, position) select $1, max(position) from events on conflict (name) do update set position = excluded.position`, sagas.ReactionsReader)
+		insert into readers (name, position) select $1, max(position) from events on conflict (name) do update
+			set position = excluded.position`, sagas.ReactionsReader)
 	return errors.Join(err, execute(ctx, c.p.url, "analyze"))
 }
 

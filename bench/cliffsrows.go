@@ -29,7 +29,8 @@ func (c *cliff) inboxes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := c.p.owner.Exec(ctx, `update webhook_inbox set state = 'ignored' where state = 'stored'`); err != nil { // they fit no order, and gauges count what waits
+		// they fit no order, and gauges count what waits
+		if _, err := c.p.owner.Exec(ctx, `update webhook_inbox set state = 'ignored' where state = 'stored'`); err != nil {
 			return err
 		}
 		gauges, err := together(ctx, 1, c.duration, func(ctx context.Context, _, _ int) error {
@@ -63,7 +64,8 @@ func (c *cliff) finishedRuns(ctx context.Context) error {
 func (c *cliff) finish(ctx context.Context, runs int) error {
 	began := clock.Now()
 	tag, err := c.p.owner.Exec(ctx, `
-		insert into saga_run (id, key, definition, steps, input, status, step, queue, run_at, lease_token, stream_version, created_at, cause, correlation)
+		insert into saga_run (id, key, definition, steps, input, status, step, queue, run_at, lease_token,
+			stream_version, created_at, cause, correlation)
 		select gen_random_uuid(), 'drill:old ' || n, definition, steps, input, status, step, queue, run_at, lease_token, stream_version,
 			created_at - n * interval '1 minute', cause, correlation
 		from generate_series(1, $1::int) n, (select * from saga_run where status = 'done' limit 1) over`, runs)
@@ -74,7 +76,12 @@ func (c *cliff) finish(ctx context.Context, runs int) error {
 		return fmt.Errorf("%d runs were written, not %d", tag.RowsAffected(), runs)
 	}
 	if runs > 0 {
-		c.report(Result{Section: "cliffs", Name: fmt.Sprintf("%d finished runs written by SQL", runs), Value: clock.Since(began).Seconds(), Unit: "s"})
+		c.report(
+			Result{
+				Section: "cliffs", Name: fmt.Sprintf("%d finished runs written by SQL", runs),
+				Value: clock.Since(began).Seconds(), Unit: "s",
+			},
+		)
 	}
 	return c.settle(ctx)
 }
@@ -129,7 +136,10 @@ func (c *cliff) processes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		line := Result{Section: "cliffs", Name: fmt.Sprintf("append one event, 64 writers, %d processes", processes), Value: speed, Unit: "/s"}
+		line := Result{
+			Section: "cliffs", Name: fmt.Sprintf("append one event, 64 writers, %d processes", processes),
+			Value: speed, Unit: "/s",
+		}
 		if processes == 1 {
 			one = speed
 		} else {

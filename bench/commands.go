@@ -42,7 +42,12 @@ func (r *run) commands(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "commands", Name: "place an order, 64 clients", Value: commands, Unit: "/s", Ratio: commands / inserts, Peer: "INSERT", Bar: 0.8})
+	r.report(
+		Result{
+			Section: "commands", Name: "place an order, 64 clients", Value: commands, Unit: "/s",
+			Ratio: commands / inserts, Peer: "INSERT", Bar: 0.8,
+		},
+	)
 	return r.idle(ctx, p, plain, work)
 }
 
@@ -137,7 +142,9 @@ func (r *run) fill(ctx context.Context, p *panel, events int) error {
 			return errEnough
 		}
 		c := p.place(n*clients + client)
-		_, err := p.store.Execute(ctx, operator, c, order.FailSession{ID: c.ID, Code: "timeout", At: c.At}, order.Expire{ID: c.ID, At: c.At})
+		_, err := p.store.Execute(
+			ctx, operator, c, order.FailSession{ID: c.ID, Code: "timeout", At: c.At}, order.Expire{ID: c.ID, At: c.At},
+		)
 		return err
 	})
 	return enough(err)

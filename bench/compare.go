@@ -82,7 +82,10 @@ func compare(out io.Writer, file string, before, now []Path) error {
 			grown = append(grown, fmt.Errorf("%s: it is not in %s", p.Name, file))
 			continue
 		}
-		fmt.Fprintf(out, "%-54s %-15s %-15s %-13s %s\n", p.Name, change(b.Statements, p.Statements), change(b.Trips, p.Trips), change(b.Commits, p.Commits), processor(b, p))
+		fmt.Fprintf(
+			out, "%-54s %-15s %-15s %-13s %s\n", p.Name, change(b.Statements, p.Statements), change(b.Trips, p.Trips),
+			change(b.Commits, p.Commits), processor(b, p),
+		)
 		grown = append(grown, growth(p.Name, b.Least, p.Least)...)
 	}
 	for _, b := range before {

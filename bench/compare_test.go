@@ -46,7 +46,10 @@ func TestTheBackgroundIsToldApart(t *testing.T) {
 	look := transaction{w: &w}
 	look.ask([]string{"select poll"})
 	enough()
-	for _, statements := range [][]string{{"begin"}, {"select poll"}, {"commit"}, {"begin"}, {"select poll", "insert one"}, {"insert two"}, {"commit"}, {"update log_tiles"}} {
+	for _, statements := range [][]string{
+		{"begin"}, {"select poll"}, {"commit"}, {"begin"}, {"select poll", "insert one"}, {"insert two"}, {"commit"},
+		{"update log_tiles"},
+	} {
 		look.ask(statements)
 	}
 	if l := w.soFar().with(0); l.Statements != 5 || l.Trips != 4 {

@@ -106,13 +106,19 @@ func buildPanel(ctx context.Context, folder string) (string, error) {
 
 // serve starts the program and returns once it is ready.
 func (c *counted) serve(ctx context.Context, more ...string) error {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", c.folder}, more...)...)
+	cmd := exec.CommandContext(
+		context.WithoutCancel(ctx), c.binary,
+		append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", c.folder}, more...)...,
+	)
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); name == "PATH" || name == "HOME" || name == "TMPDIR" {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}
-	cmd.Env = append(cmd.Env, "DATABASE_URL="+c.wire.url, "HOSTPANEL_SECRET_KEY="+c.secret, "HOSTPANEL_LOG_LEVEL=error", "HOSTPANEL_ENGINE_WAIT=20s")
+	cmd.Env = append(
+		cmd.Env, "DATABASE_URL="+c.wire.url, "HOSTPANEL_SECRET_KEY="+c.secret, "HOSTPANEL_LOG_LEVEL=error",
+		"HOSTPANEL_ENGINE_WAIT=20s",
+	)
 	if len(more) == 0 {
 		cmd.Env = append(cmd.Env, "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off")
 	}
@@ -196,7 +202,10 @@ func (c *counted) signIn(ctx context.Context) error {
 		{c.demo.Superuser.Username, c.demo.Superuser.Password, &c.token.operator},
 	} {
 		var pair struct{ Access string }
-		if err := c.call(ctx, 200, "POST", "/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, who.username, who.password), &pair); err != nil {
+		if err := c.call(
+			ctx, 200, "POST", "/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, who.username, who.password),
+			&pair,
+		); err != nil {
 			return err
 		}
 		*who.token = "Bearer " + pair.Access

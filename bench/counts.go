@@ -70,7 +70,10 @@ func (c *counted) operations() []operation {
 	}
 	admin, operator := []string{"Authorization", c.token.admin}, []string{"Authorization", c.token.operator}
 	place := func(n int) string {
-		return fmt.Sprintf(`{"plan_id":%d,"customer_email":"ana%d@bench.example","customer_name":"Ana Ruiz","payment_method":"test","domain":"bought%d.example","language":"en"}`, c.demo.Plan, n, n)
+		return fmt.Sprintf(
+			`{"plan_id":%d,"customer_email":"ana%d@bench.example","customer_name":"Ana Ruiz","payment_method":"test","domain":"bought%d.example","language":"en"}`,
+			c.demo.Plan, n, n,
+		)
 	}
 	get := func(path string, headers []string) func(context.Context, int) error {
 		return func(ctx context.Context, _ int) error { return c.call(ctx, 200, "GET", path, "", nil, headers...) }
@@ -117,7 +120,10 @@ func (c *counted) operations() []operation {
 			return err
 		}},
 		{name: "renew a certificate, its notification included", times: few, batch: true, ends: "certificate.issued", do: func(ctx context.Context, n int) error {
-			return c.call(ctx, 202, "POST", fmt.Sprintf("/hosting/api/rest/ssl-certificates/%d/renew/", c.certificates[n]), "", nil, admin...)
+			return c.call(
+				ctx, 202, "POST", fmt.Sprintf("/hosting/api/rest/ssl-certificates/%d/renew/", c.certificates[n]), "",
+				nil, admin...,
+			)
 		}},
 		{name: "one site", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", site(n%len(c.sites)), "", nil, admin...)
@@ -132,7 +138,10 @@ func (c *counted) operations() []operation {
 		{name: "the plans, by API key", times: many, reads: true, do: get("/storefront/api/plans/", key(0)[:2])},
 		{name: "sign in", times: few, do: func(ctx context.Context, _ int) error {
 			var pair struct{ Refresh string }
-			err := c.call(ctx, 200, "POST", "/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, c.demo.Admin.Username, c.demo.Admin.Password), &pair)
+			err := c.call(
+				ctx, 200, "POST", "/api/token/",
+				fmt.Sprintf(`{"username":%q,"password":%q}`, c.demo.Admin.Username, c.demo.Admin.Password), &pair,
+			)
 			refresh = pair.Refresh
 			return err
 		}},

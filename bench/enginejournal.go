@@ -55,7 +55,10 @@ func (r *run) watching(ctx context.Context) error {
 
 // watchedSite makes a tenant with a site.
 func watchedSite(ctx context.Context, e *ispconfig.Engine) (site hosting.EngineObject, err error) {
-	tenant := hosting.EngineObject{Kind: "tenant", Name: "t17", Ref: "t17", Values: field.Values{"name": []byte(`"Acme"`), "email": []byte(`"ada@acme.test"`)}}
+	tenant := hosting.EngineObject{
+		Kind: "tenant", Name: "t17", Ref: "t17",
+		Values: field.Values{"name": []byte(`"Acme"`), "email": []byte(`"ada@acme.test"`)},
+	}
 	if tenant.ID, err = e.Create(ctx, tenant); err != nil {
 		return site, err
 	}

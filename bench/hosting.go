@@ -73,10 +73,20 @@ func (r *run) readSites(ctx context.Context, p *panel, address string, held []pa
 		if err != nil {
 			return fmt.Errorf("seed %d sites: %w", n, err)
 		}
-		r.report(Result{Section: "hosting", Name: fmt.Sprintf("%d sites of %d tenants written by SQL", n, v.tenants), Value: clock.Since(began).Seconds(), Unit: "s"})
+		r.report(
+			Result{
+				Section: "hosting", Name: fmt.Sprintf("%d sites of %d tenants written by SQL", n, v.tenants),
+				Value: clock.Since(began).Seconds(), Unit: "s",
+			},
+		)
 		for _, read := range []siteReading{
-			{"one site", func(who, n int) string { return fmt.Sprintf("%s%d/", sitesPath, v.site(who, n)) }, func(who, n int) *pgx.Batch { return oneSite(v.site(who, n), who) }, 0.28, 3.5},
-			{"list of 20 sites", func(int, int) string { return sitesPath }, func(who, _ int) *pgx.Batch { return pageOfSites(who) }, 0.5, 2},
+			{"one site", func(who, n int) string { return fmt.Sprintf("%s%d/", sitesPath, v.site(who, n)) }, func(who, n int) *pgx.Batch {
+				return oneSite(v.site(who, n), who)
+			}, 0.28, 3.5},
+			{
+				"list of 20 sites", func(int, int) string { return sitesPath },
+				func(who, _ int) *pgx.Batch { return pageOfSites(who) }, 0.5, 2,
+			},
 		} {
 			if err := r.readBoth(ctx, address, held, peer, fmt.Sprintf("%s of %d", read.name, n), read, slowest); err != nil {
 				return err
@@ -96,7 +106,10 @@ type siteReading struct {
 }
 
 // readBoth lets HTTP and SQL take turns.
-func (r *run) readBoth(ctx context.Context, address string, held []pair, peer *pgxpool.Pool, name string, read siteReading, slowest map[string]time.Duration) error {
+func (r *run) readBoth(
+	ctx context.Context, address string, held []pair, peer *pgxpool.Pool, name string, read siteReading,
+	slowest map[string]time.Duration,
+) error {
 	const clients = 16
 	callers, hangUp, err := callersOf(ctx, address, clients)
 	if err != nil {
@@ -123,10 +136,20 @@ func (r *run) readBoth(ctx context.Context, address string, held []pair, peer *p
 	}
 	plain, speed := middle(queried, rate), middle(asked, rate)
 	r.report(Result{Section: "hosting", Name: name + ", SQL, 16 clients", Value: plain, Unit: "/s"})
-	r.report(Result{Section: "hosting", Name: name + ", HTTP, 16 clients", Value: speed, Unit: "/s", Ratio: speed / plain, Peer: "SQL", Bar: read.speed})
+	r.report(
+		Result{
+			Section: "hosting", Name: name + ", HTTP, 16 clients", Value: speed, Unit: "/s", Ratio: speed / plain,
+			Peer: "SQL", Bar: read.speed,
+		},
+	)
 	if least := middle(queried, each); least > 0 {
 		each := middle(asked, each)
-		r.report(Result{Section: "hosting", Name: name + ", HTTP, processor time", Value: each, Unit: "ms", Ratio: each / least, Peer: "SQL", Bar: read.processor, AtMost: true})
+		r.report(
+			Result{
+				Section: "hosting", Name: name + ", HTTP, processor time", Value: each, Unit: "ms",
+				Ratio: each / least, Peer: "SQL", Bar: read.processor, AtMost: true,
+			},
+		)
 	}
 	slow := time.Duration(middle(asked, p99) * float64(time.Millisecond))
 	line := Result{Section: "hosting", Name: name + ", HTTP, p99", Value: milliseconds(slow), Unit: "ms"}

@@ -21,8 +21,10 @@ import (
 // plainTable is the simplest table that could hold an event, and insertOne
 // the simplest way to fill it: what the log is compared with.
 const (
-	plainTable = `create table plain (id bigint generated always as identity primary key, stream uuid not null, name text not null, data jsonb not null, recorded_at timestamptz not null default now())`
-	insertOne  = `insert into plain (stream, name, data) values (gen_random_uuid(), 'order.payment_confirmed', '{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", "at": "2026-03-01T12:00:00Z"}');`
+	plainTable = `create table plain (id bigint generated always as identity primary key, stream uuid not null,
+		name text not null, data jsonb not null, recorded_at timestamptz not null default now())`
+	insertOne = `insert into plain (stream, name, data) values (gen_random_uuid(), 'order.payment_confirmed',
+		'{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", "at": "2026-03-01T12:00:00Z"}');`
 )
 
 // paid stands for an event of the usual size.
@@ -65,7 +67,12 @@ func (r *run) log(ctx context.Context) error {
 			return err
 		}
 		name := fmt.Sprintf("append one event, %d writers", clients)
-		r.report(Result{Section: "log", Name: name, Value: appends, Unit: "/s", Ratio: appends / inserts, Peer: "INSERT", Bar: bars[clients].inserts})
+		r.report(
+			Result{
+				Section: "log", Name: name, Value: appends, Unit: "/s", Ratio: appends / inserts, Peer: "INSERT",
+				Bar: bars[clients].inserts,
+			},
+		)
 		if peer == "" {
 			continue
 		}
@@ -73,8 +80,18 @@ func (r *run) log(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.report(Result{Section: "log", Name: fmt.Sprintf("message-db write_message, %d clients (pgbench)", clients), Value: messages, Unit: "/s"})
-		r.report(Result{Section: "log", Name: name, Value: appends, Unit: "/s", Ratio: appends / messages, Peer: "message-db", Bar: bars[clients].messageDB})
+		r.report(
+			Result{
+				Section: "log", Name: fmt.Sprintf("message-db write_message, %d clients (pgbench)", clients),
+				Value: messages, Unit: "/s",
+			},
+		)
+		r.report(
+			Result{
+				Section: "log", Name: name, Value: appends, Unit: "/s", Ratio: appends / messages, Peer: "message-db",
+				Bar: bars[clients].messageDB,
+			},
+		)
 	}
 	return nil
 }
@@ -112,12 +129,15 @@ func plainLog(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
 func appending(ctx context.Context, writers int, long time.Duration, stores ...*eventstore.Store) (load, error) {
 	return together(ctx, writers, long, func(ctx context.Context, writer, _ int) error {
 		stream := domain.Stream{Category: "bench", ID: uuid.NewString()}
-		_, err := stores[writer%len(stores)].Append(ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment)
+		_, err := stores[writer%len(stores)].Append(
+			ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment,
+		)
 		return err
 	})
 }
 
-const writeMessage = `select message_store.write_message(gen_random_uuid()::varchar, 'order-' || gen_random_uuid(), 'PaymentConfirmed', '{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", "at": "2026-03-01T12:00:00Z"}'::jsonb);`
+const writeMessage = `select message_store.write_message(gen_random_uuid()::varchar, 'order-' || gen_random_uuid(),
+	'PaymentConfirmed', '{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", "at": "2026-03-01T12:00:00Z"}'::jsonb);`
 
 // messageDB installs message-db, an event store in SQL by others, from its npm
 // package, and returns the database that holds it.
@@ -143,7 +163,9 @@ func (r *run) messageDB(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(out, &packed); err != nil || len(packed) != 1 {
 		return "", errors.New("its npm package could not be read")
 	}
-	if err := exec.CommandContext(ctx, "tar", "-xzf", filepath.Join(folder, filepath.Base(packed[0].Filename)), "-C", folder).Run(); err != nil {
+	if err := exec.CommandContext(
+		ctx, "tar", "-xzf", filepath.Join(folder, filepath.Base(packed[0].Filename)), "-C", folder,
+	).Run(); err != nil {
 		return "", fmt.Errorf("unpack message-db: %w", err)
 	}
 	return r.installMessageDB(ctx, filepath.Join(folder, "package"))

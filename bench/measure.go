@@ -95,7 +95,10 @@ func (s stretch) less(background Counts) Counts {
 // checkpoint makes it log whole pages, and no table is analysed. Then it looks
 // on while the program does nothing but what it does at all times.
 func (c *counted) steady(ctx context.Context) error {
-	for _, sql := range []string{"alter system set autovacuum = off", "alter system set full_page_writes = off", "select pg_reload_conf()", "analyze"} {
+	for _, sql := range []string{
+		"alter system set autovacuum = off", "alter system set full_page_writes = off", "select pg_reload_conf()",
+		"analyze",
+	} {
 		if _, err := c.direct.Exec(ctx, sql); err != nil {
 			return err
 		}
@@ -114,10 +117,14 @@ const looking = 2500 * time.Millisecond
 // soFar is what was counted since the program has started.
 func (c *counted) soFar(ctx context.Context) (mark, error) {
 	n := mark{
-		Counts: Counts{Statements: float64(c.wire.statements.Load()), Trips: float64(c.wire.trips.Load()), Processor: milliseconds(childrenTime())},
-		at:     clock.Now(), asked: c.wire.soFar(),
+		Counts: Counts{
+			Statements: float64(c.wire.statements.Load()), Trips: float64(c.wire.trips.Load()),
+			Processor: milliseconds(childrenTime()),
+		},
+		at: clock.Now(), asked: c.wire.soFar(),
 	}
-	err := c.direct.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text::float8, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8`).Scan(&n.Commits, &n.WAL)
+	err := c.direct.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text::float8,
+		(pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8`).Scan(&n.Commits, &n.WAL)
 	return n, err
 }
 
@@ -203,7 +210,8 @@ func (c *counted) quiet(ctx context.Context) error {
 	since, last := clock.Now(), ""
 	return c.until(ctx, func() (bool, error) {
 		var now string
-		err := c.direct.QueryRow(ctx, `select (select count(*) from saga_run where status in ('ready', 'running')) || ' ' || coalesce(max(position), 0) from events`).Scan(&now)
+		err := c.direct.QueryRow(ctx, `select (select count(*) from saga_run where status in ('ready',
+			'running')) || ' ' || coalesce(max(position), 0) from events`).Scan(&now)
 		if now != last || now[0] != '0' {
 			since, last = clock.Now(), now
 		}

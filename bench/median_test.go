@@ -13,9 +13,19 @@ import (
 func TestTheRunInTheMiddleIsPrinted(t *testing.T) {
 	var files []string
 	for _, results := range [][]Result{
-		{{Section: "log", Name: "append", Value: 900, Unit: "/s", Ratio: 0.7, Peer: "INSERT", Bar: 0.6}, {Section: "log", Name: "append", Value: 900, Unit: "/s", Ratio: 7, Peer: "River"}},
-		{{Section: "log", Name: "append", Value: 300, Unit: "/s", Ratio: 0.5, Peer: "INSERT", Bar: 0.6}, {Section: "sagas", Name: "run", Value: 3, Unit: "ms", Bar: 2.5, AtMost: true}},
-		{{Section: "sagas", Name: "run", Value: 2, Unit: "ms", Bar: 2.5, AtMost: true}, {Section: "sagas", Name: "run", Value: 9, Unit: "ms"}, {Section: "log", Name: "append", Value: 100, Unit: "/s", Ratio: 0.65, Peer: "INSERT", Bar: 0.6}},
+		{
+			{Section: "log", Name: "append", Value: 900, Unit: "/s", Ratio: 0.7, Peer: "INSERT", Bar: 0.6},
+			{Section: "log", Name: "append", Value: 900, Unit: "/s", Ratio: 7, Peer: "River"},
+		},
+		{
+			{Section: "log", Name: "append", Value: 300, Unit: "/s", Ratio: 0.5, Peer: "INSERT", Bar: 0.6},
+			{Section: "sagas", Name: "run", Value: 3, Unit: "ms", Bar: 2.5, AtMost: true},
+		},
+		{
+			{Section: "sagas", Name: "run", Value: 2, Unit: "ms", Bar: 2.5, AtMost: true},
+			{Section: "sagas", Name: "run", Value: 9, Unit: "ms"},
+			{Section: "log", Name: "append", Value: 100, Unit: "/s", Ratio: 0.65, Peer: "INSERT", Bar: 0.6},
+		},
 	} {
 		file := filepath.Join(t.TempDir(), "run.json")
 		text, err := json.Marshal(Record{Results: results})

@@ -25,7 +25,10 @@ func (r *run) makeSites(ctx context.Context, p *panel, address string, held []pa
 	}
 	r.report(Result{Section: "hosting", Name: "INSERT one by one, 16 clients (pgbench)", Value: inserts, Unit: "/s"})
 	defer p.work(ctx)()
-	if err := p.until(ctx, `select not exists (select from resources where kind = 'tenant' and id <= $1 and engine_id is null)`, len(held)); err != nil {
+	if err := p.until(
+		ctx, `select not exists (select from resources where kind = 'tenant' and id <= $1 and engine_id is null)`,
+		len(held),
+	); err != nil {
 		return err
 	}
 	m := &newSites{panel: p, address: address, held: held}
@@ -42,7 +45,12 @@ func (r *run) makeSites(ctx context.Context, p *panel, address string, held []pa
 		if err != nil {
 			return err
 		}
-		r.report(Result{Section: "hosting", Name: "sites made, " + how[0] + ", 16 clients", Value: made.perSecond, Unit: "/s", Ratio: made.perSecond / inserts, Peer: "INSERT"})
+		r.report(
+			Result{
+				Section: "hosting", Name: "sites made, " + how[0] + ", 16 clients", Value: made.perSecond, Unit: "/s",
+				Ratio: made.perSecond / inserts, Peer: "INSERT",
+			},
+		)
 		r.report(Result{Section: "hosting", Name: "the same, p50", Value: p50(made.load), Unit: "ms"})
 		r.report(Result{Section: "hosting", Name: "the same, until the engine has them all", Value: made.carriedOut, Unit: "/s", Bar: 350})
 	}
@@ -81,7 +89,11 @@ func (m *newSites) measure(ctx context.Context, long time.Duration, headers ...s
 		return err
 	})
 	if err == nil { // writeSites gives its own higher numbers
-		err = m.until(ctx, `select not exists (select from resources where kind = 'site' and id <= $1 and sync_status <> 'synced')`, firstSite)
+		err = m.until(
+			ctx,
+			`select not exists (select from resources where kind = 'site' and id <= $1 and sync_status <> 'synced')`,
+			firstSite,
+		)
 	}
 	return made{l, float64(m.n.Load()-before) / clock.Since(began).Seconds()}, err
 }

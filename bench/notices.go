@@ -58,11 +58,20 @@ func noticeReadings(user int64, b notificationCount) []question {
 	)
 	page := b.each/40 + 1
 	return []question{
-		{name: "unread_count", path: notificationsPath + "unread_count/", sql: fmt.Sprintf(`select unread from inboxes where user_id = %d`, user)},
-		{name: "first page", path: notificationsPath, sql: fmt.Sprintf(`select total from inboxes where user_id = %d; `+columns+order, user, user)},
+		{
+			name: "unread_count", path: notificationsPath + "unread_count/",
+			sql: fmt.Sprintf(`select unread from inboxes where user_id = %d`, user),
+		},
+		{
+			name: "first page", path: notificationsPath,
+			sql: fmt.Sprintf(`select total from inboxes where user_id = %d; `+columns+order, user, user),
+		},
 		{
 			name: "first page of unread ones", path: notificationsPath + "?is_read=false",
-			sql: fmt.Sprintf(`select unread from inboxes where user_id = %d; `+columns+` and n.read_at is null and n.created_at > i.through`+order, user, user),
+			sql: fmt.Sprintf(
+				`select unread from inboxes where user_id = %d; `+columns+` and n.read_at is null and n.created_at > i.through`+order,
+				user, user,
+			),
 		},
 		{
 			name: "page in the middle", path: fmt.Sprintf("%s?page=%d", notificationsPath, page), deep: true,
@@ -105,7 +114,10 @@ func (d *reader) markAll(ctx context.Context, user, lot int64, held pair) error 
 		if err != nil {
 			return err
 		}
-		line := Result{Section: d.section, Name: fmt.Sprintf("mark_all_read over %d unread, HTTP", unread), Value: took, Unit: "ms", Ratio: took / rows, Peer: "SQL"}
+		line := Result{
+			Section: d.section, Name: fmt.Sprintf("mark_all_read over %d unread, HTTP", unread), Value: took,
+			Unit: "ms", Ratio: took / rows, Peer: "SQL",
+		}
 		d.report(line)
 		if usual > 0 {
 			line.Name, line.Ratio, line.Peer, line.Bar, line.AtMost = "the same, against the fewer", took/usual, "fewer", 1.5, true
@@ -144,7 +156,8 @@ func (d *reader) raise(ctx context.Context) error {
 	raised, err := d.median(func() (float64, error) {
 		l, err := together(ctx, clients, d.duration, func(ctx context.Context, client, _ int) error {
 			_, err := d.store.Execute(ctx, operator, notice.Raise{
-				ID: uuid.New(), InApp: true, User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: clock.Now(),
+				ID: uuid.New(), InApp: true, User: int64(client + 1),
+				Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: clock.Now(),
 			})
 			return err
 		})
@@ -153,6 +166,11 @@ func (d *reader) raise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.report(Result{Section: d.section, Name: "a notification raised, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT", Bar: 0.8})
+	d.report(
+		Result{
+			Section: d.section, Name: "a notification raised, 16 clients", Value: raised, Unit: "/s",
+			Ratio: raised / inserts, Peer: "INSERT", Bar: 0.8,
+		},
+	)
 	return nil
 }

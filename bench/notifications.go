@@ -41,11 +41,15 @@ func (p *panel) writeNotifications(ctx context.Context, user int64, b notificati
 
 // notificationSQL is in two parts: what is delivered, and the figures.
 var notificationSQL = []string{
-	`insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-			select gen_random_uuid(), case u when 1 then $1::bigint else ` + fmt.Sprint(others) + ` + u end, 'info', 'News', 'Something has happened.', '/', '{}', at, at, at, 1
+	`insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at,
+		updated_at, version)
+			select gen_random_uuid(), case u when 1 then $1::bigint
+				else ` + fmt.Sprint(others) + ` + u end, 'info', 'News', 'Something has happened.', '/', '{}', at, at, at, 1
 			from generate_series(1, $2::bigint) n, generate_series(1, $3::bigint) u, lateral (select business_now() - ($2::bigint - n) * interval '1 microsecond' as at) moment`,
 	`insert into inboxes as i (user_id, total, unread, through, read_at, version)
-			select case u when 1 then $1::bigint else ` + fmt.Sprint(others) + ` + u end, $2::bigint, $2::bigint / 2, business_now() - $2::bigint / 2 * interval '1 microsecond', business_now(), 1
+			select case u when 1 then $1::bigint
+				else ` + fmt.Sprint(others) +
+		` + u end, $2::bigint, $2::bigint / 2, business_now() - $2::bigint / 2 * interval '1 microsecond', business_now(), 1
 			from generate_series(1, $3::bigint) u
 			on conflict (user_id) do update set total = i.total + excluded.total, unread = i.unread + excluded.total`,
 }

@@ -106,8 +106,10 @@ func orderQuestions(id uuid.UUID, n int64) []question {
 		},
 		{ // pgbench takes what follows a colon for a variable, in quotes too
 			name: "one with all that came of it", path: orderFilesPath + id.String() + "/",
-			sql: strings.ReplaceAll(`select * from orders where id = 'ID'; select * from subscriptions where order_id = 'ID'; select * from invoices where order_id = 'ID';
-select * from credit_notes where order_id = 'ID'; select * from resources where requested_for = 'order' || chr(58) || 'ID'; select * from events where stream = 'order-ID' order by version`, "ID", id.String()),
+			sql: strings.ReplaceAll(`select * from orders where id = 'ID'; select * from subscriptions
+				where order_id = 'ID'; select * from invoices where order_id = 'ID';
+select * from credit_notes where order_id = 'ID'; select * from resources
+	where requested_for = 'order' || chr(58) || 'ID'; select * from events where stream = 'order-ID' order by version`, "ID", id.String()),
 		},
 	}
 }
@@ -128,7 +130,8 @@ func (p *panel) copyOrder(ctx context.Context, id uuid.UUID, from, to int64) err
 		{"subscriptions", "order_id", map[string]string{"order_id": another, "tenant": "tenant + n"}},
 		{"invoices", "id", map[string]string{"id": another, "order_id": another, "tenant": "tenant + n", "number": `'OLD-' || n`}},
 	} {
-		rows, err := p.owner.Query(ctx, `select attname::text from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = '' and not attisdropped`, c.table)
+		rows, err := p.owner.Query(ctx, `select attname::text from pg_attribute where attrelid = $1::regclass
+			and attnum > 0 and attgenerated = '' and not attisdropped`, c.table)
 		if err != nil {
 			return err
 		}
@@ -142,14 +145,16 @@ func (p *panel) copyOrder(ctx context.Context, id uuid.UUID, from, to int64) err
 				values[i] = column
 			}
 		}
-		copied := fmt.Sprintf(`insert into %[1]s (%[2]s) select %[3]s from %[1]s, generate_series($2::bigint, $3::bigint) n where %[4]s = $1`,
+		copied := fmt.Sprintf(`insert into %[1]s (%[2]s) select %[3]s from %[1]s, generate_series($2::bigint,
+			$3::bigint) n where %[4]s = $1`,
 			c.table, strings.Join(columns, ", "), strings.Join(values, ", "), c.key)
 		if _, err := p.owner.Exec(ctx, copied, id, from, to); err != nil {
 			return err
 		}
 	}
 	_, err := p.owner.Exec(ctx, `insert into order_days (day, currency, test, placed, paid, active, failed, received)
-			select (created_at at time zone 'UTC')::date, currency, test, count(*), count(*), count(*), count(*) filter (where status = 'failed'), sum(minor) from orders group by 1, 2, 3
+			select (created_at at time zone 'UTC')::date, currency, test, count(*), count(*), count(*),
+				count(*) filter (where status = 'failed'), sum(minor) from orders group by 1, 2, 3
 			on conflict (day, currency, test) do update set placed = excluded.placed, received = excluded.received`)
 	if err != nil {
 		return err

@@ -59,7 +59,9 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 }
 
 // open is a process on a database that has its tables.
-func (r *run) open(ctx context.Context, url string, owner *pgxpool.Pool, keys *sealing.Keyring, set ...func(*assembly.Options)) (*panel, error) {
+func (r *run) open(
+	ctx context.Context, url string, owner *pgxpool.Pool, keys *sealing.Keyring, set ...func(*assembly.Options),
+) (*panel, error) {
 	pool, err := eventstore.Connect(ctx, url, 48)
 	if err != nil {
 		return nil, err
@@ -133,7 +135,10 @@ func (p *panel) place(n int) order.Place {
 		Customer: order.Customer{Name: "Ana Ruiz", Email: fmt.Sprintf("ana%d@example.com", n)},
 		Plan: order.Plan{
 			ID: 1, Name: "Starter", Slug: "starter", ResourceType: "hosting",
-			Quotas: map[string]int64{"quota_sites": 1, "quota_databases": 1, "quota_domains": 1, "quota_ftp_users": 1, "quota_storage_gb": 10, "quota_mailboxes": 10},
+			Quotas: map[string]int64{
+				"quota_sites": 1, "quota_databases": 1, "quota_domains": 1, "quota_ftp_users": 1,
+				"quota_storage_gb": 10, "quota_mailboxes": 10,
+			},
 		},
 		Period: order.Monthly, Price: decimal.RequireFromString("9.99"), TaxRate: decimal.RequireFromString("21.00"), Currency: "EUR",
 		Method: paidAt, Language: "es", APIKey: "bench000", At: clock.Now().UTC(),
@@ -180,7 +185,9 @@ func (p *provider) Fetch(_ context.Context, session string) (order.Fetched, erro
 	c := found.(order.Checkout)
 	return order.Fetched{
 		Provider: "test", Session: session, Order: c.Order, State: order.SessionComplete, ExpiresAt: c.ExpiresAt,
-		Payments: []order.Payment{{ID: "pay_" + c.Order.String(), State: order.StatePaid, Minor: c.Minor, Currency: c.Currency, At: clock.Now().UTC()}},
+		Payments: []order.Payment{
+			{ID: "pay_" + c.Order.String(), State: order.StatePaid, Minor: c.Minor, Currency: c.Currency, At: clock.Now().UTC()},
+		},
 	}, nil
 }
 
@@ -190,7 +197,8 @@ func (*provider) Live() bool { return false }
 
 func (*provider) Refund(_ context.Context, c order.RefundCall) (order.Refund, error) {
 	return order.Refund{
-		ID: "re_" + c.Key, State: order.RefundSucceeded, Minor: c.Minor, Currency: c.Currency, Reference: c.Reference, At: clock.Now().UTC(),
+		ID: "re_" + c.Key, State: order.RefundSucceeded, Minor: c.Minor, Currency: c.Currency, Reference: c.Reference,
+		At: clock.Now().UTC(),
 	}, nil
 }
 
@@ -198,7 +206,10 @@ func (*provider) Refund(_ context.Context, c order.RefundCall) (order.Refund, er
 // that of one HMAC, as with the real providers.
 func (*provider) Verify(raw []byte, header map[string][]string, _ time.Time) (order.News, error) {
 	id, err := uuid.Parse(header["Order"][0])
-	return order.News{EventID: header["Event"][0], Type: "checkout.session.completed", ObjectRef: "cs_" + id.String(), Order: id, VerifiedBy: "bench", Handled: true}, err
+	return order.News{
+		EventID: header["Event"][0], Type: "checkout.session.completed", ObjectRef: "cs_" + id.String(), Order: id,
+		VerifiedBy: "bench", Handled: true,
+	}, err
 }
 
 // The rest of the outside makes whatever it is asked for, at once.

@@ -67,6 +67,11 @@ func (d *reader) tell(q question, name string, plain, took float64) {
 	case !known:
 		d.usual[q.name] = took
 	case !q.deep:
-		d.report(Result{Section: d.section, Name: "the same, against the first", Value: took, Unit: "ms", Ratio: took / usual, Peer: "few", Bar: 1.5, AtMost: true})
+		d.report(
+			Result{
+				Section: d.section, Name: "the same, against the first", Value: took, Unit: "ms", Ratio: took / usual,
+				Peer: "few", Bar: 1.5, AtMost: true,
+			},
+		)
 	}
 }

@@ -64,8 +64,16 @@ func (r *run) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	about := fmt.Sprintf("%d events, %d commands and %d reads meanwhile, none failed or wrong", result.Position, len(under.latencies), under.reads)
-	r.report(Result{Section: "rebuild", Name: "all read tables, 200 commands a second meanwhile", Value: float64(result.Position) / result.Took.Seconds(), Unit: "events/s", Bar: 120_000, Note: about})
+	about := fmt.Sprintf(
+		"%d events, %d commands and %d reads meanwhile, none failed or wrong", result.Position, len(under.latencies),
+		under.reads,
+	)
+	r.report(
+		Result{
+			Section: "rebuild", Name: "all read tables, 200 commands a second meanwhile",
+			Value: float64(result.Position) / result.Took.Seconds(), Unit: "events/s", Bar: 120_000, Note: about,
+		},
+	)
 	r.report(Result{Section: "rebuild", Name: "the same, from the beginning to the swap", Value: result.Took.Seconds(), Unit: "s"})
 	for _, q := range []struct {
 		name     string
@@ -76,7 +84,12 @@ func (r *run) rebuild(ctx context.Context) error {
 			Ratio: float64(under.at(q.quantile)) / float64(alone.at(q.quantile)), Peer: "without it",
 		})
 	}
-	r.report(Result{Section: "rebuild", Name: "memory of the process, at most", Value: float64(peak) / (1 << 20), Unit: "MiB", Bar: rebuildMemory, AtMost: true})
+	r.report(
+		Result{
+			Section: "rebuild", Name: "memory of the process, at most", Value: float64(peak) / (1 << 20), Unit: "MiB",
+			Bar: rebuildMemory, AtMost: true,
+		},
+	)
 	return r.lookBack(ctx, p)
 }
 
@@ -114,7 +127,9 @@ type pacedLoad struct {
 
 // pacedOrders places orders at a fixed pace as long as something else takes. Each is
 // read back at once, and some old ones are read besides.
-func (p *panel) pacedOrders(ctx context.Context, drawn *atomic.Int64, old map[uuid.UUID]order.Status, meanwhile func(context.Context) error) (all pacedLoad, err error) {
+func (p *panel) pacedOrders(
+	ctx context.Context, drawn *atomic.Int64, old map[uuid.UUID]order.Status, meanwhile func(context.Context) error,
+) (all pacedLoad, err error) {
 	done := make(chan struct{})
 	var mu sync.Mutex
 	var work sync.WaitGroup

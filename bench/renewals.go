@@ -31,8 +31,13 @@ func (r *run) renewals(ctx context.Context) error {
 	var address string
 	p, err := r.panel(ctx, "bench_renewals", func(o *assembly.Options) {
 		o.PublicURL = func() string { return "http://" + address }
-		bank = test.New(o.Store.Pool(), test.Options{PublicURL: o.PublicURL, Secret: []byte(rand.Text()), Now: o.Store.Clock().Now, Log: o.Log})
-		o.Payments, o.Documents, o.Offers = map[string]order.Provider{"test": bank}, written, order.Offers{{Method: paidAt, Configured: true}}
+		bank = test.New(
+			o.Store.Pool(),
+			test.Options{PublicURL: o.PublicURL, Secret: []byte(rand.Text()), Now: o.Store.Clock().Now, Log: o.Log},
+		)
+		o.Payments, o.Documents, o.Offers = map[string]order.Provider{"test": bank}, written, order.Offers{
+			{Method: paidAt, Configured: true},
+		}
 	})
 	if err != nil {
 		return err
@@ -97,7 +102,9 @@ func nights(ctx context.Context, r *run, p *panel, bank *test.Provider, due int)
 		return err
 	}
 	report := func(what string, took time.Duration, bar float64) {
-		r.report(Result{Section: "renewals", Name: fmt.Sprintf("%d %s", due, what), Value: took.Minutes(), Unit: "min", Bar: bar, AtMost: true})
+		r.report(
+			Result{Section: "renewals", Name: fmt.Sprintf("%d %s", due, what), Value: took.Minutes(), Unit: "min", Bar: bar, AtMost: true},
+		)
 	}
 	report("subscriptions due at once: all invoiced", invoiced, 0)
 	report("invoices due at once: all cards charged, all renewed", charged, 0)
@@ -120,17 +127,28 @@ func (p *panel) subscribe(ctx context.Context, n int) ([]uuid.UUID, error) {
 		}
 		o := p.place(i)
 		ids[i] = o.ID
-		card := billing.KeptMethod{SubjectID: o.Subject, Order: o.ID, Provider: "test", Customer: "cus_bench", Token: "pm_" + o.ID.String(), Kind: "card", Brand: "visa", Last4: "4242", Expires: "2099-12"}
+		card := billing.KeptMethod{
+			SubjectID: o.Subject, Order: o.ID, Provider: "test", Customer: "cus_bench", Token: "pm_" + o.ID.String(),
+			Kind: "card", Brand: "visa", Last4: "4242", Expires: "2099-12",
+		}
 		_, err := p.store.Execute(ctx, operator, o,
-			billing.Subscribe{Order: o.ID, Tenant: int64(i + 1), User: 1, Plan: 1, PlanName: "Starter", BillingPeriod: "monthly", Price: o.Price, Currency: "EUR", At: at, Terms: billing.UsualTerms},
-			billing.Issue{Order: o.ID, Tenant: int64(i + 1), SubjectID: o.Subject, Name: "Ana Ruiz", Lines: []billing.Line{{Text: "Starter", Total: o.Price}}, Total: o.Price, Subtotal: o.Price, Tax: decimal.Zero, Currency: "EUR", At: at},
+			billing.Subscribe{
+				Order: o.ID, Tenant: int64(i + 1), User: 1, Plan: 1, PlanName: "Starter", BillingPeriod: "monthly",
+				Price: o.Price, Currency: "EUR", At: at, Terms: billing.UsualTerms,
+			},
+			billing.Issue{
+				Order: o.ID, Tenant: int64(i + 1), SubjectID: o.Subject, Name: "Ana Ruiz",
+				Lines: []billing.Line{{Text: "Starter", Total: o.Price}}, Total: o.Price, Subtotal: o.Price,
+				Tax: decimal.Zero, Currency: "EUR", At: at,
+			},
 			billing.SaveMethod{ID: o.ID, Tenant: int64(i + 1), Kept: card, At: at},
 			billing.ChooseMethod{Order: o.ID, Method: o.ID, At: at, Terms: billing.UsualTerms},
 		)
 		return err
 	})
 	if enough(err) == nil { // the documents of last month are there
-		_, err = p.owner.Exec(ctx, `insert into test_payments.cards (id, customer, last4, does) select 'pm_' || id, 'cus_bench', '4242', 'succeed' from orders`)
+		_, err = p.owner.Exec(ctx, `insert into test_payments.cards (id, customer, last4, does) select 'pm_' || id,
+			'cus_bench', '4242', 'succeed' from orders`)
 		if err == nil {
 			_, err = p.owner.Exec(ctx, `update invoices set documented_at = created_at`)
 		}

@@ -62,13 +62,28 @@ func (r *run) sagas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "sagas", Name: "N-5 webhook answered → order paid, p95", Value: milliseconds(hops[len(hops)*95/100]), Unit: "ms", Bar: 100, AtMost: true})
+	r.report(
+		Result{
+			Section: "sagas", Name: "N-5 webhook answered → order paid, p95",
+			Value: milliseconds(hops[len(hops)*95/100]), Unit: "ms", Bar: 100, AtMost: true,
+		},
+	)
 	waits, err := p.waits(ctx, ids)
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p50", Value: milliseconds(waits[len(waits)/2]), Unit: "ms", Bar: 6, AtMost: true})
-	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p95", Value: milliseconds(waits[len(waits)*95/100]), Unit: "ms", Bar: 12, AtMost: true})
+	r.report(
+		Result{
+			Section: "sagas", Name: "N-3 paid → active, hosting, idle, p50", Value: milliseconds(waits[len(waits)/2]),
+			Unit: "ms", Bar: 6, AtMost: true,
+		},
+	)
+	r.report(
+		Result{
+			Section: "sagas", Name: "N-3 paid → active, hosting, idle, p95",
+			Value: milliseconds(waits[len(waits)*95/100]), Unit: "ms", Bar: 12, AtMost: true,
+		},
+	)
 	return r.backlog(ctx, p, 10*orders)
 }
 
@@ -100,9 +115,21 @@ func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "sagas", Name: fmt.Sprintf("%d orders paid at once, all active", orders), Value: float64(orders) / active, Unit: "orders/s"})
-	r.report(Result{Section: "sagas", Name: "the same, with all reactions and mails", Value: float64(orders) / took, Unit: "orders/s", Bar: 300})
-	r.report(Result{Section: "sagas", Name: "steps of these orders, effects and mails included", Value: float64(after.Completed-before.Completed) / took, Unit: "steps/s"})
+	r.report(
+		Result{
+			Section: "sagas", Name: fmt.Sprintf("%d orders paid at once, all active", orders),
+			Value: float64(orders) / active, Unit: "orders/s",
+		},
+	)
+	r.report(
+		Result{Section: "sagas", Name: "the same, with all reactions and mails", Value: float64(orders) / took, Unit: "orders/s", Bar: 300},
+	)
+	r.report(
+		Result{
+			Section: "sagas", Name: "steps of these orders, effects and mails included",
+			Value: float64(after.Completed-before.Completed) / took, Unit: "steps/s",
+		},
+	)
 	return nil
 }
 

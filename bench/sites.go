@@ -33,13 +33,17 @@ func (p *panel) writeSites(ctx context.Context, sites int64) (siteTable, error) 
 		arguments []any
 	}{
 		{`delete from resources where kind = 'site'`, nil},
-		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
+		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at,
+			updated_at, version)
 			select 'tenant', n, n, 'running', spec || jsonb_build_object('name', 'User ' || n, 'slug', 'user-' || n, 'username', 'h' || n,
 				'customer_number', 'H' || n, 'email', 'user' || n || '@bench.example'),
 				null, 1, 'synced', '', created_at, updated_at, 1
-			from resources, generate_series(1, $1::bigint) n where kind = 'tenant' and id = 1 on conflict (kind, id) do nothing`, []any{v.tenants}},
-		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
-			select 'site', $1::bigint + n, 1 + (n - 1) % $2::bigint, 'running', $3::jsonb || jsonb_build_object('domain', 'site' || n || '.bench.example'),
+			from resources, generate_series(1, $1::bigint) n where kind = 'tenant' and id = 1 on conflict (kind,
+				id) do nothing`, []any{v.tenants}},
+		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at,
+			updated_at, version)
+			select 'site', $1::bigint + n, 1 + (n - 1) % $2::bigint, 'running', $3::jsonb || jsonb_build_object('domain',
+				'site' || n || '.bench.example'),
 				n, 1, 'synced', '', business_now() - n * interval '1 second', business_now(), 3
 			from generate_series(1, $2::bigint * $4::bigint) n`, []any{firstSite, v.tenants, spec, sitesEach}},
 		{`vacuum analyze resources`, nil},
@@ -60,7 +64,10 @@ const (
 
 func oneSite(id int64, who int) *pgx.Batch {
 	var b pgx.Batch
-	b.Queue(`select `+siteColumns+` from resources r`+siteTenant+` where r.kind = 'site' and r.id = $1 and r.tenant = $2 and r.present`, id, int64(who+1))
+	b.Queue(
+		`select `+siteColumns+` from resources r`+siteTenant+` where r.kind = 'site' and r.id = $1 and r.tenant = $2 and r.present`,
+		id, int64(who+1),
+	)
 	return &b
 }
 

@@ -57,5 +57,10 @@ func (s *startPage) say(size string, page, call float64) {
 	s.usual = page
 	s.report(Result{Section: s.section, Name: "its call of the API, " + size + " orders, p50", Value: call, Unit: "ms"})
 	s.report(line)
-	s.report(Result{Section: s.section, Name: "the page against the call", Value: page, Unit: "ms", Ratio: page / call, Peer: "API", Bar: 1.5, AtMost: true})
+	s.report(
+		Result{
+			Section: s.section, Name: "the page against the call", Value: page, Unit: "ms", Ratio: page / call,
+			Peer: "API", Bar: 1.5, AtMost: true,
+		},
+	)
 }

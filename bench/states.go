@@ -49,7 +49,10 @@ func (r *run) states(ctx context.Context) error {
 	var folded load
 	for n := range looks {
 		began := clock.Now()
-		state, err := p.sagas.Audit.State(ctx, projections.System, domain.Stream{Category: storefront.PlanCategory, ID: strconv.Itoa(n%longStreams + 1)}, audit.Moment{})
+		state, err := p.sagas.Audit.State(
+			ctx, projections.System,
+			domain.Stream{Category: storefront.PlanCategory, ID: strconv.Itoa(n%longStreams + 1)}, audit.Moment{},
+		)
 		if err != nil {
 			return err
 		}
@@ -60,8 +63,15 @@ func (r *run) states(ctx context.Context) error {
 	}
 	slices.Sort(folded.latencies)
 	about := fmt.Sprintf("of %d in a log of %d, %d times", length, head, looks)
-	r.report(Result{Section: "states", Name: "a record after 1,000 events, p50", Value: milliseconds(folded.at(0.5)), Unit: "ms", Note: about})
-	r.report(Result{Section: "states", Name: "a record after 1,000 events, p99", Value: milliseconds(folded.at(0.99)), Unit: "ms", Bar: stateBar, AtMost: true})
+	r.report(
+		Result{Section: "states", Name: "a record after 1,000 events, p50", Value: milliseconds(folded.at(0.5)), Unit: "ms", Note: about},
+	)
+	r.report(
+		Result{
+			Section: "states", Name: "a record after 1,000 events, p99", Value: milliseconds(folded.at(0.99)),
+			Unit: "ms", Bar: stateBar, AtMost: true,
+		},
+	)
 	return nil
 }
 

@@ -14,8 +14,11 @@ import (
 // updateAndInsert is the least that a durable step can be: a row changed, and
 // a row added.
 const (
-	stepTables      = `create table runs (id int primary key, step int not null); insert into runs select n, 0 from generate_series(1, 1000) n; create table steps (id bigint generated always as identity primary key, run int not null, at timestamptz not null default now())`
-	updateAndInsert = "\\set id random(1, 1000)\nwith u as (update runs set step = step + 1 where id = :id) insert into steps (run) values (:id);"
+	stepTables = `create table runs (id int primary key, step int not null); insert into runs select n, 0
+		from generate_series(1, 1000) n; create table steps (id bigint generated always as identity primary key,
+			run int not null, at timestamptz not null default now())`
+	updateAndInsert = "\\set id random(1, 1000)\nwith u as (update runs set step = step + 1 where id = :id) insert " +
+		"into steps (run) values (:id);"
 )
 
 // A stepForm is a way in which the runner carries out runs of five steps that do nothing.
@@ -83,7 +86,12 @@ func (r *run) steps(ctx context.Context, p *panel) error {
 // plainSteps is how many of the least steps so many clients carry out in a second.
 func (s stepping) plainSteps(ctx context.Context, clients int) (float64, error) {
 	speed, err := s.pgbench(ctx, s.plain, updateAndInsert, clients)
-	s.report(Result{Section: "sagas", Name: fmt.Sprintf("B%[1]d: UPDATE and INSERT, %[1]d clients (pgbench)", clients), Value: speed, Unit: "/s"})
+	s.report(
+		Result{
+			Section: "sagas", Name: fmt.Sprintf("B%[1]d: UPDATE and INSERT, %[1]d clients (pgbench)", clients),
+			Value: speed, Unit: "/s",
+		},
+	)
 	return speed, err
 }
 
@@ -139,7 +147,10 @@ func (s stepping) manyRuns(ctx context.Context, p *panel, workers, runs int, pla
 		if err != nil {
 			return err
 		}
-		line := Result{Section: "sagas", Name: fmt.Sprintf("N-1 empty steps, %d at once, %s", workers, form.name), Value: speed, Unit: "steps/s"}
+		line := Result{
+			Section: "sagas", Name: fmt.Sprintf("N-1 empty steps, %d at once, %s", workers, form.name), Value: speed,
+			Unit: "steps/s",
+		}
 		line.Ratio, line.Peer, line.Bar = speed/plain, fmt.Sprint("B", workers), form.bars[workers]
 		s.report(line)
 		if peer.Steps > 0 {
@@ -189,7 +200,9 @@ func (s stepping) oneRun(ctx context.Context, p *panel, form stepForm, runs int,
 	}
 	p50, p99 := milliseconds(l.at(0.5)), milliseconds(l.at(0.99))
 	name := "N-2 a run of five steps, idle, " + form.name
-	s.report(Result{Section: "sagas", Name: name + ", p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true})
+	s.report(
+		Result{Section: "sagas", Name: name + ", p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true},
+	)
 	s.report(Result{Section: "sagas", Name: "N-2 p50 in all", Value: p50, Unit: "ms", Bar: 2.5, AtMost: true})
 	s.report(Result{Section: "sagas", Name: "N-2 p99", Value: p99, Unit: "ms", Bar: 8, AtMost: true})
 	if peer.P50 > 0 {

@@ -82,11 +82,36 @@ func (r *run) idleStreams(ctx context.Context, address string, held []pair) (han
 		}
 	}
 	took, after, each := clock.Since(began), weigh(), float64(len(open))*1024
-	r.report(Result{Section: "streams", Name: fmt.Sprintf("%d streams opened, one after the other", len(open)), Value: took.Seconds(), Unit: "s"})
-	r.report(Result{Section: "streams", Name: "an idle stream: heap", Value: float64(after.heap-before.heap) / each, Unit: "KiB", Note: "its client's socket included"})
-	r.report(Result{Section: "streams", Name: "an idle stream: stacks of its goroutines", Value: float64(after.stacks-before.stacks) / each, Unit: "KiB"})
-	r.report(Result{Section: "streams", Name: "an idle stream: resident memory", Value: float64(after.resident-before.resident) / each, Unit: "KiB"})
-	r.report(Result{Section: "streams", Name: "an idle stream: goroutines", Value: float64(after.goroutines-before.goroutines) / float64(len(open)), Unit: ""})
+	r.report(
+		Result{
+			Section: "streams", Name: fmt.Sprintf("%d streams opened, one after the other", len(open)),
+			Value: took.Seconds(), Unit: "s",
+		},
+	)
+	r.report(
+		Result{
+			Section: "streams", Name: "an idle stream: heap", Value: float64(after.heap-before.heap) / each,
+			Unit: "KiB", Note: "its client's socket included",
+		},
+	)
+	r.report(
+		Result{
+			Section: "streams", Name: "an idle stream: stacks of its goroutines",
+			Value: float64(after.stacks-before.stacks) / each, Unit: "KiB",
+		},
+	)
+	r.report(
+		Result{
+			Section: "streams", Name: "an idle stream: resident memory",
+			Value: float64(after.resident-before.resident) / each, Unit: "KiB",
+		},
+	)
+	r.report(
+		Result{
+			Section: "streams", Name: "an idle stream: goroutines",
+			Value: float64(after.goroutines-before.goroutines) / float64(len(open)), Unit: "",
+		},
+	)
 	return hangUp, nil
 }
 
@@ -125,7 +150,12 @@ func hearing(ctx context.Context, address, token string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(conn, "GET /notifications/api/v1/notifications/stream/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nAuthorization: Bearer %s\r\n\r\n", token)
+	_, err = fmt.Fprintf(
+		conn,
+		"GET /notifications/api/v1/notifications/stream/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: "+
+			"text/event-stream\r\nAuthorization: Bearer %s\r\n\r\n",
+		token,
+	)
 	if err == nil {
 		err = readUntil(conn, "retry: 2000\n\n")
 	}
@@ -159,7 +189,8 @@ func (r *run) hear(ctx context.Context, p *panel, listener net.Conn, user int64,
 		id := uuid.New()
 		began := clock.Now()
 		_, err := p.store.Execute(ctx, operator, notice.Raise{
-			ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: began,
+			ID: id, InApp: true, User: user,
+			Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: began,
 		})
 		if err != nil {
 			return err
@@ -177,8 +208,18 @@ func (r *run) hear(ctx context.Context, p *panel, listener net.Conn, user int64,
 		name string
 		at   float64
 	}{{"p50", 0.5}, {"p99", 0.99}} {
-		r.report(Result{Section: "streams", Name: "command until its event is in the log, " + q.name, Value: milliseconds(written.at(q.at)), Unit: "ms"})
-		r.report(Result{Section: "streams", Name: "command until the client has heard of it, " + q.name, Value: milliseconds(client.at(q.at)), Unit: "ms"})
+		r.report(
+			Result{
+				Section: "streams", Name: "command until its event is in the log, " + q.name,
+				Value: milliseconds(written.at(q.at)), Unit: "ms",
+			},
+		)
+		r.report(
+			Result{
+				Section: "streams", Name: "command until the client has heard of it, " + q.name,
+				Value: milliseconds(client.at(q.at)), Unit: "ms",
+			},
+		)
 	}
 	return nil
 }

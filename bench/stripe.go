@@ -75,8 +75,10 @@ func (r *run) stripe(ctx context.Context, p *panel) error {
 // growInbox adds what years leave behind: rows whose bodies are not kept. So many are there.
 func (p *panel) growInbox(ctx context.Context, there, rows int) error {
 	_, err := p.owner.Exec(ctx, `
-		insert into webhook_inbox (provider, event_id, type, object_ref, payment_ref, order_id, body_hash, headers, verified_by, state, received_at)
-		select 'stripe', 'evt_old_' || n, 'checkout.session.completed', 'cs_old_' || n, 'pi_old_' || n, gen_random_uuid(), sha256(n::text::bytea),
+		insert into webhook_inbox (provider, event_id, type, object_ref, payment_ref, order_id, body_hash, headers,
+			verified_by, state, received_at)
+		select 'stripe', 'evt_old_' || n, 'checkout.session.completed', 'cs_old_' || n, 'pi_old_' || n,
+			gen_random_uuid(), sha256(n::text::bytea),
 			'{}', '1', 'done', business_now() - n * interval '1 minute'
 		from generate_series($1::int + 1, $2::int) n`, there, rows)
 	if err != nil {

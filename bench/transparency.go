@@ -99,7 +99,12 @@ func (r *run) sealing(ctx context.Context, l sealedLog) error {
 		Section: "transparency", Name: "append one event, 64 writers, while the log is sealed", Value: rates[ratio], Unit: "/s",
 		Ratio: ratio, Peer: "without", Bar: 0.98,
 	})
-	r.report(Result{Section: "transparency", Name: "longest time until an event was sealed", Value: worst.Seconds(), Unit: "s", Bar: 1, AtMost: true})
+	r.report(
+		Result{
+			Section: "transparency", Name: "longest time until an event was sealed", Value: worst.Seconds(), Unit: "s",
+			Bar: 1, AtMost: true,
+		},
+	)
 	return nil
 }
 
@@ -181,7 +186,8 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 		return err
 	}
 	r.report(Result{
-		Section: "transparency", Name: fmt.Sprintf("proof of one event in %d, p50", events), Value: milliseconds(proofs.at(0.5)), Unit: "ms", Bar: 5, AtMost: true,
+		Section: "transparency", Name: fmt.Sprintf("proof of one event in %d, p50", events),
+		Value: milliseconds(proofs.at(0.5)), Unit: "ms", Bar: 5, AtMost: true,
 	})
 	if err := r.packing(ctx, l, events); err != nil {
 		return err
@@ -193,7 +199,8 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 	}
 	took := clock.Since(start).Seconds() * float64(events) / float64(v.Checked)
 	r.report(Result{
-		Section: "transparency", Name: fmt.Sprintf("check of %d events with their tree", events), Value: took, Unit: "s", Bar: 10, AtMost: true,
+		Section: "transparency", Name: fmt.Sprintf("check of %d events with their tree", events), Value: took, Unit: "s",
+		Bar: 10, AtMost: true,
 		Note: map[bool]string{false: "NOT INTACT: " + v.Reason}[v.Intact],
 	})
 	return nil

@@ -63,10 +63,19 @@ func (r *run) webhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "webhooks", Name: "N-4 webhook verified and stored, 50 clients", Value: stored, Unit: "/s", Ratio: stored / inserts, Peer: "INSERT", Bar: 1})
+	r.report(
+		Result{
+			Section: "webhooks", Name: "N-4 webhook verified and stored, 50 clients", Value: stored, Unit: "/s",
+			Ratio: stored / inserts, Peer: "INSERT", Bar: 1,
+		},
+	)
 	r.report(Result{Section: "webhooks", Name: "N-4 the same, absolute", Value: stored, Unit: "/s", Bar: 2000})
-	r.report(Result{Section: "webhooks", Name: "N-4 p99 with 50 clients", Value: milliseconds(many.at(0.99)), Unit: "ms", Bar: 50, AtMost: true})
-	r.report(Result{Section: "webhooks", Name: "N-4 p50 with one client", Value: milliseconds(one.at(0.5)), Unit: "ms", Bar: 1, AtMost: true})
+	r.report(
+		Result{Section: "webhooks", Name: "N-4 p99 with 50 clients", Value: milliseconds(many.at(0.99)), Unit: "ms", Bar: 50, AtMost: true},
+	)
+	r.report(
+		Result{Section: "webhooks", Name: "N-4 p50 with one client", Value: milliseconds(one.at(0.5)), Unit: "ms", Bar: 1, AtMost: true},
+	)
 	if err := r.drain(ctx, p); err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func TestACauseIsReadAsItWasStored(t *testing.T) {
 			t.Errorf("%s is read as %q of kind %q, written as %q: %v", text, read, read.Kind(), c, err)
 		}
 		of, version, named := c.Event()
-		if wanted := c.Kind() == domain.CausedByEvent || c.Kind() == domain.CausedByDeadline; named != wanted || named && (of != stream || version < 1) {
+		if wanted := c.Kind() == domain.CausedByEvent || c.Kind() == domain.CausedByDeadline; named != wanted ||
+			named && (of != stream || version < 1) {
 			t.Errorf("%s names event %d of %s: %v", text, version, of, named)
 		}
 	}
@@ -31,8 +32,10 @@ func TestACauseIsReadAsItWasStored(t *testing.T) {
 
 func TestATextThatIsNoCauseIsRefused(t *testing.T) {
 	for _, text := range []string{
-		"", "event", "event:", "event:order-1", "event:order-1/", "event:order-1/0", "event:order-1/-1", "event:order-1/x", "event:order-1/+1", "event:order/1", "event:-/1",
-		"deadline:order-1", "request:", "request:7", "operator:root", "request:0D6CBD0E-9a5e-4a4e-8d9c-5f8a3c1a7b22", "webhook:stripe", "webhook:/evt_1", "webhook:stripe/", "clock:now",
+		"", "event", "event:", "event:order-1", "event:order-1/", "event:order-1/0", "event:order-1/-1",
+		"event:order-1/x", "event:order-1/+1", "event:order/1", "event:-/1",
+		"deadline:order-1", "request:", "request:7", "operator:root", "request:0D6CBD0E-9a5e-4a4e-8d9c-5f8a3c1a7b22",
+		"webhook:stripe", "webhook:/evt_1", "webhook:stripe/", "clock:now",
 	} {
 		if c, err := domain.ParseCause(text); err == nil || !c.IsZero() {
 			t.Errorf("%q is read as %q", text, c)

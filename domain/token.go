@@ -18,9 +18,10 @@ type Rotation struct {
 type RotationState string
 
 const (
-	TokenFresh   RotationState = "fresh"   // good until now; who rotated or revoked it has used it up
-	TokenUsed    RotationState = "used"    // used a moment ago, or revoked
-	TokenReused  RotationState = "reused"  // used long ago: there is a copy. The family has been revoked by this very call; only one is told
+	TokenFresh RotationState = "fresh" // good until now; who rotated or revoked it has used it up
+	TokenUsed  RotationState = "used"  // used a moment ago, or revoked
+	// used long ago: there is a copy. The family has been revoked by this very call; only one is told
+	TokenReused  RotationState = "reused"
 	TokenUnknown RotationState = "unknown" // never issued, or expired
 )
 

@@ -36,7 +36,9 @@ func (r *Reader) withhold(keys map[subjectKey][]byte) {
 // About returns all events about people, in the order of the log: those of the named
 // streams, those of streams that hold a text of one of the subjects, and what the actors
 // did. It reads the whole log; of each event only texts of the subjects are opened.
-func (r *Reader) About(ctx context.Context, actors []string, streams []domain.Stream, subjects ...uuid.UUID) (all []RecordedEvent, err error) {
+func (r *Reader) About(
+	ctx context.Context, actors []string, streams []domain.Stream, subjects ...uuid.UUID,
+) (all []RecordedEvent, err error) {
 	names, held := make([]string, len(streams)), make([]string, len(subjects))
 	for i, stream := range streams {
 		names[i] = stream.String()

@@ -164,15 +164,19 @@ func (n *encoder) row(r RecordedEvent, data []byte) (row, error) {
 	}
 	return row{
 		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(n.catalogue.Schema(r.Name)),
-		tenant: domain.OrNull(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: domain.OrNull(r.Metadata.Cause.String()),
-		saga: r.Metadata.Saga, data: data, meta: m,
+		tenant: domain.OrNull(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation,
+		causation: domain.OrNull(r.Metadata.Cause.String()),
+		saga:      r.Metadata.Saga, data: data, meta: m,
 	}, nil
 }
 
 // Append adds events to one stream at the expected version without its decider,
 // for imports and benchmarks. It returns [ErrConflict] if the stream has another
 // version.
-func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain.Stream, version int, before []byte, events ...domain.Event) (int64, error) {
+func (s *Store) Append(
+	ctx context.Context, cause domain.Metadata, stream domain.Stream, version int, before []byte,
+	events ...domain.Event,
+) (int64, error) {
 	cause = s.complete(ctx, cause)
 	b := streamState{stream: stream, version: version, category: category{evolve: func(state any, _ domain.Event) any { return state }}}
 	a := appendRequest{before: map[domain.Stream][]byte{stream: before}}

@@ -65,7 +65,10 @@ func queueRows(b *pgx.Batch, group []*groupMember) {
 		with, args := set.arguments()
 		if set.WantRows != AnyRows {
 			n := len(args)
-			b.Queue(fmt.Sprintf(`with %stouched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, with, set.SQL, n+1, n+2),
+			b.Queue(fmt.Sprintf(
+				`with %stouched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, with,
+				set.SQL, n+1, n+2,
+			),
 				append(slices.Clip(args), set.WantRows*int64(len(set.rows)), set.nth)...)
 			continue
 		}

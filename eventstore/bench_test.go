@@ -47,7 +47,10 @@ func BenchmarkAppendSealed(b *testing.B) {
 	s, subject := orders(b), uuid.New()
 	processorTime(b, func() {
 		for b.Loop() {
-			if _, err := s.Append(b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil, placedOrder(subject)); err != nil {
+			if _, err := s.Append(
+				b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil,
+				placedOrder(subject),
+			); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -58,7 +61,10 @@ func BenchmarkAppendPlain(b *testing.B) {
 	s := orders(b)
 	processorTime(b, func() {
 		for b.Loop() {
-			if _, err := s.Append(b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil, order.PaymentSessionFailed{}); err != nil {
+			if _, err := s.Append(
+				b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil,
+				order.PaymentSessionFailed{},
+			); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -97,7 +103,8 @@ func BenchmarkReplay(b *testing.B) {
 		at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 		placed := order.Placed{
 			Order: uuid.New(), Number: "ORD-20260302-8F3A6C", SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com",
-			Phone: "+34 600 100 200", Company: "Ruiz e Hijos S. L.", BillingPeriod: "monthly", Price: decimal.New(2370, -2), PeriodPrice: decimal.New(2370, -2),
+			Phone: "+34 600 100 200", Company: "Ruiz e Hijos S. L.", BillingPeriod: "monthly",
+			Price: decimal.New(2370, -2), PeriodPrice: decimal.New(2370, -2),
 			TaxRate: decimal.New(21, 0), Total: decimal.New(2870, -2), Subtotal: decimal.New(2370, -2), Tax: decimal.New(500, -2),
 			Currency: "EUR", Provider: "test", Minor: 2870, Decimals: 2, Language: "es", APIKey: "ab12CD34", Owner: 7, At: at,
 			Plan: order.Plan{ID: 3, Name: "Hosting M", ResourceType: "hosting"},
@@ -190,7 +197,9 @@ func BenchmarkAppendByProcesses(b *testing.B) {
 					wg.Go(func() {
 						for left.Add(-1) >= 0 {
 							stream := domain.Stream{Category: "till", ID: uuid.NewString()}
-							if _, err := all[writer%processes].Append(context.Background(), domain.Metadata{}, stream, 0, nil, coinsPut{1}); err != nil {
+							if _, err := all[writer%processes].Append(
+								context.Background(), domain.Metadata{}, stream, 0, nil, coinsPut{1},
+							); err != nil {
 								b.Error(err)
 							}
 						}

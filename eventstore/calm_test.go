@@ -72,7 +72,10 @@ func TestAReaderThatIsStoppedSaysNothing(t *testing.T) {
 func TestAReaderThatLosesItsConnectionSaysSoOnce(t *testing.T) {
 	var log heard
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstore.WithLog(slog.New(&log)), eventstoretest.Caused())
+	s := eventstore.Open(
+		eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstore.WithLog(slog.New(&log)),
+		eventstoretest.Caused(),
+	)
 	eventstore.Serve(s, "till", tills)
 	do(t, s, putIn{"a", 1})
 	messages := follow(t, s, "unlucky")
@@ -82,7 +85,8 @@ func TestAReaderThatLosesItsConnectionSaysSoOnce(t *testing.T) {
 		var ended int
 		if err := owner.QueryRow(t.Context(), `
 			select count(*) from (select pg_terminate_backend(pid, 10000) from pg_stat_activity
-			where datname = current_database() and state = 'idle in transaction' and query like '%readers%') ended`).Scan(&ended); err != nil || ended != 1 {
+			where datname = current_database() and state = 'idle in transaction'
+				and query like '%readers%') ended`).Scan(&ended); err != nil || ended != 1 {
 			t.Fatal(ended, err)
 		}
 		held.Ack() // which cannot be noted

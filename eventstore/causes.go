@@ -18,7 +18,10 @@ func (r *Reader) Chain(ctx context.Context, e RecordedEvent) ([]RecordedEvent, e
 			return nil, err
 		}
 		if found.Position == 0 || found.Position >= e.Position {
-			return nil, fmt.Errorf("event %d says that it follows from %s/%d, which is not before it in the log", e.Position, stream, version)
+			return nil, fmt.Errorf(
+				"event %d says that it follows from %s/%d, which is not before it in the log", e.Position, stream,
+				version,
+			)
 		}
 		e = found
 		chain = append(chain, e)

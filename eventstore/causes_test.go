@@ -19,11 +19,13 @@ func TestAnEventWithoutACauseIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no cause") {
 		t.Errorf("a command is carried out: %v", err)
 	}
-	if _, err = s.Append(t.Context(), domain.Metadata{}, tillStream("b"), 0, nil, coinsPut{1}); err == nil || !strings.Contains(err.Error(), "no cause") {
+	if _, err = s.Append(t.Context(), domain.Metadata{}, tillStream("b"), 0, nil, coinsPut{1}); err == nil ||
+		!strings.Contains(err.Error(), "no cause") {
 		t.Errorf("an event is appended: %v", err)
 	}
 	unreadable := domain.DeadlineCause(tillStream("a"), 0) // no event has this version
-	if _, err = s.Execute(t.Context(), domain.Metadata{Cause: unreadable}, putIn{"a", 1}); err == nil || !strings.Contains(err.Error(), "no cause") {
+	if _, err = s.Execute(t.Context(), domain.Metadata{Cause: unreadable}, putIn{"a", 1}); err == nil ||
+		!strings.Contains(err.Error(), "no cause") {
 		t.Errorf("a cause that cannot be read again is written: %v", err)
 	}
 	if head, _, err := s.Reader().Head(t.Context()); err != nil || head != 0 {

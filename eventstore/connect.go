@@ -96,7 +96,9 @@ func with(params, further map[string]string) map[string]string {
 	return more
 }
 
-func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string, changes []Change) (*pgxpool.Pool, error) {
+func connect(
+	ctx context.Context, url string, conns int32, behalf string, params map[string]string, changes []Change,
+) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // the text of the error may hold a password

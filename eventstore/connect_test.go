@@ -26,7 +26,8 @@ func TestWhatTakesTooLongIsEnded(t *testing.T) {
 	url := eventstoretest.URL(t)
 	for name, pool := range map[string]*pgxpool.Pool{"work": eventstoretest.Pool(t, url), "reading": eventstoretest.Readers(t, url)} {
 		var statement, idle string
-		err := pool.QueryRow(t.Context(), `select current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`).Scan(&statement, &idle)
+		err := pool.QueryRow(t.Context(), `select current_setting('statement_timeout'),
+			current_setting('idle_in_transaction_session_timeout')`).Scan(&statement, &idle)
 		if err != nil || statement != "30s" || idle != "10s" {
 			t.Errorf("%s: %q, %q, %v", name, statement, idle, err)
 		}

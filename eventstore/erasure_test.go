@@ -46,7 +46,10 @@ func registered(t *testing.T) string {
 // clerk opens a store with an empty cache, like another process.
 func clerk(t *testing.T, url string) *eventstore.Store {
 	t.Helper()
-	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}), eventstoretest.Caused(), eventstore.WithSnapshots(1))
+	s := eventstore.Open(
+		eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}),
+		eventstoretest.Caused(), eventstore.WithSnapshots(1),
+	)
 	eventstore.Serve(s, "till", tills)
 	return s
 }
@@ -62,7 +65,8 @@ func (taxReported) Says() string      { return "tax reported" }
 func (taxReported) FiscalYear() int   { return 2026 }
 
 var taxFacts = domain.NewCatalogue([]domain.EventType{
-	domain.Register[coinsPut](), domain.Register[tillOpened]().Sealing(domain.Contact, "owner"), domain.Register[taxReported]().Sealing(domain.Fiscal, "name"),
+	domain.Register[coinsPut](), domain.Register[tillOpened]().Sealing(domain.Contact, "owner"),
+	domain.Register[taxReported]().Sealing(domain.Fiscal, "name"),
 })
 
 // erase destroys the keys of subjects, together with an event.

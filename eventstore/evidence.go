@@ -14,10 +14,13 @@ import (
 
 // Evidence returns the stored bytes of events, in the order of the log, and their leaves.
 // The keys open the texts of the subjects in them, each its text alone.
-func (r *Reader) Evidence(ctx context.Context, positions []int64, subjects ...uuid.UUID) (events []evidence.Event, leaves []tlog.Leaf, keys []evidence.Key, err error) {
+func (r *Reader) Evidence(
+	ctx context.Context, positions []int64, subjects ...uuid.UUID,
+) (events []evidence.Event, leaves []tlog.Leaf, keys []evidence.Key, err error) {
 	rows, _ := r.pool.Query(ctx, `
 		with e as materialized (select *, version - 1 as before from events where position = any($1))
-		select e.position, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation, e.causation, e.saga, e.data, e.meta,
+		select e.position, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation, e.causation,
+			e.saga, e.data, e.meta,
 			e.recorded_at, e.hash, coalesce(b.version, 0), b.hash
 		from e left join events b on b.stream = e.stream and b.version = e.before order by e.position`, positions)
 	defer rows.Close()
@@ -41,7 +44,10 @@ func (r *Reader) Evidence(ctx context.Context, positions []int64, subjects ...uu
 
 // NotErased are those of the subjects who have a key for their contact data.
 func (r *Reader) NotErased(ctx context.Context, subjects []uuid.UUID) ([]uuid.UUID, error) {
-	rows, _ := r.pool.Query(ctx, `select subject from subject_keys where subject = any($1) and purpose = $2 and wrapped <> ''`, subjects, string(domain.Contact))
+	rows, _ := r.pool.Query(
+		ctx, `select subject from subject_keys where subject = any($1) and purpose = $2 and wrapped <> ''`, subjects,
+		string(domain.Contact),
+	)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	return found, Unavailable(err)
 }

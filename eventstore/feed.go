@@ -50,7 +50,8 @@ type Feed struct {
 // of an event is its stream, unless topic returns another one.
 func NewFeed(s *Store, topic func(domain.Stream, domain.Event) domain.Stream, types ...[]domain.EventType) *Feed {
 	return &Feed{
-		reader: s.reader, log: s.log, changed: s.Changed, topic: topic, names: domain.NewCatalogue(types...).Names(), again: make(chan struct{}, replaying),
+		reader: s.reader, log: s.log, changed: s.Changed, topic: topic, names: domain.NewCatalogue(types...).Names(),
+		again:     make(chan struct{}, replaying),
 		listeners: map[domain.Stream]map[*Listener]struct{}{},
 	}
 }
@@ -181,7 +182,8 @@ func (t *Feed) look(ctx context.Context, run int) (more bool, err error) {
 
 const (
 	ofHead   = `select coalesce(max(position), 0) from events`
-	ofWindow = `select position, stream, version, name, schema, data from events where position > $1 and position <= $2 and name = any($3) order by position`
+	ofWindow = `select position, stream, version, name, schema, data from events where position > $1 and position <= $2
+		and name = any($3) order by position`
 )
 
 // read returns the events of the window after a position, and the position up to

@@ -83,7 +83,8 @@ func TestWhoListensHearsOfTheirTopicAlone(t *testing.T) {
 	do(t, s, bill{"a"})     // 3: not of the feed's types
 	do(t, s, putIn{"a", 2}, putIn{"c", 3})
 	heard, at := mustHear(t, l, 2)
-	if got := positions(heard); !slices.Equal(got, []int64{4, 5}) || at != 5 || heard[0].Event != (coinsPut{2}) || heard[1].Stream != tillStream("c") {
+	if got := positions(heard); !slices.Equal(got, []int64{4, 5}) || at != 5 || heard[0].Event != (coinsPut{2}) ||
+		heard[1].Stream != tillStream("c") {
 		t.Errorf("%+v until %d", heard, at)
 	}
 	if heard, at, err := l.Take(t.Context()); err != nil || len(heard) != 0 || at != 5 {
@@ -122,7 +123,8 @@ func TestWhatIsFarBackIsNotToldAgain(t *testing.T) {
 	do(t, s, putIn{"a", 1})
 	_, err := s.Pool().Exec(t.Context(), `
 		insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
-		select n, 'till-far' || n, 1, gen_random_uuid(), 'till.bill_written', 1, 'test', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(2, $1::int) n`, eventstore.FarBack+1)
+		select n, 'till-far' || n, 1, gen_random_uuid(), 'till.bill_written', 1, 'test', gen_random_uuid(),
+			'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(2, $1::int) n`, eventstore.FarBack+1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,10 @@ func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 	for w := range writers {
 		writing.Go(func() {
 			for range each {
-				if _, err := stores[w%2].Execute(t.Context(), domain.Metadata{Actor: "test"}, putIn{fmt.Sprint(w), 1}, putIn{fmt.Sprint("beside", w), 1}); err != nil {
+				if _, err := stores[w%2].Execute(
+					t.Context(), domain.Metadata{Actor: "test"}, putIn{fmt.Sprint(w), 1},
+					putIn{fmt.Sprint("beside", w), 1},
+				); err != nil {
 					t.Error(err)
 					return
 				}

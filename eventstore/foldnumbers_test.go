@@ -40,7 +40,10 @@ func TestAFoldThatChangesHasAnotherNumber(t *testing.T) {
 			continue
 		}
 		if was.Fold == fold && was.States != statesOf(t, s, category, folds[category], was.Events) {
-			t.Errorf("%s folds events into other states than before: raise the Fold of its decider, and run the test with -update", category)
+			t.Errorf(
+				"%s folds events into other states than before: raise the Fold of its decider, and run the test with -update",
+				category,
+			)
 			now[category] = was
 			continue
 		}

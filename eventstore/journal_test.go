@@ -46,7 +46,9 @@ var knocks = domain.Decider[int, knock, domain.Event]{
 	Evolve: func(seen int, _ domain.Event) int { return seen + 1 },
 }
 
-var doorFacts = domain.NewCatalogue([]domain.EventType{domain.Register[knocked](), domain.Register[coinsPut](), domain.Register[coinsTaken]()})
+var doorFacts = domain.NewCatalogue(
+	[]domain.EventType{domain.Register[knocked](), domain.Register[coinsPut](), domain.Register[coinsTaken]()},
+)
 
 // doorkeeper is a process of its own on the log behind the URL.
 func doorkeeper(t *testing.T, url string) *eventstore.Store {

@@ -17,7 +17,8 @@ type Lag struct {
 // Lags returns how far each reader of the log is behind, by name.
 func (r *Reader) Lags(ctx context.Context) (map[string]Lag, error) {
 	rows, _ := r.pool.Query(ctx, `
-		select name, greatest(head - position, 0), (select recorded_at from events e where e.position > readers.position order by e.position limit 1)
+		select name, greatest(head - position, 0), (select recorded_at from events e where e.position > readers.position
+			order by e.position limit 1)
 		from readers, (select coalesce(max(position), 0) as head from events) log`)
 	lags := map[string]Lag{}
 	var name string

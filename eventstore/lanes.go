@@ -78,7 +78,10 @@ func (l *laneRunner) enter(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			l.log.ErrorContext(ctx, "no event is handled; it is tried again", "alarm", true, "reader", l.Reader, "err", Unavailable(err).Error())
+			l.log.ErrorContext(
+				ctx, "no event is handled; it is tried again", "alarm", true, "reader", l.Reader, "err",
+				Unavailable(err).Error(),
+			)
 		}
 		clock.Pausing(ctx, l.Poll, nil)
 	}

@@ -18,7 +18,10 @@ import (
 )
 
 // inLanes hands events over until the test ends, or stop ends it.
-func inLanes(t *testing.T, s *eventstore.Store, reader string, names []string, handle func(context.Context, eventstore.RecordedEvent) error) (stop func()) {
+func inLanes(
+	t *testing.T, s *eventstore.Store, reader string, names []string,
+	handle func(context.Context, eventstore.RecordedEvent) error,
+) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -158,7 +161,11 @@ func TestWhatFollowsFromAnEventHappensOnceThoughItsReaderDies(t *testing.T) { //
 		if r.Position > events {
 			return nil
 		}
-		_, err := s.Execute(context.WithoutCancel(ctx), domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("follow")), Actor: "system:test"}, putIn{"to" + r.Stream.ID, 1})
+		_, err := s.Execute(
+			context.WithoutCancel(ctx),
+			domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("follow")), Actor: "system:test"},
+			putIn{"to" + r.Stream.ID, 1},
+		)
 		return err
 	}
 	owner := eventstoretest.Owner(t, s.Pool().Config().ConnString())
@@ -178,7 +185,8 @@ func TestWhatFollowsFromAnEventHappensOnceThoughItsReaderDies(t *testing.T) { //
 			return err
 		})
 		appended.Wait()
-		if _, err := owner.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_locks where relation = 'readers'::regclass and pid <> pg_backend_pid()
+		if _, err := owner.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_locks
+			where relation = 'readers'::regclass and pid <> pg_backend_pid()
 			and database = (select oid from pg_database where datname = current_database())`); err != nil {
 			t.Fatal(err)
 		}

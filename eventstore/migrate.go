@@ -75,7 +75,10 @@ func (m Migration) apply(ctx context.Context, tx pgx.Tx, level []MigrationRecord
 		return err
 	}
 	if newest := files[len(files)-1].Number; done > newest {
-		return fmt.Errorf("the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area, done, newest)
+		return fmt.Errorf(
+			"the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area,
+			done, newest,
+		)
 	}
 	for _, f := range files {
 		if f.Number <= done || level != nil && !slices.Contains(level, MigrationRecord{m.Area, f.Number, f.Name}) {
@@ -102,9 +105,11 @@ func (m Migration) applied(ctx context.Context, tx pgx.Tx, files []migrationFile
 	for _, d := range done {
 		last = d.Number
 		if of := slices.IndexFunc(files, func(f migrationFile) bool { return f.Number == d.Number }); of >= 0 && files[of].Name != d.Name {
-			return 0, fmt.Errorf("the database was made by an older hostpanel: its %s schema has the migration %s, and this program has %s. "+
-				"It cannot be brought up to date: use an empty database (another HOSTPANEL_DATA_DIR, or another database in DATABASE_URL), "+
-				"or go on with the hostpanel that made this one", m.Area, d.Name, files[of].Name)
+			return 0,
+				fmt.Errorf("the database was made by an older hostpanel: its %s schema has the migration %s, and this program has %s. "+
+					"It cannot be brought up to date: use an empty database (another HOSTPANEL_DATA_DIR, or another "+
+					"database in DATABASE_URL), "+
+					"or go on with the hostpanel that made this one", m.Area, d.Name, files[of].Name)
 		}
 	}
 	return last, nil

@@ -28,9 +28,21 @@ func TestADatabaseThatWasBegunByAnOlderProgramIsRefused(t *testing.T) {
 		{area("0001_books.sql", "0002_authors.sql"), nil},
 		{area("0001_books.sql", "0002_authors.sql", "0003_loans.sql"), nil},
 		{area("0001_books.sql"), []string{"newer than this program (1)"}},
-		{area("0001_books.sql", "0002_authors.sql", "0003_loans.sql", "0003_fines.sql"), []string{"0003_fines.sql and 0003_loans.sql have one number"}},
-		{area("0001_shelf.sql"), []string{"made by an older hostpanel", "shelf schema has the migration 0001_books.sql", "has 0001_shelf.sql", "use an empty database", "HOSTPANEL_DATA_DIR"}},
-		{area("0001_books.sql", "0002_readers.sql", "0003_loans.sql"), []string{"has the migration 0002_authors.sql", "has 0002_readers.sql"}},
+		{
+			area("0001_books.sql", "0002_authors.sql", "0003_loans.sql", "0003_fines.sql"),
+			[]string{"0003_fines.sql and 0003_loans.sql have one number"},
+		},
+		{
+			area("0001_shelf.sql"),
+			[]string{
+				"made by an older hostpanel", "shelf schema has the migration 0001_books.sql", "has 0001_shelf.sql",
+				"use an empty database", "HOSTPANEL_DATA_DIR",
+			},
+		},
+		{
+			area("0001_books.sql", "0002_readers.sql", "0003_loans.sql"),
+			[]string{"has the migration 0002_authors.sql", "has 0002_readers.sql"},
+		},
 	} {
 		err := eventstore.Migrate(t.Context(), owner, c.now)
 		if c.says == nil && err != nil || c.says != nil && err == nil {
@@ -52,18 +64,23 @@ func TestTheLogOfTheFirstMigrationsIsRefusedAndStaysAsItIs(t *testing.T) {
 		}
 		defer owner.Close()
 		_, err = owner.Exec(ctx, `
-			create table schema_migrations (area text, number int, name text not null, applied_at timestamptz not null, primary key (area, number));
+			create table schema_migrations (area text, number int, name text not null, applied_at timestamptz not null,
+				primary key (area, number));
 			insert into schema_migrations values ('log', 1, '0001_log.sql', now()), ('log', 2, '0002_beside_the_log.sql', now());
 			create table events (position bigint primary key)`)
 		return err
 	})
 	owner := eventstoretest.Owner(t, url)
 	err := eventstore.Migrate(t.Context(), owner)
-	if err == nil || !strings.Contains(err.Error(), "its log schema has the migration 0001_log.sql, and this program has 0001_eventstore.sql") {
+	if err == nil || !strings.Contains(
+		err.Error(), "its log schema has the migration 0001_log.sql, and this program has 0001_eventstore.sql",
+	) {
 		t.Errorf("the answer is %v", err)
 	}
 	var tables string
-	err = owner.QueryRow(t.Context(), `select string_agg(tablename, ' ' order by tablename) from pg_tables where schemaname = 'public'`).Scan(&tables)
+	err = owner.QueryRow(
+		t.Context(), `select string_agg(tablename, ' ' order by tablename) from pg_tables where schemaname = 'public'`,
+	).Scan(&tables)
 	if err != nil || tables != "events schema_migrations" {
 		t.Errorf("the database has %s: %v", tables, err)
 	}

@@ -66,9 +66,15 @@ func known(level []MigrationRecord, more []Migration) error {
 		at := slices.IndexFunc(own[of.Area], func(f migrationFile) bool { return f.Number == of.Number })
 		switch {
 		case at < 0:
-			return fmt.Errorf("the %s schema is at migration %d, which this program does not have: use a newer hostpanel", of.Area, of.Number)
+			return fmt.Errorf(
+				"the %s schema is at migration %d, which this program does not have: use a newer hostpanel", of.Area,
+				of.Number,
+			)
 		case own[of.Area][at].Name != of.Name:
-			return fmt.Errorf("the %s schema has the migration %s, and this program has %s: use the hostpanel that made it", of.Area, of.Name, own[of.Area][at].Name)
+			return fmt.Errorf(
+				"the %s schema has the migration %s, and this program has %s: use the hostpanel that made it", of.Area,
+				of.Name, own[of.Area][at].Name,
+			)
 		}
 	}
 	return nil

@@ -16,7 +16,10 @@ func numberKinds(ctx context.Context, tx pgx.Tx) error {
 	for _, kind := range hosting.Kinds {
 		kinds = append(kinds, kind.Name)
 	}
-	rows, _ := tx.Query(ctx, `select quote_ident(kind || '_id') from unnest($1::text[]) kind where to_regclass(kind || '_id') is null`, kinds)
+	rows, _ := tx.Query(
+		ctx, `select quote_ident(kind || '_id') from unnest($1::text[]) kind where to_regclass(kind || '_id') is null`,
+		kinds,
+	)
 	missing, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return fmt.Errorf("look for the sequences of hosting kinds: %w", err)
@@ -31,7 +34,8 @@ func numberKinds(ctx context.Context, tx pgx.Tx) error {
 
 // UpcomingIDs are the ids that NextIDs would draw now. Nothing is drawn.
 func (s *Store) UpcomingIDs(ctx context.Context, names ...string) ([]int64, error) {
-	rows, _ := s.pool.Query(ctx, `select coalesce(pg_sequence_last_value((name || '_id')::regclass), 0) + 1 from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
+	rows, _ := s.pool.Query(ctx, `select coalesce(pg_sequence_last_value((name || '_id')::regclass), 0) + 1
+		from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("look at the next numbers for %v: %w", names, Unavailable(err))

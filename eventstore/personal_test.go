@@ -61,7 +61,8 @@ func TestATextThatDoesNotOpenSaysWhy(t *testing.T) {
 		return history[0].Event.(tillOpened).Owner, nil
 	}
 	stored := func(till string) (data string) {
-		if err := s.Pool().QueryRow(t.Context(), `select data from events where stream = $1`, tillStream(till).String()).Scan(&data); err != nil {
+		if err := s.Pool().QueryRow(t.Context(), `select data from events where stream = $1`, tillStream(till).
+			String()).Scan(&data); err != nil {
 			t.Fatal(err)
 		}
 		return data

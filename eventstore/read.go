@@ -80,7 +80,10 @@ func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version in
 // ReadVersions returns the part of a stream's history behind one version and up to
 // another.
 func (r *Reader) ReadVersions(ctx context.Context, stream domain.Stream, after, until int) ([]RecordedEvent, error) {
-	return r.read(ctx, `select `+columns+` from events where stream = $1 and version > $2 and version <= $3 order by version`, stream.String(), after, until)
+	return r.read(
+		ctx, `select `+columns+` from events where stream = $1 and version > $2 and version <= $3 order by version`,
+		stream.String(), after, until,
+	)
 }
 
 // AtPositions returns the events at these positions of the log, in its order.

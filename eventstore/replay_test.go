@@ -18,7 +18,10 @@ import (
 func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue(eventTypesOfReplay), eventstoretest.Keys(t), eventstoretest.Caused())
+	s := eventstore.Open(
+		eventstoretest.Pool(t, url), domain.NewCatalogue(eventTypesOfReplay), eventstoretest.Keys(t),
+		eventstoretest.Caused(),
+	)
 	const events = 5_000 // several pages
 	for n := 0; n < events; n += 1_000 {
 		facts := make([]domain.Event, 1_000)
@@ -27,7 +30,9 @@ func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 				facts[i] = named{Subject: uuid.New(), Name: fmt.Sprint("Ana ", n+i)}
 			}
 		}
-		if _, err := s.Append(t.Context(), domain.Metadata{}, domain.Stream{Category: "replay", ID: fmt.Sprint(n)}, 0, nil, facts...); err != nil {
+		if _, err := s.Append(
+			t.Context(), domain.Metadata{}, domain.Stream{Category: "replay", ID: fmt.Sprint(n)}, 0, nil, facts...,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +62,8 @@ func TestAReplayOpensAndDecodesWhatIsAskedFor(t *testing.T) {
 		}
 	}
 	for i, e := range replayed(t, s.Reader().Afresh().Of(func(name string) bool { return name == "replay.counted" })) {
-		if want := all[i]; want.Name == "replay.counted" && !reflect.DeepEqual(e, want) || want.Name != "replay.counted" && (e.Event != nil || e.Position != want.Position) {
+		if want := all[i]; want.Name == "replay.counted" && !reflect.DeepEqual(e, want) ||
+			want.Name != "replay.counted" && (e.Event != nil || e.Position != want.Position) {
 			t.Fatalf("of a name: %+v, want %+v", e, want)
 		}
 	}

@@ -42,8 +42,9 @@ func scanRow(r pgx.CollectableRow) (e row, err error) {
 	if form := r.FieldDescriptions()[0].Format; form != pgx.BinaryFormatCode {
 		return e, fmt.Errorf("the log came in form %d", form)
 	}
-	e.position, e.version, e.schema = int64(number(sent[0])), int32(number(sent[2])), int16(number(sent[5])) //nolint:gosec // they have these sizes
-	e.recordedAt = time.UnixMicro(postgresEpoch + int64(number(sent[13])))                                   //nolint:gosec // the sign is kept as a bit
+	e.position, e.version, e.schema = int64(number(sent[0])), int32(number(sent[2])),
+		int16(number(sent[5])) //nolint:gosec // they have these sizes
+	e.recordedAt = time.UnixMicro(postgresEpoch + int64(number(sent[13]))) //nolint:gosec // the sign is kept as a bit
 	copy(e.id[:], sent[3])
 	copy(e.correlation[:], sent[8])
 	if sent[6] != nil {
@@ -103,7 +104,10 @@ type outcome[R any] struct {
 
 // inOrder passes the parts of a sequence to do, in their order. While the next one is
 // read, earlier ones are worked on, as many at a time as there are processors.
-func inOrder[P, R any](ctx context.Context, read func(context.Context) (part P, more bool, err error), work func(context.Context, P) (R, error), do func(R) error) error {
+func inOrder[P, R any](
+	ctx context.Context, read func(context.Context) (part P, more bool, err error),
+	work func(context.Context, P) (R, error), do func(R) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	parts := make(chan chan outcome[R], runtime.GOMAXPROCS(0))

@@ -78,14 +78,16 @@ func TestRowsOfAGroupAreAStatementForEachSort(t *testing.T) {
 		return all[1:]
 	}
 	executed := func() (updates, inserts int) {
-		if err := owner.QueryRow(t.Context(), `select count(*) filter (where what = 'UPDATE') - 1, count(*) filter (where what = 'INSERT') from executed`).
+		if err := owner.QueryRow(t.Context(), `select count(*) filter (where what = 'UPDATE') - 1,
+			count(*) filter (where what = 'INSERT') from executed`).
 			Scan(&updates, &inserts); err != nil {
 			t.Fatal(err)
 		}
 		return updates, inserts
 	}
 	figures := func() (text string) {
-		if err := owner.QueryRow(t.Context(), `select string_agg(name || '=' || n, ' ' order by name) from tally where n <> 0 and name <> 'first'`).Scan(&text); err != nil {
+		if err := owner.QueryRow(t.Context(), `select string_agg(name || '=' || n, ' ' order by name) from tally
+			where n <> 0 and name <> 'first'`).Scan(&text); err != nil {
 			t.Fatal(err)
 		}
 		return text
@@ -105,7 +107,12 @@ func TestRowsOfAGroupAreAStatementForEachSort(t *testing.T) {
 		t.Error(got)
 	}
 
-	if err := errors.Join(group([]eventstore.TxStatement{adds("8", 1), adds("9", 1)}, []eventstore.TxStatement{adds("8", 2)}, []eventstore.TxStatement{adds("8", 3)})...); err != nil {
+	if err := errors.Join(
+		group(
+			[]eventstore.TxStatement{adds("8", 1), adds("9", 1)}, []eventstore.TxStatement{adds("8", 2)},
+			[]eventstore.TxStatement{adds("8", 3)},
+		)...,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if updates, _ := executed(); updates != 3 {
@@ -115,7 +122,10 @@ func TestRowsOfAGroupAreAStatementForEachSort(t *testing.T) {
 		t.Error(got)
 	}
 
-	answers := group([]eventstore.TxStatement{adds("0", 1)}, []eventstore.TxStatement{adds("1", 1), adds("nowhere", 1)}, []eventstore.TxStatement{adds("2", 1)})
+	answers := group(
+		[]eventstore.TxStatement{adds("0", 1)}, []eventstore.TxStatement{adds("1", 1), adds("nowhere", 1)},
+		[]eventstore.TxStatement{adds("2", 1)},
+	)
 	if answers[0] != nil || !errors.Is(answers[1], errAbsent) || answers[2] != nil {
 		t.Error(answers)
 	}

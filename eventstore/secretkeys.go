@@ -50,7 +50,8 @@ select keys.key_id, coalesce(array_position($1, keys.key_id), 0), sealing_at, ch
 	(select count(*) from log_origins s where s.key_id = keys.key_id),
 	(select count(*) from secret_handoff s where s.key_id = keys.key_id)
 from keys left join secret_keys using (key_id)
-order by coalesce(array_position($1, keys.key_id), 1000), sealing_at desc, keys.key_id` // $2: count what is wrapped with this process's own keys, too
+order by coalesce(array_position($1, keys.key_id), 1000), sealing_at desc,
+	keys.key_id` // $2: count what is wrapped with this process's own keys, too
 
 type queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

@@ -60,7 +60,8 @@ const (
 	// version is joined, because row-level security keeps a sub-select out of the index.
 	fromSnapshot = `
 with stood as materialized (
-	select p.version as at, p.state, p.ids from snapshots p join events e on e.stream = p.stream and e.version = p.version and e.hash = p.hash
+	select p.version as at, p.state, p.ids from snapshots p join events e on e.stream = p.stream
+		and e.version = p.version and e.hash = p.hash
 	where p.stream = $1 and p.fold = $2
 )
 select ` + columns + `, state, ids from (select coalesce(max(at), 0) as first from stood) as begins
@@ -145,7 +146,8 @@ func (r *stateReader) fold(ctx context.Context, stream domain.Stream, events []s
 	f.state = served.zero
 	if len(events) > 0 && events[0].state != nil {
 		f.state, err = served.decode(events[0].state)
-		if f.version, f.hash, f.ids = int(events[0].version), events[0].hash, readMarks(events[0].ids); err != nil || len(f.ids) != f.version {
+		if f.version, f.hash, f.ids = int(events[0].version), events[0].hash, readMarks(events[0].ids); err != nil ||
+			len(f.ids) != f.version {
 			return r.refold(ctx, stream)
 		}
 		events = events[1:]
@@ -253,7 +255,8 @@ func (w *snapshots) work() {
 
 const upsertSnapshot = `
 insert into snapshots (stream, fold, version, hash, state, ids) values ($1, $2, $3, $4, $5, $6)
-on conflict (stream) do update set fold = excluded.fold, version = excluded.version, hash = excluded.hash, state = excluded.state, ids = excluded.ids`
+on conflict (stream) do update set fold = excluded.fold, version = excluded.version, hash = excluded.hash,
+	state = excluded.state, ids = excluded.ids`
 
 func (w *snapshots) write(stream domain.Stream, f *foldedState) error {
 	ctx, cancel := context.WithTimeout(context.Background(), snapshotTimeout)
@@ -266,7 +269,10 @@ func (w *snapshots) write(stream domain.Stream, f *foldedState) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.pool.Exec(ctx, upsertSnapshot, stream.String(), w.categories[stream.Category].fold, f.version, f.hash, string(state), storedMarks(f.ids))
+	_, err = w.pool.Exec(
+		ctx, upsertSnapshot, stream.String(), w.categories[stream.Category].fold, f.version, f.hash, string(state),
+		storedMarks(f.ids),
+	)
 	if err != nil {
 		return fmt.Errorf("write a snapshot of %s: %w", stream, Unavailable(err))
 	}

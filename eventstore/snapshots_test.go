@@ -21,7 +21,12 @@ import (
 // branchOn is a process of its own on a log, with snapshots every so many events.
 func branchOn(t testing.TB, url string, every int) *eventstore.Store {
 	t.Helper()
-	return serve(eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused(), eventstore.WithSnapshots(every)))
+	return serve(
+		eventstore.Open(
+			eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused(),
+			eventstore.WithSnapshots(every),
+		),
+	)
 }
 
 // settled waits until all snapshots that are due have been written.
@@ -279,7 +284,8 @@ func TestOfALongStreamTheEventsBehindItsSnapshotAreRead(t *testing.T) {
 		t.Errorf("a command takes %d trips", n)
 	}
 	var version, bytes int
-	if err := s.Pool().QueryRow(t.Context(), `select version, octet_length(ids) from snapshots`).Scan(&version, &bytes); err != nil || version != 10_000 || bytes != 40_000 {
+	if err := s.Pool().QueryRow(t.Context(), `select version, octet_length(ids) from snapshots`).Scan(&version, &bytes); err != nil ||
+		version != 10_000 || bytes != 40_000 {
 		t.Errorf("the snapshot is of version %d, with %d bytes of ids, %v", version, bytes, err)
 	}
 	rows, _ := s.Pool().Query(t.Context(), `explain `+eventstore.FromSnapshot, "till-a", s.FoldOf("till"))
@@ -298,7 +304,10 @@ func TestACacheHoldsNoMoreThanItMay(t *testing.T) {
 		do(t, s, putIn{"a", 1}) // which is used again and again
 	}
 	if s.Remembered(tillStream("0")) != 0 || s.Remembered(tillStream("49")) != 1 || s.Remembered(tillStream("a")) != 50 {
-		t.Errorf("cached are %d, %d and %d events", s.Remembered(tillStream("0")), s.Remembered(tillStream("49")), s.Remembered(tillStream("a")))
+		t.Errorf(
+			"cached are %d, %d and %d events", s.Remembered(tillStream("0")), s.Remembered(tillStream("49")),
+			s.Remembered(tillStream("a")),
+		)
 	}
 }
 
@@ -312,7 +321,9 @@ func TestNoNameIsInASnapshot(t *testing.T) {
 	}
 	settled(t, s)
 	var named, all int
-	err := s.Pool().QueryRow(t.Context(), `select count(*) filter (where snapshots::text like '%Ana%'), count(*) from snapshots`).Scan(&named, &all)
+	err := s.Pool().QueryRow(
+		t.Context(), `select count(*) filter (where snapshots::text like '%Ana%'), count(*) from snapshots`,
+	).Scan(&named, &all)
 	if err != nil || named != 0 || all != 1 {
 		t.Errorf("%d of %d snapshots have the name, %v", named, all, err)
 	}

@@ -194,7 +194,9 @@ func Journal[S any, C domain.Command, E domain.Event](s *Store, name string, d d
 
 // Fold reads a stream of a decider that is served, and folds it into its present state
 // and version. The caller changes nothing in the state: the next decisions begin with it.
-func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store, _ domain.Decider[S, C, E], stream domain.Stream) (state S, version int, err error) {
+func Fold[S any, C domain.Command, E domain.Event](
+	ctx context.Context, s *Store, _ domain.Decider[S, C, E], stream domain.Stream,
+) (state S, version int, err error) {
 	if _, served := s.states.categories[stream.Category]; !served {
 		return state, 0, errNotServed(stream)
 	}
@@ -231,7 +233,9 @@ func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...
 
 // ExecuteWith is Execute with rows in the same transaction. Without commands only
 // the rows are executed.
-func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command) (domain.Receipt, error) {
+func (s *Store) ExecuteWith(
+	ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command,
+) (domain.Receipt, error) {
 	cause = s.complete(ctx, cause)
 	tries := usualTries
 	if s.states.isJournal(commands) {
@@ -270,7 +274,9 @@ func (s *Store) complete(ctx context.Context, m domain.Metadata) domain.Metadata
 	return m
 }
 
-func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int) (domain.Receipt, error) {
+func (s *Store) try(
+	ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int,
+) (domain.Receipt, error) {
 	defer s.turns.take(commands, try > 0 || s.states.isJournal(commands))()
 	d, err := s.decide(ctx, cause, commands, try == 0)
 	if d.mayBeStale(err) {
@@ -306,7 +312,8 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 // resources, user, plan, widget or webhook_endpoint. Unused ids leave gaps.
 func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
 	ids := make([]int64, 0, len(names))
-	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass) from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
+	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass)
+		from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {

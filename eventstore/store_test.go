@@ -128,7 +128,8 @@ func TestWhatIsDecidedCanBeReadBack(t *testing.T) {
 		t.Errorf("receipt %+v", receipt)
 	}
 	history, err := s.Read(t.Context(), tillStream("a"))
-	if err != nil || len(history) != 2 || history[1].Event != (coinsTaken{2}) || history[1].Tenant != 7 || history[1].Metadata.Actor != "system:test" {
+	if err != nil || len(history) != 2 || history[1].Event != (coinsTaken{2}) || history[1].Tenant != 7 ||
+		history[1].Metadata.Actor != "system:test" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 }
@@ -162,7 +163,11 @@ func TestWhoHasSeenAnOlderVersionIsRefused(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 5})
 	put := func(version int) error {
-		_, err := s.Execute(t.Context(), domain.Metadata{Actor: "system:test", ExpectedVersions: domain.Versions{tillStream("a"): version}}, putIn{"a", 1}, putIn{"a", 1})
+		_, err := s.Execute(
+			t.Context(),
+			domain.Metadata{Actor: "system:test", ExpectedVersions: domain.Versions{tillStream("a"): version}},
+			putIn{"a", 1}, putIn{"a", 1},
+		)
 		return err
 	}
 	if err := put(0); domain.CodeOf(err) != domain.Stale {
@@ -198,7 +203,10 @@ func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
 	}
 	wg.Wait()
 	seen := map[int64]bool{}
-	err := s.Reader().Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { seen[r.Event.(billWritten).Number] = true; return nil })
+	err := s.Reader().Replay(
+		t.Context(), 0,
+		func(r eventstore.RecordedEvent) error { seen[r.Event.(billWritten).Number] = true; return nil },
+	)
 	if err != nil || len(seen) != 15 {
 		t.Fatalf("%d numbers, want 15 (%v)", len(seen), err)
 	}
@@ -231,7 +239,9 @@ func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
 		do(t, s, putIn{fmt.Sprint(i % 2), 1})
 	}
 	forge := func(sql string) {
-		_, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger user; `+sql+`; alter table events enable trigger user`)
+		_, err := eventstoretest.Owner(t, url).Exec(
+			t.Context(), `alter table events disable trigger user; `+sql+`; alter table events enable trigger user`,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,9 @@ func keyRow(k subjectKey) string {
 
 // SealFile seals a file with the key of a subject, who gets one if there is none. It is not
 // ok if the key was destroyed.
-func (s *Store) SealFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, clear []byte) (sealed []byte, ok bool, err error) {
+func (s *Store) SealFile(
+	ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, clear []byte,
+) (sealed []byte, ok bool, err error) {
 	k := subjectKey{subject, purpose}
 	key, exists, err := s.reader.subjects.one(ctx, k)
 	if err == nil && !exists {
@@ -130,7 +132,9 @@ func (s *Store) SealFile(ctx context.Context, subject uuid.UUID, purpose domain.
 
 // OpenFile opens a file that [Store.SealFile] has sealed. It is not ok if the key was
 // destroyed.
-func (s *Store) OpenFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, sealed []byte) (clear []byte, ok bool, err error) {
+func (s *Store) OpenFile(
+	ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, sealed []byte,
+) (clear []byte, ok bool, err error) {
 	key, _, err := s.reader.subjects.one(ctx, subjectKey{subject, purpose})
 	if err != nil || key == nil {
 		return nil, false, err
@@ -148,7 +152,8 @@ func (c *subjectKeys) one(ctx context.Context, k subjectKey) (key []byte, exists
 
 // add gives a subject a key, unless there is one or it was destroyed.
 func (c *subjectKeys) add(ctx context.Context, k subjectKey) error {
-	_, err := c.pool.Exec(ctx, `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+	_, err := c.pool.Exec(ctx, `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3,
+		$4, $5) on conflict do nothing`,
 		c.row(k, sealing.Random(32))...)
 	if err != nil {
 		return fmt.Errorf("make the key of a subject: %w", Unavailable(err))

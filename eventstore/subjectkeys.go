@@ -67,7 +67,8 @@ func (c *subjectKeys) use(ctx context.Context, a *appendRequest, k subjectKey) e
 	a.keys[k], a.made[k] = key, key
 	a.rows = append(a.rows, TxStatement{
 		Key: keyRow(k), Columns: "subject uuid, purpose text, key_id text, wrapped bytea, year int",
-		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped, year) select subject, purpose, key_id, wrapped, year from arg on conflict do nothing`,
+		SQL: `insert into subject_keys (subject, purpose, key_id, wrapped, year) select subject, purpose, key_id,
+			wrapped, year from arg on conflict do nothing`,
 		Args: c.row(k, key),
 		// Another request about the subject was faster: decide again, with its key.
 		WantRows: 1, ErrIfNot: errLost,
@@ -98,7 +99,10 @@ func (c *subjectKeys) wrap(k subjectKey, key []byte) (id string, wrapped []byte)
 }
 
 func (c *subjectKeys) unwrap(k subjectKey, id string, wrapped []byte) ([]byte, error) {
-	return c.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), sealing.Sealed{KeyID: id, Nonce: wrapped[:12], Box: wrapped[12:]})
+	return c.keys.Open(
+		"subject key", k.subject.String()+"/"+string(k.purpose),
+		sealing.Sealed{KeyID: id, Nonce: wrapped[:12], Box: wrapped[12:]},
+	)
 }
 
 // load returns the subjects' keys that exist; nil are those that have been

@@ -42,7 +42,8 @@ func TestTheKeysOfOneYearAreDestroyed(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner, thisYear := eventstoretest.Owner(t, url), time.Now().UTC().Year()
-	if _, err := owner.Exec(ctx, `create temporary table years as select purpose, year from subject_keys; alter table subject_keys drop column year; `+string(migration)+
+	if _, err := owner.Exec(ctx, `create temporary table years as select purpose, year
+		from subject_keys; alter table subject_keys drop column year; `+string(migration)+
 		`; update subject_keys k set year = y.year from years y where y.purpose = k.purpose and y.year is not null`); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func TestTheKeysOfOneYearAreDestroyed(t *testing.T) {
 		t.Fatal(err)
 	}
 	due, err := dueYears(ctx, rotated, thisYear)
-	if want := []eventstore.FiscalYear{{Year: 2020, Keys: 1}, {Year: 2021, Keys: 1}, {Year: thisYear, Keys: 1}}; err != nil || !reflect.DeepEqual(due, want) {
+	if want := []eventstore.FiscalYear{{Year: 2020, Keys: 1}, {Year: 2021, Keys: 1}, {Year: thisYear, Keys: 1}}; err != nil ||
+		!reflect.DeepEqual(due, want) {
 		t.Fatal(due, err)
 	}
 	destroy := func(y eventstore.FiscalYear) error {
@@ -73,7 +75,9 @@ func TestTheKeysOfOneYearAreDestroyed(t *testing.T) {
 		t.Error("keys that were counted otherwise:", err, opens())
 	}
 	for i, y := range due {
-		if err := errors.Join(destroy(y)); err != nil || !reflect.DeepEqual(append([]domain.Purpose{}, opens()...), append([]domain.Purpose{}, purposes[i+1:]...)) {
+		if err := errors.Join(destroy(y)); err != nil || !reflect.DeepEqual(
+			append([]domain.Purpose{}, opens()...), append([]domain.Purpose{}, purposes[i+1:]...),
+		) {
 			t.Error(y, err, opens())
 		}
 	}

@@ -17,7 +17,10 @@ const expiredAtOnce = 10_000
 
 // DeleteExpired deletes rows of a table that satisfy a condition in SQL.
 func DeleteExpired(ctx context.Context, pool *pgxpool.Pool, table, condition string) error {
-	sql := fmt.Sprintf(`delete from %[1]s where ctid = any(array(select ctid from %[1]s where %[2]s limit %[3]d)) and %[2]s`, table, condition, expiredAtOnce)
+	sql := fmt.Sprintf(
+		`delete from %[1]s where ctid = any(array(select ctid from %[1]s where %[2]s limit %[3]d)) and %[2]s`, table,
+		condition, expiredAtOnce,
+	)
 	if _, err := pool.Exec(ctx, sql); err != nil {
 		return fmt.Errorf("delete expired rows of %s: %w", table, Unavailable(err))
 	}

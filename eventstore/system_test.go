@@ -107,7 +107,8 @@ func TestEveryChangeOfTheLogIsFoundAndNamed(t *testing.T) {
 	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact || v.Checked != 610 || v.Sealed != 610 || len(v.Uncovered) != 0 {
 		t.Fatalf("%+v", v)
 	}
-	w.sql(`create table kept as select * from events; create table kept_tiles as select * from log_tiles; create table kept_origins as select * from log_origins`)
+	w.sql(`create table kept as select * from events; create table kept_tiles as select *
+		from log_tiles; create table kept_origins as select * from log_origins`)
 	for _, c := range changes {
 		position := 2 + random.Int64N(607)
 		name := fmt.Sprintf("%s, at %d", c.name, position)

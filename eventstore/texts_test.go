@@ -59,13 +59,18 @@ func report(old meetingHeld) (next reported) {
 }
 
 var meetings = domain.NewCatalogue([]domain.EventType{
-	domain.Register[meetingHeld]().Sealing(domain.Contact, "address/street", "guests/*/name", "guests/*/phones/*").Sealing(domain.Fiscal, "address/city"),
+	domain.Register[meetingHeld]().Sealing(domain.Contact, "address/street", "guests/*/name", "guests/*/phones/*").Sealing(
+		domain.Fiscal, "address/city",
+	),
 })
 
 var meetingStream = domain.Stream{Category: "meeting", ID: "1"}
 
 func held(host, ana, ben uuid.UUID) meetingHeld {
-	m := meetingHeld{Host: host, Topic: "sealed:1: a topic", Guests: []guest{{ana, "Ana", []string{"34 600", "", "601"}}, {ben, "Ben", nil}}}
+	m := meetingHeld{
+		Host: host, Topic: "sealed:1: a topic",
+		Guests: []guest{{ana, "Ana", []string{"34 600", "", "601"}}, {ben, "Ben", nil}},
+	}
 	m.Address.Street, m.Address.City = "Calle Mayor 1", "Madrid"
 	return m
 }
@@ -108,7 +113,8 @@ func TestTextsOfSeveralPeopleAreSealedAtAnyDepth(t *testing.T) {
 	if !reflect.DeepEqual(r.Event, domain.Event(m)) {
 		t.Errorf("%+v", r.Event)
 	}
-	if len(r.Subjects) != 3 || !slices.Contains(r.Subjects, host) || !slices.Contains(r.Subjects, ana) || !slices.Contains(r.Subjects, ben) {
+	if len(r.Subjects) != 3 || !slices.Contains(r.Subjects, host) || !slices.Contains(r.Subjects, ana) ||
+		!slices.Contains(r.Subjects, ben) {
 		t.Errorf("it is about %v", r.Subjects)
 	}
 

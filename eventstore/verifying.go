@@ -84,7 +84,9 @@ func dueForCheck(ctx context.Context, tx pgx.Tx) (c checkpoint, due bool, err er
 	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel verification'))`).Scan(&mine); err != nil || !mine {
 		return c, false, err
 	}
-	err = tx.QueryRow(ctx, `select position, hash, is_over from log_verification where next_at <= real_now()`).Scan(&c.position, &c.hash, &c.isOver)
+	err = tx.QueryRow(ctx, `select position, hash, is_over from log_verification where next_at <= real_now()`).Scan(
+		&c.position, &c.hash, &c.isOver,
+	)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
@@ -144,7 +146,8 @@ func (c *checkpoint) place(ctx context.Context, tx pgx.Tx) (at place, changed *B
 
 // part is a piece of the log, each event with the one before it in its stream,
 // as far as that stands before it in the log.
-const part = `select e.position, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation, e.causation, e.saga, e.data, e.meta,
+const part = `select e.position, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation,
+	e.causation, e.saga, e.data, e.meta,
 		e.recorded_at, e.hash, coalesce(b.version, 0), b.hash
 	from (select * from events where position > $1 order by position limit $2) e
 	left join events b on b.stream = e.stream and b.version = e.version - 1 and b.position < e.position

@@ -120,10 +120,17 @@ func TestTheLogIsVerifiedPartByPartAndGoesOnWhereItStopped(t *testing.T) {
 
 func TestTheBackgroundFindsWhatTheOwnerHasChanged(t *testing.T) {
 	for forged, want := range map[string][]eventstore.Broken{
-		`update events set data = '{"coins":1000}' where position in (6, 7)`: {{Position: 6, Stream: "till-1", Reason: "the hash does not match what is stored"}, {Position: 7, Stream: "till-0", Reason: "the hash does not match what is stored"}},
-		`delete from events where position = 5`:                              {{Position: 5, Stream: "till-1", Reason: "a position is missing"}, {Position: 7, Stream: "till-0", Reason: "a version of the stream is missing"}},
-		`update events set recorded_at = 'epoch' where position = 9`:         {{Position: 9, Stream: "till-0", Reason: "the time runs back"}},
-		`update events set position = -position where position in (3, 5); update events set position = 8 + position where position in (-3, -5)`: {
+		`update events set data = '{"coins":1000}' where position in (6, 7)`: {
+			{Position: 6, Stream: "till-1", Reason: "the hash does not match what is stored"},
+			{Position: 7, Stream: "till-0", Reason: "the hash does not match what is stored"},
+		},
+		`delete from events where position = 5`: {
+			{Position: 5, Stream: "till-1", Reason: "a position is missing"},
+			{Position: 7, Stream: "till-0", Reason: "a version of the stream is missing"},
+		},
+		`update events set recorded_at = 'epoch' where position = 9`: {{Position: 9, Stream: "till-0", Reason: "the time runs back"}},
+		`update events set position = -position where position in (3, 5); update events set position = 8 + position
+			where position in (-3, -5)`: {
 			{Position: 3, Stream: "till-0", Reason: "a version of the stream is missing"}, // and what follows from that
 		},
 	} {
@@ -159,7 +166,8 @@ func TestWhatCouldNotBeToldIsCheckedAgain(t *testing.T) {
 	w.forge(`update events set data = '{"coins":1000}' where position = 2`)
 	w.due()
 	down := errors.New("no server listens")
-	if worked, err := w.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return down }); worked || !errors.Is(err, down) {
+	if worked, err := w.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return down }); worked ||
+		!errors.Is(err, down) {
 		t.Error(worked, err)
 	}
 	w.equal(w.verified().Position, 0)
@@ -177,7 +185,9 @@ func TestOneProcessVerifiesAtATime(t *testing.T) {
 		defer all.Wait()
 		for range 4 {
 			all.Go(func() {
-				if worked, err := others.Reader().VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return nil }); worked || err != nil {
+				if worked, err := others.Reader().VerifyNext(
+					t.Context(), everyFour, func(eventstore.Broken) error { return nil },
+				); worked || err != nil {
 					t.Errorf("another one verifies too: %t, %v", worked, err)
 				}
 			})

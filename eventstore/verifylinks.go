@@ -82,7 +82,8 @@ func (r *Reader) endsBefore(ctx context.Context, events map[int64]*chainEvent) e
 	}
 	rows, _ := r.pool.Query(ctx, `
 		with e as materialized (select position, stream, version - 1 as before from events where position = any($1))
-		select e.position, b.version, b.hash from e join events b on b.stream = e.stream and b.version = e.before and b.position < e.position`, positions)
+		select e.position, b.version, b.hash from e join events b on b.stream = e.stream and b.version = e.before
+			and b.position < e.position`, positions)
 	var position int64
 	var version int32
 	var hash []byte

@@ -147,7 +147,9 @@ func (v *verifier) compareEach(ctx context.Context, s seal, events []row) error 
 }
 
 // part checks the next events against the ones before them, and against the tree.
-func (c *checkpoint) part(ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last place, events int) (found []Broken, n int, end place, err error) {
+func (c *checkpoint) part(
+	ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last place, events int,
+) (found []Broken, n int, end place, err error) {
 	after, buffer := last.position, parts{}
 	rows, _ := tx.Query(ctx, part, after, events)
 	for ; rows.Next(); n++ {

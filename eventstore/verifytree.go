@@ -110,7 +110,10 @@ func (s *seals) open(origins []tree.Origin, text string) *seal {
 			return &seal{signed, o.Number, text, "the checkpoint kept outside"}
 		}
 	}
-	s.trouble = append(s.trouble, Broken{Position: 1, through: -1, Reason: fmt.Sprintf("the checkpoint kept outside is not signed by this log: %q", name)})
+	s.trouble = append(
+		s.trouble,
+		Broken{Position: 1, through: -1, Reason: fmt.Sprintf("the checkpoint kept outside is not signed by this log: %q", name)},
+	)
 	return nil
 }
 
@@ -249,7 +252,10 @@ func (r *Reader) compareLeaves(ctx context.Context, t *tree.Tree, s seal, after,
 	}
 	signed, err := t.Of(ctx, s.origin, s.Checkpoint).Leaves(indexes...)
 	if errors.Is(err, tlog.ErrTile) {
-		return &Broken{Position: after + 1, through: max(until, s.Size), Reason: fmt.Sprintf(tilesDiffer, fmt.Sprintf(rootDiffers, s.what))}, nil
+		return &Broken{
+			Position: after + 1, through: max(until, s.Size),
+			Reason: fmt.Sprintf(tilesDiffer, fmt.Sprintf(rootDiffers, s.what)),
+		}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -41,7 +41,10 @@ var changes = []struct {
 	at        func(position, head int64) int64 // that is named; nil: the position
 }{
 	{name: "a byte of the data", sql: `update events set data = (replace(data::text, '}', ' }'))::json where position = $1`},
-	{name: "a byte of the data, with its chain", sql: `update events set data = (replace(data::text, '}', ' }'))::json where position = $1`, chained: true},
+	{
+		name: "a byte of the data, with its chain",
+		sql:  `update events set data = (replace(data::text, '}', ' }'))::json where position = $1`, chained: true,
+	},
 	{name: "the meta", sql: `update events set meta = '{"request":"x"}' where position = $1`, chained: true},
 	{name: "the stream", sql: `update events set stream = stream || 'x' where position = $1`},
 	{name: "the version", sql: `update events set version = version + 1000 where position = $1`},
@@ -56,15 +59,23 @@ var changes = []struct {
 	{name: "the hash", sql: `update events set hash = set_byte(hash, 31, (get_byte(hash, 31) + 1) % 256) where position = $1`},
 	{name: "a shorter hash", sql: `update events set hash = substr(hash, 1, 31) where position = $1`},
 	{name: "the time, within the order", sql: `update events e set recorded_at = e.recorded_at - interval '1 us' where position = $1`},
-	{name: "the time, by years", sql: `update events set recorded_at = recorded_at - interval '3 years' where position <= $1`, at: func(int64, int64) int64 { return 1 }},
+	{
+		name: "the time, by years",
+		sql:  `update events set recorded_at = recorded_at - interval '3 years' where position <= $1`,
+		at:   func(int64, int64) int64 { return 1 },
+	},
 	{name: "the position", sql: `update events set position = position + 1000000 where position = $1`},
 	{name: "deleted", sql: `delete from events where position = $1`},
 	{name: "deleted, and closed up", sql: `delete from events where position = $1;
-		update events set position = -position + 1 where position > $1; update events set position = -position where position < 0`, chained: true},
-	{name: "inserted", sql: `update events set position = -position - 1 where position >= $1; update events set position = -position where position < 0;
-		insert into events select $1, stream || '-more', 1, gen_random_uuid(), name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash
+		update events set position = -position + 1 where position > $1; update events set position = -position
+			where position < 0`, chained: true},
+	{name: "inserted", sql: `update events set position = -position - 1 where position >= $1; update events
+		set position = -position where position < 0;
+		insert into events select $1, stream || '-more', 1, gen_random_uuid(), name, schema, tenant, actor, correlation,
+			causation, saga, data, meta, recorded_at, hash
 		from events where position = $1 + 1`, chained: true},
-	{name: "exchanged with the next one", sql: `update events set position = -position where position in ($1, $1 + 1); update events set position = 2 * $1 + 1 + position where position < 0`},
+	{name: "exchanged with the next one", sql: `update events set position = -position where position in ($1,
+		$1 + 1); update events set position = 2 * $1 + 1 + position where position < 0`},
 	{name: "cut off behind it", sql: `delete from events where position >= $1`},
 }
 
@@ -78,7 +89,8 @@ func (w watched) change(sql string, position int64) {
 func (w watched) chainAnew() {
 	w.t.Helper()
 	w.forge(`
-		update events e set version = -n.nth from (select position, row_number() over (partition by stream order by position) nth from events) n where n.position = e.position;
+		update events e set version = -n.nth from (select position, row_number() over (partition by stream
+			order by position) nth from events) n where n.position = e.position;
 		update events set version = -version`)
 	hashes, err := w.Reader().ChainAnew(w.t.Context())
 	if err != nil {
@@ -94,7 +106,8 @@ func (w watched) chainAnew() {
 // forgeTree makes a tree of the changed log, with the name and the key that the log had.
 func (w watched) forgeTree() {
 	w.t.Helper()
-	w.sql(`insert into log_origins (number, origin, vkey, key_id, nonce, sealed) select number, origin, vkey, key_id, nonce, sealed from kept_origins`)
+	w.sql(`insert into log_origins (number, origin, vkey, key_id, nonce, sealed) select number, origin, vkey, key_id,
+		nonce, sealed from kept_origins`)
 	s := tree.NewSealer(w.Pool(), w.Keys(), func() string { return "panel.example/audit/log" }, "")
 	_, _ = s.Seal(w.t.Context()) // some of the logs cannot be sealed
 }
@@ -112,8 +125,14 @@ func TestAChangedTreeIsFoundAndTheEventsAreNotBlamed(t *testing.T) {
 		from, to int64
 		reason   string
 	}{
-		{`update log_tiles set hashes = set_byte(hashes, 32 * 4, get_byte(hashes, 32 * 4) # 1) where level = 0 and number = 0`, 5, 5, "tile"},
-		{`update log_tiles set hashes = set_byte(hashes, 32 * 4, get_byte(hashes, 32 * 4) # 1) where level = 0 and number = 1`, 261, 261, "tile"},
+		{
+			`update log_tiles set hashes = set_byte(hashes, 32 * 4, get_byte(hashes, 32 * 4) # 1) where level = 0 and number = 0`,
+			5, 5, "tile",
+		},
+		{
+			`update log_tiles set hashes = set_byte(hashes, 32 * 4, get_byte(hashes, 32 * 4) # 1) where level = 0 and number = 1`,
+			261, 261, "tile",
+		},
 		{`update log_tiles set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1) where level = 1`, 1, 256, "tile"},
 		{`delete from log_tiles where level = 0 and number = 1`, 257, 257, "tile"},
 		{`update log_origins set checkpoint = replace(checkpoint, '310', '309')`, 1, 310, "not as it was signed"},
@@ -130,7 +149,9 @@ func TestAChangedTreeIsFoundAndTheEventsAreNotBlamed(t *testing.T) {
 		} else if v.Intact || v.Broken != c.from || max(v.Through, v.Broken) != c.to || !strings.Contains(v.Reason, c.reason) {
 			t.Errorf("%s: %+v", c.sql, v)
 		}
-		w.sql(`truncate log_tiles, log_witnesses, log_origins; insert into log_origins select * from kept_origins; insert into log_tiles select * from kept_tiles`)
+		w.sql(
+			`truncate log_tiles, log_witnesses, log_origins; insert into log_origins select * from kept_origins; insert into log_tiles select * from kept_tiles`,
+		)
 	}
 }
 
@@ -163,7 +184,9 @@ func TestACheckSaysWhatItCouldNotCover(t *testing.T) {
 	if v := uncovered(eventstore.Check{Checkpoint: outside, OnlyNew: true}, "events 1 to 10 were verified before"); v.Checked != 2 {
 		t.Errorf("%+v", v)
 	}
-	if v := uncovered(eventstore.Check{OnlyNew: true}, "no checkpoint from outside", "events 1 to 12 were verified before"); v.Checked != 0 {
+	if v := uncovered(
+		eventstore.Check{OnlyNew: true}, "no checkpoint from outside", "events 1 to 12 were verified before",
+	); v.Checked != 0 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -185,7 +208,9 @@ func TestNewEventsAreVerifiedAfterThoseThatWere(t *testing.T) {
 	} {
 		w := newWatched(t)
 		w.sealed()
-		if v := w.by(eventstore.Check{OnlyNew: true}); !v.Intact || v.Checked != 10 || !strings.Contains(v.Uncovered[0], "not verified before") {
+		if v := w.by(eventstore.Check{OnlyNew: true}); !v.Intact || v.Checked != 10 || !strings.Contains(
+			v.Uncovered[0], "not verified before",
+		) {
 			t.Fatalf("%+v", v)
 		}
 		for i := range 10 {

@@ -194,7 +194,8 @@ func (e *row) UnmarshalJSON(text []byte) error {
 	}
 	*e = row{
 		position: w.Position, stream: w.Stream, version: w.Version, id: w.ID, name: w.Name, schema: w.Schema, tenant: w.Tenant,
-		actor: w.Actor, correlation: w.Correlation, causation: w.Causation, saga: w.Saga, meta: w.Meta, recordedAt: w.RecordedAt, hash: w.Hash,
+		actor: w.Actor, correlation: w.Correlation, causation: w.Causation, saga: w.Saga, meta: w.Meta,
+		recordedAt: w.RecordedAt, hash: w.Hash,
 	}
 	return nil
 }

@@ -125,7 +125,9 @@ func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			rows := []eventstore.TxStatement{{Key: "x", SQL: `update readers set position = 0 where name = $1`, Args: []any{"an unknown reader"}, WantRows: 0}}
+			rows := []eventstore.TxStatement{
+				{Key: "x", SQL: `update readers set position = 0 where name = $1`, Args: []any{"an unknown reader"}, WantRows: 0},
+			}
 			if i%10 == 0 {
 				rows[0].WantRows, rows[0].ErrIfNot = 1, refusal
 			}

@@ -30,7 +30,10 @@ func (s *Server) Areas() []route.Area {
 		s.storefront().PageRoutes(),
 		[]route.Area{s.accounts().SetPasswordRoutes(), s.notifications().UnsubscribeRoutes()},
 		s.accounts().PageRoutes(),
-		[]route.Area{s.operations().PageRoutes(), s.hosting().OperatorRoutes(), s.hosting().PageRoutes(), s.notifications().PageRoutes(), s.billing().PageRoutes()},
+		[]route.Area{
+			s.operations().PageRoutes(), s.hosting().OperatorRoutes(), s.hosting().PageRoutes(),
+			s.notifications().PageRoutes(), s.billing().PageRoutes(),
+		},
 		s.forBrowsers(s.notifications().Routes(), s.operations().Routes(), s.audit().Routes(), s.billing().Routes()),
 		[]route.Area{s.audit().LogRoutes(), s.watch(), pages.Routes(s.callers())},
 		s.demo(),
@@ -53,13 +56,16 @@ func (s *Server) demo() []route.Area {
 	if s.Demo == nil {
 		return nil
 	}
-	return []route.Area{(&demo.Area{Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL}).Routes()}
+	return []route.Area{
+		(&demo.Area{Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL}).Routes(),
+	}
 }
 
 func (s *Server) callers() *caller.Callers {
 	return caller.New(caller.Deps{
 		Tables: s.Tables, Commands: s.Commands, Credentials: s.Credentials, Sessions: s.Sessions, Limits: s.Limits, Once: s.Once,
-		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Factor: s.Settings.Factor, Now: s.Now, AsOf: s.AsOf, Log: s.log(), Caches: &s.caches,
+		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Factor: s.Settings.Factor,
+		Now: s.Now, AsOf: s.AsOf, Log: s.log(), Caches: &s.caches,
 	})
 }
 
@@ -73,21 +79,28 @@ func (s *Server) accounts() *accounts.Area {
 
 func (s *Server) hosting() *hosting.Area {
 	return hosting.New(hosting.Deps{
-		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
-		Snapshots: s.Tables, Exports: []export.Part{s.billing().Export()}, NameServers: s.Settings.NameServers, EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting,
+		Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
+		Snapshots: s.Tables, Exports: []export.Part{s.billing().Export()}, NameServers: s.Settings.NameServers,
+		EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,
 	})
 }
 
 func (s *Server) storefront() *orders.Area {
 	return &orders.Area{
-		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
-		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL, LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
+		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout,
+		Runs: s.Runs, Feed: s.Feed,
+		Changes: s.Changes, Offers: s.Settings.Offers, Tax: s.Settings.Tax, PublicURL: s.Settings.PublicURL,
+		LinkKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
 		Unavailable: s.Settings.Unavailable,
 	}
 }
 
 func (s *Server) audit() *audit.Area {
-	return &audit.Area{Web: s.renderer(), Callers: s.callers(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
+	return &audit.Area{
+		Web: s.renderer(), Callers: s.callers(), Lookback: s.Lookback, Transparency: s.Transparency,
+		LogAccess: s.Settings.LogAccess, Packs: s.Packs,
+	}
 }
 
 func (s *Server) notifications() *notices.Area {
@@ -98,7 +111,8 @@ func (s *Server) notifications() *notices.Area {
 
 func (s *Server) billing() *billing.Area {
 	return billing.New(billing.Deps{
-		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
+		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Subscriptions: s.Subscriptions,
+		Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
 		Setups: s.Payments, Changes: s.Changes, Currency: s.Settings.Currency,
 	})
@@ -106,10 +120,13 @@ func (s *Server) billing() *billing.Area {
 
 func (s *Server) operations() *operations.Area {
 	return operations.New(operations.Deps{
-		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
-		OrderDetails: s.OrderDetails, Orders: s.Orders, Previews: s.Previews, OrderRuns: s.Runs, Lookback: s.Lookback, Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers,
+		Accounts: s.Accounts, Sessions: s.Sessions,
+		OrderDetails: s.OrderDetails, Orders: s.Orders, Previews: s.Previews, OrderRuns: s.Runs, Lookback: s.Lookback,
+		Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Rebuilds: s.Rebuilds, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
-		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency, InForce: s.InForce,
+		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL,
+		Currency: s.Settings.Currency, InForce: s.InForce,
 	})
 }
 

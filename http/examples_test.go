@@ -143,7 +143,9 @@ func parkedAtTheEngine(t *testing.T, s *paneltest.Shop) (key string) {
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"A letter of the bank."}`) // suspends its site
 	s.Until(t, "the engine has refused", func() bool {
-		return s.Owner.QueryRow(t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`).Scan(&key) == nil
+		return s.Owner.QueryRow(
+			t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`,
+		).Scan(&key) == nil
 	})
 	if err := broken.Clear(t.Context()); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ var healthSchema = map[string]any{
 			"type": "string", "format": "date-time", "description": "The moment that a view of the past shows. The present has none.",
 		},
 		"checks": map[string]any{
-			"type": "object", "additionalProperties": map[string]any{"type": "string"}, "description": "What is wrong, by the name of the failed check.",
+			"type": "object", "additionalProperties": map[string]any{"type": "string"},
+			"description": "What is wrong, by the name of the failed check.",
 		},
 	},
 }

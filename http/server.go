@@ -196,7 +196,8 @@ func (s *Server) Document() []byte { return s.table().JSON() }
 func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
-		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.Settings.Heartbeat, Answered: s.Answered,
+		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.Settings.Heartbeat,
+		Answered:  s.Answered,
 		ErrorPage: s.renderer().RefusalPage, Examples: examples(), Language: s.Settings.Language,
 		Webhooks: webhooks(), Past: s.past(),
 	}, s.Areas()...)

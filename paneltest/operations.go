@@ -136,7 +136,10 @@ func (s *Shop) Accepted(t *testing.T, path, body string, headers ...string) stri
 func (s *Shop) Stands(t *testing.T, key, step string) string {
 	t.Helper()
 	s.Until(t, key+" waits at "+step, func() bool {
-		return s.Count(t, `select count(*) from saga_run where key = $1 and status = 'waiting' and steps -> step ->> 'name' = $2`, key, step) == 1
+		return s.Count(
+			t, `select count(*) from saga_run where key = $1 and status = 'waiting' and steps -> step ->> 'name' = $2`,
+			key, step,
+		) == 1
 	})
 	return "sagas/" + sagas.RunID(key).String() + "/"
 }

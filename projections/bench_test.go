@@ -45,8 +45,10 @@ func (p *panel) sold(b *testing.B, orders int) int {
 		paid := order.Seen{Session: session(c.ID), ID: c.ID.String(), State: order.StatePaid, Minor: 2870, Currency: "EUR", At: noon}
 		return []domain.Event{
 			order.Placed{
-				Order: c.ID, Number: c.ID.String(), SubjectID: c.ID, Plan: c.Plan, BillingPeriod: c.Period, Price: c.Price, PeriodPrice: c.Price,
-				TaxRate: c.TaxRate, Total: c.Price, Subtotal: c.Price, Currency: "EUR", Provider: "test", Language: "es", Owner: 7, At: noon,
+				Order: c.ID, Number: c.ID.String(), SubjectID: c.ID, Plan: c.Plan, BillingPeriod: c.Period,
+				Price: c.Price, PeriodPrice: c.Price,
+				TaxRate: c.TaxRate, Total: c.Price, Subtotal: c.Price, Currency: "EUR", Provider: "test", Language: "es",
+				Owner: 7, At: noon,
 			},
 			order.PaymentSessionOpened{Session: session(c.ID), URL: "https://example.com/pay", ExpiresAt: noon.Add(time.Hour), At: noon},
 			order.PaymentConfirmed{Payment: paid, At: noon},
@@ -77,7 +79,8 @@ func BenchmarkListOfAMillion(b *testing.B) {
 	p := openPanel(b)
 	for _, sql := range []string{
 		`insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
-			select i, gen_random_uuid(), 'user' || i || '@example.com', 'Ana', 'es', false, '', timestamptz '2026-01-01' + i * interval '1 s', now(), 1
+			select i, gen_random_uuid(), 'user' || i || '@example.com', 'Ana', 'es', false, '',
+				timestamptz '2026-01-01' + i * interval '1 s', now(), 1
 			from generate_series(1, 1000000) i`,
 		`vacuum analyze users`,
 	} {

@@ -162,7 +162,10 @@ var subscriptions = New("billing", `
 		})
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.SubscriptionEnded) Change {
-		return update("subscriptions", Row{{"order_id", at.Stream.ID}}, changed(at, Row{{"status", "ended"}, {"end_reason", e.Reason}, {"due_at", nil}, {"next_at", nil}}))
+		return update(
+			"subscriptions", Row{{"order_id", at.Stream.ID}},
+			changed(at, Row{{"status", "ended"}, {"end_reason", e.Reason}, {"due_at", nil}, {"next_at", nil}}),
+		)
 	}),
 	subscriptionChange(func(e billing.PeriodInvoiced) Row { return Row{{"due_at", e.DueAt}, {"next_at", e.NextAt}} }),
 	subscriptionChange(func(e billing.PaymentOverdue) Row { return Row{{"status", billing.PastDue}, {"next_at", e.NextAt}} }),
@@ -173,7 +176,8 @@ var subscriptions = New("billing", `
 	subscriptionChange(func(e billing.EndAnnounced) Row { return Row{{"next_at", e.NextAt}} }),
 	subscriptionChange(func(e billing.PeriodRenewed) Row {
 		return Row{
-			{"status", billing.Running}, {"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"due_at", nil}, {"suspended_at", nil}, {"next_at", e.NextAt},
+			{"status", billing.Running}, {"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"due_at", nil},
+			{"suspended_at", nil}, {"next_at", e.NextAt},
 		}
 	}),
 	subscriptionChange(func(e billing.PaymentExtended) Row {
@@ -190,7 +194,10 @@ var subscriptions = New("billing", `
 	}),
 	subscriptionChange(func(e billing.ChargeStarted) Row { return Row{{"next_at", e.NextAt}} }),
 	subscriptionChange(func(e billing.ChargeFailed) Row {
-		return Row{{"status", either(is(col("status"), word(string(billing.Running))), word(string(billing.PastDue)), keep)}, {"next_at", e.NextAt}}
+		return Row{
+			{"status", either(is(col("status"), word(string(billing.Running))), word(string(billing.PastDue)), keep)},
+			{"next_at", e.NextAt},
+		}
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.PaymentMethodSaved) Change {
 		return insert("payment_methods", Row{
@@ -273,7 +280,9 @@ var subscriptions = New("billing", `
 		if e.CreditNote == uuid.Nil {
 			return update("invoices", Row{{"id", at.Stream.ID}}, append(version, Column{"documented_at", e.At}))
 		}
-		return update("invoices", Row{{"id", at.Stream.ID}}, version).with(update("credit_notes", Row{{"id", e.CreditNote}}, Row{{"documented_at", e.At}}))
+		return update("invoices", Row{{"id", at.Stream.ID}}, version).with(
+			update("credit_notes", Row{{"id", e.CreditNote}}, Row{{"documented_at", e.At}}),
+		)
 	}),
 	On(func(_ eventstore.RecordedEvent, e billing.FiscalKeysDestroyed) Change { // as much as a rebuild would no longer find
 		return update("invoices", Row{{"erased", false}}, append(Row{
@@ -300,7 +309,10 @@ var subscriptions = New("billing", `
 		if !e.Closes {
 			return note
 		}
-		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{{"status", billing.Withdrawn}, {"amount_due", "0"}})).with(note)
+		return update(
+			"invoices", Row{{"id", at.Stream.ID}},
+			changed(at, Row{{"status", billing.Withdrawn}, {"amount_due", "0"}}),
+		).with(note)
 	}),
 ).
 	ReadBy("subscriptions", operators, ofTenant("tenant")).
@@ -329,7 +341,10 @@ func pendingChange(to billing.PlanTerms, invoice uuid.UUID, at time.Time) Row {
 }
 
 func noChange() Row {
-	return Row{{"change_plan_id", nil}, {"change_plan_name", nil}, {"change_period", nil}, {"change_price", nil}, {"change_invoice", nil}, {"change_at", nil}}
+	return Row{
+		{"change_plan_id", nil}, {"change_plan_name", nil}, {"change_period", nil}, {"change_price", nil},
+		{"change_invoice", nil}, {"change_at", nil},
+	}
 }
 
 // subscriptionChange is what an event does to the row of its subscription.

@@ -303,7 +303,8 @@ func (s BillingReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error
 	const of = month + `number like 'TEST%' as test, `
 	w := s.caller.operators()
 	return list[InvoiceTotal](ctx, s.db, `
-		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
+		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax,
+			sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
 			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited, 0 as received, 0 as paid_out from invoices`+w.String()+`
 			union all `+of+`0, 0, 0, 0, total, 0, 0 from credit_notes`+w.String()+`
 			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end, case when kind = 'paid_out' then -amount else 0 end

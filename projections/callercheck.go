@@ -80,7 +80,9 @@ func (s *CallerCheck) join(b *pgx.Batch) (unread func() error) {
 
 func (s *CallerCheck) queue(b *pgx.Batch) {
 	if s.Limit == (Limit{}) {
-		b.Queue(`select`+stands("$1", "$2", "$3", "$4", "$5"), s.User, s.Session, s.Version, s.Tenant, s.SignIn).QueryRow(s.hear(func(r pgx.Row) error { return r.Scan() }))
+		b.Queue(`select`+stands("$1", "$2", "$3", "$4", "$5"), s.User, s.Session, s.Version, s.Tenant, s.SignIn).QueryRow(
+			s.hear(func(r pgx.Row) error { return r.Scan() }),
+		)
 		return
 	}
 	args := append(ratelimit.TakeArgs(s.Limit.Key, s.Limit.Calls, s.Limit.Window), s.User, s.Session, s.Version, s.Tenant, s.SignIn)
@@ -108,7 +110,8 @@ var countIfStands = ratelimit.TakeIf(stands("$4", "$5", "$6", "$7", "$8"))
 // that changes what a user may do raises the version, but the erasure and the
 // end of the tenant for which they act, or its move to another parent, and the sign-out.
 func stands(user, session, version, tenant, signIn string) string {
-	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version + ` in (0, u.version) and u.is_active and ` + notErased +
+	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version +
+		` in (0, u.version) and u.is_active and ` + notErased +
 		` and (` + version + ` = 0 or u.active_through is null or ` + subTenant(`u.active_tenant`) + `)` +
 		` and not exists (select from resources ended where ended.kind = 'tenant' and ended.id = ` + tenant + ` and not ended.present)` +
 		` and not exists (select from refresh_families f where f.family = ` + signIn + ` and f.revoked_at is not null)`

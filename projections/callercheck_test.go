@@ -103,7 +103,9 @@ func TestACallIsCountedWhenItsQuestionIsAnswered(t *testing.T) {
 	p, other := openPanelAt(t, url), openPanelAt(t, url)
 	p.do(t, open(1, "a@example.com"))
 	asks := func(of *panel, question string) (holds bool) {
-		s := of.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: Limit{Key: "user:1", Calls: 9, Window: time.Minute}})
+		s := of.For(Caller{User: 1}).Given(
+			&CallerCheck{User: 1, Session: 1, Version: 1, Limit: Limit{Key: "user:1", Calls: 9, Window: time.Minute}},
+		)
 		if _, err := value[int](t.Context(), s.db, question, &where{conditions: []string{"true"}}, ""); err != nil {
 			t.Error(err)
 		}

@@ -11,7 +11,10 @@ import (
 func TestADomainAboveOrBelowOneOfAnotherTenantIsClaimed(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	under := &hosting.Tenant{Name: "Below", Email: "t@example.com", Slug: "below", Username: "t2", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	under := &hosting.Tenant{
+		Name: "Below", Email: "t@example.com", Slug: "below", Username: "t2", Status: "active", IsActive: true,
+		Limits: hosting.NoLimits(),
+	}
 	parent := int64(1)
 	under.Parent = &parent
 	p.do(t, tenant(1, "Ana", "ana"))

@@ -53,7 +53,8 @@ func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
 			go func() {
 				began <- s.db.ask(ctx, func(b *pgx.Batch) { b.Queue(`select pg_sleep(60) /* cut off */`) })
 			}()
-			p.await(t, `select count(*) from pg_stat_activity where datname = current_database() and query like '%pg\_sleep(60) /* cut off%' and state = 'active' and pid <> pg_backend_pid()`)
+			p.await(t, `select count(*) from pg_stat_activity where datname = current_database()
+				and query like '%pg\_sleep(60) /* cut off%' and state = 'active' and pid <> pg_backend_pid()`)
 			stop()
 			if err := <-began; err == nil {
 				t.Error("it was not stopped")
@@ -83,7 +84,8 @@ func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
 func (t *Tables) left(test testing.TB) (left string) {
 	test.Helper()
 	err := t.pool.QueryRow(test.Context(), `
-		select concat(current_setting('app.tenant_id'), current_setting('app.user_id'), current_setting('app.key_owner'), nullif((select count(*) from users), 0))`).Scan(&left)
+		select concat(current_setting('app.tenant_id'), current_setting('app.user_id'), current_setting('app.key_owner'),
+			nullif((select count(*) from users), 0))`).Scan(&left)
 	if err != nil {
 		test.Fatal(err)
 	}
@@ -112,7 +114,10 @@ func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
 			if c.Tenant == 0 && !c.seesAll() {
 				want = 0
 			}
-			n, err := value[int64](t.Context(), tables.For(c).db, `select count(*) from resources`, &where{conditions: []string{"kind = 'site'"}}, "")
+			n, err := value[int64](
+				t.Context(), tables.For(c).db, `select count(*) from resources`,
+				&where{conditions: []string{"kind = 'site'"}}, "",
+			)
 			if err != nil || n != want {
 				t.Fatalf("round %d, %+v: %d sites, want %d: %v", i, c, n, want, err)
 			}
@@ -120,7 +125,9 @@ func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
 	}
 	var generic int64
 	err := tables.For(System).db.ask(t.Context(), func(b *pgx.Batch) {
-		b.Queue(`select generic_plans from pg_prepared_statements where statement like 'select count(*) from resources%'`).QueryRow(func(r pgx.Row) error { return r.Scan(&generic) })
+		b.Queue(`select generic_plans from pg_prepared_statements where statement like 'select count(*) from resources%'`).QueryRow(
+			func(r pgx.Row) error { return r.Scan(&generic) },
+		)
 	})
 	if err != nil || generic == 0 {
 		t.Fatalf("one plan was not used for several callers (%d times), so this proves nothing: %v", generic, err)

@@ -21,7 +21,10 @@ func (s HostingReader) Recorded(ctx context.Context, refs ...hosting.Ref) (map[h
 	}
 	w := s.caller.operators()
 	w.args = append(w.args, kinds, ids)
-	w.conditions = append(w.conditions, fmt.Sprintf("(r.kind, r.id) in (select * from unnest($%d::text[], $%d::bigint[]))", len(w.args)-1, len(w.args)))
+	w.conditions = append(
+		w.conditions,
+		fmt.Sprintf("(r.kind, r.id) in (select * from unnest($%d::text[], $%d::bigint[]))", len(w.args)-1, len(w.args)),
+	)
 	rows, err := list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, "")
 	found := map[hosting.Ref]Resource{}
 	for _, r := range rows {
@@ -92,7 +95,10 @@ func (s HostingReader) Belonging(ctx context.Context, tenant int64, limit int) (
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, kept, belongs)
 	w.args = append(w.args, limit)
-	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
+	return list[Resource](
+		ctx, s.db, `select `+resourceColumns+fromResources, w,
+		fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)),
+	)
 }
 
 // PartsOf are the resources that refer to one by a field.

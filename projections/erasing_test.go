@@ -20,7 +20,10 @@ import (
 )
 
 func (p *panel) erase(ctx context.Context, subject uuid.UUID) error {
-	_, err := p.ExecuteWith(ctx, domain.Metadata{Actor: "test"}, eventstore.EraseRows(subject), account.EraseSubject{Subject: subject, At: noon})
+	_, err := p.ExecuteWith(
+		ctx, domain.Metadata{Actor: "test"}, eventstore.EraseRows(subject),
+		account.EraseSubject{Subject: subject, At: noon},
+	)
 	return err
 }
 
@@ -44,13 +47,16 @@ func (p *panel) secretive(t *testing.T, id int64, word string) (subject uuid.UUI
 	p.do(t, account.NoteSignIn{User: id, SubjectID: subject, IP: word, Through: account.ThroughPage, At: noon})
 
 	theirs = p.place(fmt.Sprintf("site%d.example.com", id))
-	theirs.Subject, theirs.Customer = subject, order.Customer{Name: word, Email: word + "@example.com", Phone: word, Company: word, Details: detailed(word)}
+	theirs.Subject, theirs.Customer = subject, order.Customer{
+		Name: word, Email: word + "@example.com", Phone: word, Company: word, Details: detailed(word),
+	}
 	p.do(t, theirs)
 
 	home := tenant(id, word, word+"-slug")
 	home.Subject = subject
 	home.Spec = values(&hosting.Tenant{
-		Name: word, Email: word + "@example.com", Slug: word + "-slug", ContactName: word, CompanyName: word, Phone: word, TaxID: word, Address: word,
+		Name: word, Email: word + "@example.com", Slug: word + "-slug", ContactName: word, CompanyName: word,
+		Phone: word, TaxID: word, Address: word,
 		City: word, PostalCode: word, Country: "ES", Username: hosting.CustomerNumber(id), Status: "active", IsActive: true,
 	})
 	p.do(t, home, hosting.Change{Ref: home.Ref, Spec: field.Values{"phone": json.RawMessage(`"` + word + `"`)}})
@@ -105,7 +111,13 @@ func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 	if err := p.erase(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	p.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"name": json.RawMessage(`"zacarias"`), "country": json.RawMessage(`"PT"`)}})
+	p.do(
+		t,
+		hosting.Change{
+			Ref:  hosting.Ref{Kind: "tenant", ID: 1},
+			Spec: field.Values{"name": json.RawMessage(`"zacarias"`), "country": json.RawMessage(`"PT"`)},
+		},
+	)
 	live := p.everything(t)
 	if strings.Contains(live, "zacarias") || !strings.Contains(live, `"PT"`) {
 		t.Fatal(live)
@@ -127,8 +139,12 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	p := openPanel(t)
 	subject := uuid.New()
 	id := uuid.New()
-	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"), Currency: "EUR", At: noon}, billing.Issue{
-		Order: id, Tenant: 5, SubjectID: subject, Name: "Ana Ruiz", Email: "ana@example.com", Buyer: detailed("bilbao"), Lines: []billing.Line{{Text: "Basic"}},
+	p.do(t, billing.Subscribe{
+		Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"),
+		Currency: "EUR", At: noon,
+	}, billing.Issue{
+		Order: id, Tenant: 5, SubjectID: subject, Name: "Ana Ruiz", Email: "ana@example.com", Buyer: detailed("bilbao"),
+		Lines: []billing.Line{{Text: "Basic"}},
 		Total: amount("1"), Subtotal: amount("1"), Tax: amount("0"), TaxRate: amount("0"), Currency: "EUR", At: noon,
 	})
 	if err := p.erase(t.Context(), subject); err != nil {
@@ -141,7 +157,8 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	if err := All.rebuild(t.Context(), p.owner, p.Reader(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = p.For(System).Billing().Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
+	if all, err = p.For(System).Billing().Invoices(t.Context(), Listing{}); err != nil ||
+		all.Rows[0].CustomerName != "Ana Ruiz" || all.Rows[0].Details() != detailed("bilbao") {
 		t.Fatal(all, err)
 	}
 }

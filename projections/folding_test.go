@@ -15,7 +15,11 @@ func TestTheStateOfEveryVersionIsWhatTheFoldSaidThen(t *testing.T) {
 	t.Parallel()
 	h := &history{panel: openPanel(t), chance: seeded(t)}
 	h.writeUntil(t, "events", 400)
-	h.writeUntil(t, `(select from events where split_part(stream, '-', 1) in ('webhook_delivery', 'security') group by split_part(stream, '-', 1)) rare`, 2)
+	h.writeUntil(
+		t,
+		`(select from events where split_part(stream, '-', 1) in ('webhook_delivery', 'security') group by split_part(stream, '-', 1)) rare`,
+		2,
+	)
 	if categories := eventstoretest.EveryVersion(t, h.Store); len(categories) < 14 {
 		t.Errorf("only %v", categories)
 	}
@@ -50,7 +54,9 @@ func TestTheStateOfAResourceHasTheFieldsOfItsRow(t *testing.T) {
 	}
 	for _, r := range found {
 		var state map[string]any
-		if err := json.Unmarshal([]byte(eventstoretest.RecordOf(t, eventstoretest.FoldedUntil(t, h.Store, r.stream, r.version))), &state); err != nil {
+		if err := json.Unmarshal(
+			[]byte(eventstoretest.RecordOf(t, eventstoretest.FoldedUntil(t, h.Store, r.stream, r.version))), &state,
+		); err != nil {
 			t.Fatal(err)
 		}
 		if state["sync_status"] != r.syncStatus {

@@ -31,9 +31,15 @@ func TestWhatIsHaltedIsNotActiveAndComesBackAsItWas(t *testing.T) {
 		active   [2]bool
 	}{
 		{nil, [2]bool{true, false}},
-		{[]domain.Command{hosting.Disable{Ref: on, By: hosting.ByTenant}, hosting.Disable{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
+		{
+			[]domain.Command{hosting.Disable{Ref: on, By: hosting.ByTenant}, hosting.Disable{Ref: off, By: hosting.ByTenant}},
+			[2]bool{false, false},
+		},
 		{[]domain.Command{hosting.Disable{Ref: on, By: hosting.BySite}}, [2]bool{false, false}},
-		{[]domain.Command{hosting.Enable{Ref: on, By: hosting.ByTenant}, hosting.Enable{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
+		{
+			[]domain.Command{hosting.Enable{Ref: on, By: hosting.ByTenant}, hosting.Enable{Ref: off, By: hosting.ByTenant}},
+			[2]bool{false, false},
+		},
 		{[]domain.Command{hosting.Enable{Ref: on, By: hosting.BySite}}, [2]bool{true, false}},
 	} {
 		p.do(t, step.commands...)

@@ -135,12 +135,23 @@ func (h *history) order() []domain.Command {
 	case 11:
 		return []domain.Command{order.RequestRefund{ID: c.ID, Reason: "goodwill", At: h.at()}}
 	case 12:
-		return []domain.Command{order.DecideDispute{ID: c.ID, Outcome: []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)], Reason: "told", At: h.at()}}
+		return []domain.Command{
+			order.DecideDispute{
+				ID:      c.ID,
+				Outcome: []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)],
+				Reason:  "told", At: h.at(),
+			},
+		}
 	case 13:
 		return []domain.Command{order.CompleteCompensation{ID: c.ID, At: h.at()}}
 	case 14, 15:
-		to := billing.PlanTerms{Plan: h.id(), PlanName: "Other", BillingPeriod: []string{"monthly", "yearly"}[h.chance.IntN(2)], Price: decimal.New(h.chance.Int64N(20_000), -2)}
-		return []domain.Command{billing.ChangePlan{Order: c.ID, To: to, Invoice: invoiceOfChange(c.ID), At: h.at(), Terms: billing.UsualTerms}}
+		to := billing.PlanTerms{
+			Plan: h.id(), PlanName: "Other", BillingPeriod: []string{"monthly", "yearly"}[h.chance.IntN(2)],
+			Price: decimal.New(h.chance.Int64N(20_000), -2),
+		}
+		return []domain.Command{
+			billing.ChangePlan{Order: c.ID, To: to, Invoice: invoiceOfChange(c.ID), At: h.at(), Terms: billing.UsualTerms},
+		}
 	case 16:
 		return []domain.Command{billing.Renew{Order: c.ID, Invoice: invoiceOfChange(c.ID), At: h.at(), Terms: billing.UsualTerms}}
 	case 17:
@@ -148,11 +159,27 @@ func (h *history) order() []domain.Command {
 	default:
 		tenant := 1 + int64(c.ID[0])
 		return []domain.Command{
-			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
-			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
+			billing.Subscribe{
+				Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly",
+				Price: c.Price, Currency: "EUR", At: h.at(),
+			},
+			billing.Issue{
+				Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}},
+				Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at(),
+			},
 			billing.Credit{Invoice: c.ID, Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
-			billing.BookPayment{CreditAccount: billing.CreditAccount{Tenant: tenant, Currency: "EUR"}, ID: c.ID, Amount: decimal.New(1+h.chance.Int64N(2000), -2), Method: "cash", Reference: c.ID.String(), Received: h.at(), At: h.at()},
-			billing.SaveMethod{ID: c.ID, Tenant: tenant, At: h.at(), Kept: billing.KeptMethod{SubjectID: c.Subject, Order: c.ID, Provider: "test", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242"}},
+			billing.BookPayment{
+				CreditAccount: billing.CreditAccount{Tenant: tenant, Currency: "EUR"}, ID: c.ID,
+				Amount: decimal.New(1+h.chance.Int64N(2000), -2), Method: "cash", Reference: c.ID.String(),
+				Received: h.at(), At: h.at(),
+			},
+			billing.SaveMethod{
+				ID: c.ID, Tenant: tenant, At: h.at(),
+				Kept: billing.KeptMethod{
+					SubjectID: c.Subject, Order: c.ID, Provider: "test", Token: "pm_1", Kind: "card", Brand: "visa",
+					Last4: "4242",
+				},
+			},
 			billing.StartSetup{ID: c.ID, Tenant: tenant, User: h.id(), Subject: c.Subject, Provider: "test", At: h.at(), ExpiresAt: h.at()},
 			billing.OpenSetup{ID: c.ID, Session: "seti_1", URL: "https://pay.example.com/seti_1", ExpiresAt: h.at(), At: h.at()},
 		}
@@ -178,14 +205,23 @@ func (h *history) operation() domain.Command {
 	id, ref := h.uuid(), h.ref()
 	switch h.chance.IntN(10) {
 	case 0, 1:
-		return hosting.QueueOperation{ID: id, Kind: hosting.InstallCMS, Tenant: h.id(), User: h.id(), About: hosting.Ref{Kind: "site", ID: h.id()}, Install: &hosting.Installation{CMS: "drupal"}}
+		return hosting.QueueOperation{
+			ID: id, Kind: hosting.InstallCMS, Tenant: h.id(), User: h.id(),
+			About: hosting.Ref{Kind: "site", ID: h.id()}, Install: &hosting.Installation{CMS: "drupal"},
+		}
 	case 2:
 		tenant := h.id()
-		return hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: tenant, About: hosting.Ref{Kind: "tenant", ID: tenant}, Sync: &hosting.Sync{Repair: h.flip()}}
+		return hosting.QueueOperation{
+			ID: id, Kind: hosting.TenantSync, Tenant: tenant, About: hosting.Ref{Kind: "tenant", ID: tenant},
+			Sync: &hosting.Sync{Repair: h.flip()},
+		}
 	case 3:
 		return hosting.StartOperation{ID: id}
 	case 4:
-		return hosting.ProgressOperation{ID: id, Result: field.Values{"missing": text("1")}, Subject: h.uuid(), Personal: field.Values{"drift": text("Ana")}}
+		return hosting.ProgressOperation{
+			ID: id, Result: field.Values{"missing": text("1")}, Subject: h.uuid(),
+			Personal: field.Values{"drift": text("Ana")},
+		}
 	case 5:
 		return hosting.SucceedOperation{ID: id, Result: field.Values{"created": text("2")}}
 	case 6:
@@ -206,7 +242,10 @@ func (h *history) operation() domain.Command {
 func (h *history) news(c order.Place) domain.Command {
 	states := []order.PaymentState{order.StatePaid, order.StatePaid, order.StatePending, order.StateDeclined, order.StateFailed}
 	sessions := []order.SessionState{order.SessionComplete, order.SessionOpen, order.SessionExpired}
-	o := h.truth(c, sessions[h.chance.IntN(3)], order.Payment{ID: fmt.Sprintf("%s/%d", c.ID, h.chance.IntN(2)), State: states[h.chance.IntN(5)], Minor: 2870 - h.chance.Int64N(2)})
+	o := h.truth(
+		c, sessions[h.chance.IntN(3)],
+		order.Payment{ID: fmt.Sprintf("%s/%d", c.ID, h.chance.IntN(2)), State: states[h.chance.IntN(5)], Minor: 2870 - h.chance.Int64N(2)},
+	)
 	p := &o.Fetched.Payments[0]
 	switch h.chance.IntN(4) {
 	case 0:
@@ -214,7 +253,12 @@ func (h *history) news(c order.Place) domain.Command {
 		o.Fetched.Payments = nil
 	case 1:
 		state := []order.RefundState{order.RefundPending, order.RefundSucceeded, order.RefundStopped}[h.chance.IntN(3)]
-		p.Refunds = []order.Refund{{ID: p.ID + "/refund", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency, Reference: order.Ask{N: 1}.Reference(c.ID)}}
+		p.Refunds = []order.Refund{
+			{
+				ID: p.ID + "/refund", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency,
+				Reference: order.Ask{N: 1}.Reference(c.ID),
+			},
+		}
 	case 2:
 		state := []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)]
 		p.Disputes = []order.Dispute{{ID: p.ID + "/dispute", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency}}
@@ -260,7 +304,10 @@ func (h *history) resource() domain.Command {
 	case 5:
 		return hosting.Decline{Ref: ref, Code: "name_taken", Version: h.chance.IntN(4)}
 	default:
-		return hosting.Confirm{Ref: ref, EngineID: h.chance.Int64N(3), Version: h.chance.IntN(4), Observed: field.Values{"document_root": text("/var/www")}}
+		return hosting.Confirm{
+			Ref: ref, EngineID: h.chance.Int64N(3), Version: h.chance.IntN(4),
+			Observed: field.Values{"document_root": text("/var/www")},
+		}
 	}
 }
 
@@ -284,7 +331,10 @@ func (h *history) account() domain.Command {
 	case 7:
 		return account.Reactivate{User: user, At: h.at()}
 	case 8:
-		return account.ChangeProfile{User: user, SubjectID: h.uuid(), Email: fmt.Sprintf("user%d@example.com", h.id()), Name: "Eva", Language: "en", At: h.at()}
+		return account.ChangeProfile{
+			User: user, SubjectID: h.uuid(), Email: fmt.Sprintf("user%d@example.com", h.id()), Name: "Eva",
+			Language: "en", At: h.at(),
+		}
 	case 9:
 		return account.GrantSuperuser{User: user, At: h.at()}
 	case 10:
@@ -303,7 +353,10 @@ func (h *history) shop() domain.Command {
 	name, key := fmt.Sprintf("%016d", id), fmt.Sprintf("%08d", id)
 	switch h.chance.IntN(9) {
 	case 0:
-		return offer(id, []string{"hosting", "vps", "saas"}[id%3], fmt.Sprint("Plan ", h.id()), fmt.Sprintf("%d.%04d", id, h.chance.IntN(9999)))
+		return offer(
+			id, []string{"hosting", "vps", "saas"}[id%3], fmt.Sprint("Plan ", h.id()),
+			fmt.Sprintf("%d.%04d", id, h.chance.IntN(9999)),
+		)
 	case 1:
 		return change(id, "price", fmt.Sprintf(`"%d.5"`, h.id()))
 	case 2:
@@ -339,7 +392,10 @@ func (h *history) notice() domain.Command {
 	case 6:
 		return notice.MarkAllRead{User: h.id(), Through: h.at()}
 	case 0, 1:
-		return notice.Raise{ID: id, InApp: h.chance.IntN(4) > 0, Mail: h.flip(), User: h.id(), Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at()}
+		return notice.Raise{
+			ID: id, InApp: h.chance.IntN(4) > 0, Mail: h.flip(), User: h.id(),
+			Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at(),
+		}
 	case 2:
 		return notice.MarkRead{ID: id, At: h.at()}
 	case 3:

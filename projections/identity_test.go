@@ -24,7 +24,8 @@ func TestOneReadTellsWhoCallsAndForWhom(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
 	p.do(t, tenant(5, "Five", "five"), tenant(6, "Six", "six"), open(1, "ana@example.com"))
-	if who := p.identity(t, 1); who.ActiveTenant != nil || who.Role != "" || who.SessionVersion != 1 || who.PasswordVersion != 0 || who.LastLoginAt != nil {
+	if who := p.identity(t, 1); who.ActiveTenant != nil || who.Role != "" || who.SessionVersion != 1 ||
+		who.PasswordVersion != 0 || who.LastLoginAt != nil {
 		t.Fatal(who)
 	}
 	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon})
@@ -123,7 +124,8 @@ func TestSessionsEndByTheirVersion(t *testing.T) {
 		p.do(t, c.then)
 		who := p.identity(t, 1)
 		u, version, err := eventstore.Fold(t.Context(), p.Store, account.Decider, account.Stream(1))
-		if err != nil || who.SessionVersion != c.session || who.PasswordVersion != c.password || u.SessionVersion != c.session || who.Version != version {
+		if err != nil || who.SessionVersion != c.session || who.PasswordVersion != c.password ||
+			u.SessionVersion != c.session || who.Version != version {
 			t.Fatalf("%T: %+v %+v %d %v", c.then, who, u, version, err)
 		}
 	}
@@ -150,7 +152,8 @@ func TestAProfileTakesNoAddressOfOthers(t *testing.T) {
 	p.refused(t, "email", "user with this email already exists.", change)
 	change.Email = "Eva@Example.com"
 	p.do(t, change)
-	if u, found, err := p.For(System).Accounts().UserByEmail(t.Context(), "eva@example.com"); err != nil || !found || u.Name != "Eva" || u.Subject != change.SubjectID {
+	if u, found, err := p.For(System).Accounts().UserByEmail(t.Context(), "eva@example.com"); err != nil || !found ||
+		u.Name != "Eva" || u.Subject != change.SubjectID {
 		t.Fatal(u, err)
 	}
 }
@@ -164,7 +167,10 @@ func TestWhoSeesWhichTenants(t *testing.T) {
 	for _, c := range []struct {
 		caller Caller
 		sees   int64
-	}{{Caller{User: 1, Tenant: 5}, 2}, {Caller{User: 1, Tenant: 6}, 2}, {Caller{User: 2}, 0}, {Caller{}, 0}, {Caller{KeyOwner: 1}, 0}, {Caller{User: 9, Superuser: true}, 3}, {System, 3}} {
+	}{
+		{Caller{User: 1, Tenant: 5}, 2}, {Caller{User: 1, Tenant: 6}, 2}, {Caller{User: 2}, 0}, {Caller{}, 0},
+		{Caller{KeyOwner: 1}, 0}, {Caller{User: 9, Superuser: true}, 3}, {System, 3},
+	} {
 		all, err := p.For(c.caller).Hosting().Tenants(t.Context(), Listing{})
 		if err != nil || all.Count != c.sees || int64(len(all.Rows)) != c.sees {
 			t.Errorf("%+v: %v %v", c.caller, all, err)
@@ -178,7 +184,8 @@ func TestWhoSeesWhichTenants(t *testing.T) {
 		}
 	}
 	p.do(t, account.RevokeMembership{User: 1, Tenant: 5, At: noon})
-	if _, err := p.For(Caller{User: 1, Tenant: 6}).Hosting().Tenant(t.Context(), 5); err == nil || err.Error() != "No Tenant matches the given query." {
+	if _, err := p.For(Caller{User: 1, Tenant: 6}).Hosting().Tenant(t.Context(), 5); err == nil ||
+		err.Error() != "No Tenant matches the given query." {
 		t.Fatal(err)
 	}
 }

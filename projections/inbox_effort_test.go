@@ -16,7 +16,8 @@ import (
 // by one; 4 has read all but the newest three, 5 the oldest three alone, and 6
 // has marked three old ones as unread after reading all.
 const stuffed = `
-	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, read_at, created_at, updated_at, version)
+	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, read_at,
+		created_at, updated_at, version)
 		select md5(u || '-' || n)::uuid, u, 'info', '', '', '', '{}',
 			case when u = 6 and n <= 3 then at(30000) else at(n) end, case when u = 3 or u = 5 and n <= 3 then at(n) end, at(n), at(n), 1
 		from generate_series(1, 10000) n, generate_series(1, 6) u;
@@ -29,7 +30,8 @@ func openStuffed(t testing.TB) *panel {
 	t.Helper()
 	eventstoretest.Measures(t)
 	return openPanelAt(t, withRows(t,
-		`create function at(n int) returns timestamptz language sql immutable as $$ select timestamptz '2026-01-01 00:00Z' + n * interval '1s' $$`,
+		`create function at(n int) returns timestamptz language sql immutable as $$
+			select timestamptz '2026-01-01 00:00Z' + n * interval '1s' $$`,
 		stuffed, `vacuum analyze notifications`, `vacuum analyze inboxes`))
 }
 

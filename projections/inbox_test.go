@@ -43,7 +43,10 @@ func (p *panel) anything(t *testing.T, chance *rand.Rand, user int64, id uuid.UU
 	i := slices.IndexFunc(known, func(n byHand) bool { return n.id == id })
 	switch n := chance.IntN(10); {
 	case i < 0:
-		return notice.Raise{ID: id, User: user, InApp: chance.IntN(8) > 0, Mail: chance.IntN(2) == 0, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon}
+		return notice.Raise{
+			ID: id, User: user, InApp: chance.IntN(8) > 0, Mail: chance.IntN(2) == 0,
+			Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon,
+		}
 	case n < 3:
 		return notice.MarkRead{ID: id, At: noon}
 	case n < 6:
@@ -121,7 +124,8 @@ func (p *panel) figuresHold(t *testing.T, user int64, all []byHand) {
 			newest = slices.MaxFunc([]time.Time{newest, n.since}, time.Time.Compare)
 		}
 	}
-	if found, err := p.For(Caller{User: user}).Notices().Unread(t.Context()); err != nil || found.Count != count || !found.Through.Equal(newest) {
+	if found, err := p.For(Caller{User: user}).Notices().Unread(t.Context()); err != nil || found.Count != count ||
+		!found.Through.Equal(newest) {
 		t.Fatalf("user %d: %+v %v, and by hand %d since %v", user, found, err, count, newest)
 	}
 }

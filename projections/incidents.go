@@ -38,7 +38,8 @@ var incidents = New("incidents", `
 
 	On(func(at eventstore.RecordedEvent, e desk.IncidentReported) Change {
 		return upsert("incidents", its(at), Row{
-			{"kind", e.Kind}, {"about", texts(e.About)}, {"reported_at", now}, {"created_at", now}, {"updated_at", now}, {"version", at.Version},
+			{"kind", e.Kind}, {"about", texts(e.About)}, {"reported_at", now}, {"created_at", now}, {"updated_at", now},
+			{"version", at.Version},
 		}, Row{
 			{"about", excluded("about")},
 			{"times", plus("times", 1)},
@@ -194,7 +195,8 @@ type LogLook struct {
 var looksBy = listRules{
 	columns: "l.id, l.stream, l.tenant, l.actor, l.created_at", from: "log_looks l", id: "l.id",
 	fields: map[string]string{
-		"id": "l.id", "stream": "l.stream", "tenant": "l.tenant", "actor": "l.actor", "looked_at": "l.created_at", "created_at": "l.created_at", "updated_at": "l.created_at",
+		"id": "l.id", "stream": "l.stream", "tenant": "l.tenant", "actor": "l.actor", "looked_at": "l.created_at",
+		"created_at": "l.created_at", "updated_at": "l.created_at",
 	},
 }
 

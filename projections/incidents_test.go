@@ -34,7 +34,8 @@ func TestAnIncidentIsOpenUntilItIsSettledAndOpenAgainWhenItComesBack(t *testing.
 		t.Fatalf("%+v", i)
 	}
 	p.do(t, parkedWebhook.Report(noon))
-	if i := now(); i.IsSettled || i.Times != 2 || i.SettledAt != nil || i.Reason != "" || !i.CreatedAt.Equal(first.CreatedAt) || !i.ReportedAt.After(first.ReportedAt) {
+	if i := now(); i.IsSettled || i.Times != 2 || i.SettledAt != nil || i.Reason != "" ||
+		!i.CreatedAt.Equal(first.CreatedAt) || !i.ReportedAt.After(first.ReportedAt) {
 		t.Fatalf("%+v", i)
 	}
 }
@@ -65,11 +66,15 @@ func TestIncidentsAreForOperatorsAlone(t *testing.T) {
 	}
 	now := time.Now()
 	for kind, want := range map[string]int64{desk.LogBroken: 1, desk.ProviderDown: 0} {
-		if n, err := p.For(System).Operations().IncidentsReported(t.Context(), kind, now.Add(-time.Hour), now.Add(time.Hour)); err != nil || n != want {
+		if n, err := p.For(System).Operations().IncidentsReported(
+			t.Context(), kind, now.Add(-time.Hour), now.Add(time.Hour),
+		); err != nil || n != want {
 			t.Errorf("%s: %d, %v", kind, n, err)
 		}
 	}
-	if n, err := p.For(System).Operations().IncidentsReported(t.Context(), desk.LogBroken, now.Add(time.Minute), now.Add(time.Hour)); err != nil || n != 0 {
+	if n, err := p.For(System).Operations().IncidentsReported(
+		t.Context(), desk.LogBroken, now.Add(time.Minute), now.Add(time.Hour),
+	); err != nil || n != 0 {
 		t.Error(n, err)
 	}
 	if found, err := p.For(ana).Operations().Incidents(t.Context(), Listing{}); err != nil || found.Count != 0 {

@@ -71,7 +71,10 @@ func CheckIsolation(ctx context.Context, readers *pgxpool.Pool) error {
 		return fmt.Errorf("check who can read what: %w", eventstore.Unavailable(err))
 	}
 	if len(found) > 0 {
-		return fmt.Errorf(`the database does not keep rows apart (see "Row-level security" in docs/security.md): %s`, strings.Join(found, "; "))
+		return fmt.Errorf(
+			`the database does not keep rows apart (see "Row-level security" in docs/security.md): %s`,
+			strings.Join(found, "; "),
+		)
 	}
 	return nil
 }
@@ -82,12 +85,14 @@ with relation as (
 	select c.oid, relname, relkind, relrowsecurity, relforcerowsecurity, coalesce(reloptions, '{}') as reloptions, relowner,
 		relname = any($1) as declared,
 		relname = any($1) or exists (
-			select from pg_attribute where attrelid = c.oid and attname = any($2) and atttypid = 'bigint'::regtype and not attisdropped) as somebodys
+			select from pg_attribute where attrelid = c.oid and attname = any($2) and atttypid = 'bigint'::regtype
+				and not attisdropped) as somebodys
 	from pg_class c where relnamespace::regnamespace::name = any (current_schemas(false)) and relkind in ('r', 'p', 'v', 'm')
 ), part as (
 	select * from relation where relkind in ('r', 'p')
 ), rule as (
-	select relname, polname, polpermissive, coalesce(pg_get_expr(polqual, polrelid), 'true') as condition from pg_policy join part on polrelid = part.oid
+	select relname, polname, polpermissive, coalesce(pg_get_expr(polqual, polrelid), 'true') as condition from pg_policy
+		join part on polrelid = part.oid
 ), me as (
 	select rolname, rolsuper, rolbypassrls from pg_roles where rolname = current_user
 )
@@ -124,6 +129,7 @@ select format('role %s may %s the table events', rolname, lower(deed)) from me, 
 	where has_table_privilege(rolname, 'public.events', deed)
 union all
 select format('connections of readers begin on somebody''s behalf: %s is %s', name, setting) from (
-	select name, current_setting(name, true) as setting from unnest('{` + eventstore.ForTenant + `,` + eventstore.ForUser + `,` + eventstore.ForKeyOwner + `}'::text[]) name
+	select name, current_setting(name, true) as setting
+		from unnest('{` + eventstore.ForTenant + `,` + eventstore.ForUser + `,` + eventstore.ForKeyOwner + `}'::text[]) name
 ) setting where setting <> ''
 order by 1`

@@ -37,11 +37,20 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 		{`drop policy program on secret_handoff`, "table secret_handoff has lost its policy program"},
 		{`create policy everybody on users using (id > 0)`, "table users has an unknown policy everybody"},
 		{`alter policy reads on memberships using (true)`, "the policy reads of table memberships lets everybody in"},
-		{`create table tickets (id bigint, tenant_id bigint); grant select on tickets to hostpanel_app`, "table tickets does not have row-level security"},
-		{`create table tickets (id bigint, user_id bigint); alter table tickets enable row level security, force row level security`, "table tickets has lost its policy program"},
+		{
+			`create table tickets (id bigint, tenant_id bigint); grant select on tickets to hostpanel_app`,
+			"table tickets does not have row-level security",
+		},
+		{
+			`create table tickets (id bigint, user_id bigint); alter table tickets enable row level security, force row level security`,
+			"table tickets has lost its policy program",
+		},
 		{`create view contacts as select email from users`, "view contacts reads with the rights of its owner"},
 		{`create materialized view contacts as select email from users`, "materialized view contacts keeps rows that no policy guards"},
-		{`create function contacts() returns setof users language sql security definer as 'select * from users'`, "function contacts runs with the rights of its owner"},
+		{
+			`create function contacts() returns setof users language sql security definer as 'select * from users'`,
+			"function contacts runs with the rights of its owner",
+		},
 		{`grant update on events to hostpanel_app`, "role hostpanel_app may update the table events"},
 		{`grant truncate on events to hostpanel_app`, "role hostpanel_app may truncate the table events"},
 		{`alter table widgets owner to hostpanel_app`, "role hostpanel_app owns widgets"},
@@ -65,7 +74,8 @@ func TestTheProgramDoesNotStartBehindABrokenWall(t *testing.T) {
 func TestAViewThatReadsAsItsCallerIsNoHole(t *testing.T) {
 	t.Parallel()
 	p := openTwo(t)
-	if _, err := p.owner.Exec(t.Context(), `create view contacts with (security_invoker) as select email from users; grant select on contacts to hostpanel_app`); err != nil {
+	if _, err := p.owner.Exec(t.Context(), `create view contacts with (security_invoker) as select email
+		from users; grant select on contacts to hostpanel_app`); err != nil {
 		t.Fatal(err)
 	}
 	if err := CheckIsolation(t.Context(), p.readers); err != nil {

@@ -23,21 +23,29 @@ import (
 const aLot = `
 	alter table invoices disable trigger all;
 	insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
-		select n, md5('s' || n)::uuid, 'user' || n || '@example.com', '', 'en', n % 1000 = 0, '', now(), now(), 1 from generate_series(1, 4000) n;
+		select n, md5('s' || n)::uuid, 'user' || n || '@example.com', '', 'en', n % 1000 = 0, '', now(), now(), 1
+			from generate_series(1, 4000) n;
 	insert into memberships (user_id, tenant, role, granted_at) select n, n, 'admin', now() from generate_series(1, 4000) n;
 	insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
-		select kind, n, n, 'running', '{}', md5('s' || n)::uuid, 1, 'synced', 'order:' || md5('o' || n)::uuid, now() + n * interval '1s', now(), 1
+		select kind, n, n, 'running', '{}', md5('s' || n)::uuid, 1, 'synced', 'order:' || md5('o' || n)::uuid,
+			now() + n * interval '1s', now(), 1
 		from generate_series(1, 4000) n, unnest(array['tenant', 'site']) kind;
 	insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
-		select kind, n, n, 'running', jsonb_build_object('mail_domain', n, 'local_part', 'ana', 'email', 'ana@' || n || '.example.com', 'name', 'shop', 'db_user', 'u' || n), 1, 'synced', '', now(), now(), 1
+		select kind, n, n, 'running', jsonb_build_object('mail_domain', n, 'local_part', 'ana', 'email',
+			'ana@' || n || '.example.com', 'name', 'shop', 'db_user', 'u' || n), 1, 'synced', '', now(), now(), 1
 		from generate_series(1, 4000) n, unnest(array['mailbox', 'database']) kind;
 	` + someOrders + `
-	insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status, period_start, period_end, created_at, updated_at, version)
-		select md5('o' || n)::uuid, n, n, 1, '', 'yearly', 1, 'EUR', 'active', now(), now(), now(), now(), 1 from generate_series(1, 4000) n;
-	insert into invoices (id, number, order_id, tenant, subject, customer_name, customer_email, customer_company, seller, lines, total, subtotal, tax, tax_rate, currency, status, created_at, updated_at, version)
-		select md5('o' || n)::uuid, 'INV-' || n, md5('o' || n)::uuid, n, md5('s' || n)::uuid, '', '', '', '{}', '[]', 1, 1, 1, 1, 'EUR', 'paid', now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
+		period_start, period_end, created_at, updated_at, version)
+		select md5('o' || n)::uuid, n, n, 1, '', 'yearly', 1, 'EUR', 'active', now(), now(), now(), now(), 1
+			from generate_series(1, 4000) n;
+	insert into invoices (id, number, order_id, tenant, subject, customer_name, customer_email, customer_company, seller,
+		lines, total, subtotal, tax, tax_rate, currency, status, created_at, updated_at, version)
+		select md5('o' || n)::uuid, 'INV-' || n, md5('o' || n)::uuid, n, md5('s' || n)::uuid, '', '', '', '{}', '[]', 1,
+			1, 1, 1, 'EUR', 'paid', now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
 	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-		select md5('n' || n)::uuid, n % 400, 'info', '', '', '', '{}', now() + n * interval '1s', now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+		select md5('n' || n)::uuid, n % 400, 'info', '', '', '', '{}', now() + n * interval '1s',
+			now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
 	insert into inboxes (user_id, through, read_at, version) select n, now(), now(), 1 from generate_series(1, 4000) n;
 	insert into preferences (user_id, wishes, version) select n, '{}', 1 from generate_series(1, 4000) n;
 	insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
@@ -46,18 +54,25 @@ const aLot = `
 	insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, created_at, version)
 		select md5('p' || n)::uuid, 'tenant_sync', n, n, 'tenant', n, 'queued', now(), 1 from generate_series(1, 4000) n;
 	insert into incidents (id, kind, about, is_settled, answer, reported_at, created_at, updated_at, version)
-		select md5('i' || n)::uuid, 'engine_orphan', jsonb_build_object('tenant', n::text), true, 'ignore', now(), now(), now(), 1 from generate_series(1, 4000) n;
-	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com' from generate_series(1, 4000) n;
-	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash)
-		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
+		select md5('i' || n)::uuid, 'engine_orphan', jsonb_build_object('tenant', n::text), true, 'ignore', now(), now(),
+			now(), 1 from generate_series(1, 4000) n;
+	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com'
+		from generate_series(1, 4000) n;
+	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data,
+		meta, recorded_at, hash)
+		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}',
+			'{}', now(), '' from generate_series(1, 4000) n;
 	analyze`
 
 // someOrders are 4,000.
 const someOrders = `
-	insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name,
-			resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
+	insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone,
+		customer_company, plan_id, plan_name,
+			resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax,
+				currency, minor, payment_method, test,
 			domain, os_choice, language, widget_id, api_key, owner, tenant, subscribed, created_at, updated_at, version)
-		select md5('o' || n)::uuid, 'ORD-' || n, case n % 100 when 0 then 'failed' else 'active' end, md5('s' || n)::uuid, '', '', '', '', n, '', 'hosting', '{}', 'yearly', 1, 1, 1, 1, 1, 1, 1,
+		select md5('o' || n)::uuid, 'ORD-' || n, case n % 100 when 0 then 'failed' else 'active' end,
+			md5('s' || n)::uuid, '', '', '', '', n, '', 'hosting', '{}', 'yearly', 1, 1, 1, 1, 1, 1, 1,
 			'EUR', 1, 'test', true, '', '', 'en', '', '', n, n, true, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;`
 
 // openFull is a panel with [aLot] and [aLotMore], which is filled once.
@@ -179,7 +194,10 @@ func TestPlansOfLookUpsAreKept(t *testing.T) {
 	}
 	for statement, fitted := range map[string]bool{"from orders where true and id = $1": false, "from users u where true": true} {
 		var is bool
-		err := pool.QueryRow(t.Context(), `select bool_or(custom_plans > 0) from pg_prepared_statements where strpos(statement, $1) > 0`, statement).Scan(&is)
+		err := pool.QueryRow(
+			t.Context(),
+			`select bool_or(custom_plans > 0) from pg_prepared_statements where strpos(statement, $1) > 0`, statement,
+		).Scan(&is)
 		if err != nil || is != fitted {
 			t.Errorf("%s: planned for its arguments: %v, %v", statement, is, err)
 		}

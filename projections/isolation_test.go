@@ -41,17 +41,52 @@ func openTwo(t testing.TB) *panel {
 		name := fmt.Sprint("user", c.User)
 		place := p.place("")
 		place.Owner = c.KeyOwner
-		p.do(t, open(c.User, name+"@example.com"), tenant(c.Tenant, name, name), account.GrantMembership{User: c.User, Tenant: c.Tenant, Role: account.Admin, At: noon})
-		p.do(t, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: c.Tenant, User: c.User, About: hosting.Ref{Kind: "tenant", ID: c.Tenant}})
+		p.do(
+			t, open(c.User, name+"@example.com"), tenant(c.Tenant, name, name),
+			account.GrantMembership{User: c.User, Tenant: c.Tenant, Role: account.Admin, At: noon},
+		)
+		p.do(
+			t,
+			hosting.QueueOperation{
+				ID: uuid.New(), Kind: hosting.TenantSync, Tenant: c.Tenant, User: c.User,
+				About: hosting.Ref{Kind: "tenant", ID: c.Tenant},
+			},
+		)
 		p.do(t, site(10+c.Tenant, c.Tenant, name+".example.com", ""), place)
-		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
-			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Lines: []billing.Line{{Text: "Basic"}}, Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon},
-			billing.SaveMethod{ID: place.ID, Tenant: c.Tenant, At: noon, Kept: billing.KeptMethod{SubjectID: uuid.New(), Order: place.ID, Provider: "test", Token: "pm_1", Kind: "card"}},
-			billing.StartSetup{ID: place.ID, Tenant: c.Tenant, User: c.User, Subject: uuid.New(), Provider: "test", At: noon, ExpiresAt: noon},
-			billing.BookPayment{CreditAccount: billing.CreditAccount{Tenant: c.Tenant, Currency: "EUR"}, ID: uuid.New(), Amount: amount("5"), Method: "cash", Reference: "ST-1", Received: noon, At: noon})
-		p.do(t, notice.Raise{ID: uuid.New(), InApp: true, User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
-			notice.MarkAllRead{User: c.User, Through: noon}, notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
-		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
+		p.do(t, billing.Subscribe{
+			Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly",
+			Price: amount("28.704"), Currency: "EUR", At: noon,
+		},
+			billing.Issue{
+				Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name,
+				Lines: []billing.Line{{Text: "Basic"}}, Total: amount("28.70"), Subtotal: amount("23.72"),
+				Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
+			},
+			billing.SaveMethod{
+				ID: place.ID, Tenant: c.Tenant, At: noon,
+				Kept: billing.KeptMethod{SubjectID: uuid.New(), Order: place.ID, Provider: "test", Token: "pm_1", Kind: "card"},
+			},
+			billing.StartSetup{
+				ID: place.ID, Tenant: c.Tenant, User: c.User, Subject: uuid.New(), Provider: "test", At: noon,
+				ExpiresAt: noon,
+			},
+			billing.BookPayment{
+				CreditAccount: billing.CreditAccount{Tenant: c.Tenant, Currency: "EUR"}, ID: uuid.New(),
+				Amount: amount("5"), Method: "cash", Reference: "ST-1", Received: noon, At: noon,
+			})
+		p.do(t, notice.Raise{
+			ID: uuid.New(), InApp: true, User: c.User,
+			Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon,
+		},
+			notice.MarkAllRead{User: c.User, Through: noon},
+			notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
+		p.do(
+			t,
+			storefront.IssueKey{
+				ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test,
+				Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon,
+			},
+		)
 		p.do(t, endpoint(c.Tenant, c.Tenant), delivery(uuid.New(), c.Tenant, "site.created"))
 		if err := p.TouchKey(t.Context(), fmt.Sprintf("key%05d", c.User), noon); err != nil {
 			t.Fatal(err)
@@ -96,13 +131,70 @@ func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 		caller *Caller
 		want   string
 	}{
-		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofFive)},
-		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofSix)},
-		{"no caller", nil, "users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, webhook_endpoints 0, webhook_deliveries 0, events 0"},
-		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, webhook_endpoints 0, webhook_deliveries 0, events 0"},
-		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 1, order_days 0, order_money 0, resources 3, operations 1, subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofSix)},
-		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, credit_balances 2, credit_movements 2, notifications 1, inboxes 1, preferences 1, api_keys 2, api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ", events)},
-		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, credit_balances 2, credit_movements 2, notifications 2, inboxes 2, preferences 2, api_keys 2, api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ", events)},
+		{
+			"Ana", &ana,
+			fmt.Sprint(
+				"users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, "+
+					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
+					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+				ofFive,
+			),
+		},
+		{
+			"Ben", &ben,
+			fmt.Sprint(
+				"users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, "+
+					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
+					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+				ofSix,
+			),
+		},
+		{
+			"no caller", nil,
+			"users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions " +
+				"0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, " +
+				"credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, " +
+				"webhook_endpoints 0, webhook_deliveries 0, events 0",
+		},
+		{
+			"a visitor", &Caller{},
+			"users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions " +
+				"0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, " +
+				"credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, " +
+				"webhook_endpoints 0, webhook_deliveries 0, events 0",
+		},
+		{
+			"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6},
+			fmt.Sprint(
+				"users 1, memberships 2, orders 1, order_days 0, order_money 0, resources 3, operations 1, "+
+					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
+					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+				ofSix,
+			),
+		},
+		{
+			"an operator", &superuser,
+			fmt.Sprint(
+				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, "+
+					"subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, "+
+					"credit_balances 2, credit_movements 2, notifications 1, inboxes 1, preferences 1, api_keys 2, "+
+					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ",
+				events,
+			),
+		},
+		{
+			"the program", &System,
+			fmt.Sprint(
+				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, "+
+					"subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, "+
+					"credit_balances 2, credit_movements 2, notifications 2, inboxes 2, preferences 2, api_keys 2, "+
+					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ",
+				events,
+			),
+		},
 	} {
 		found := p.visible(t, c.caller)
 		for _, line := range strings.Split(c.want, ", ") {
@@ -133,7 +225,8 @@ func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 	rows, _ := p.owner.Query(t.Context(), `select relname from pg_class join pg_policy on polrelid = pg_class.oid
 		group by relname having array_agg(polname::text) = '{program}' order by 1`)
 	kept, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || !slices.Contains(kept, "credentials") || !slices.Contains(kept, "subject_keys") || !slices.Contains(kept, "browser_sessions") {
+	if err != nil || !slices.Contains(kept, "credentials") || !slices.Contains(kept, "subject_keys") ||
+		!slices.Contains(kept, "browser_sessions") {
 		t.Fatal(kept, err)
 	}
 	if _, err := p.owner.Exec(t.Context(), `insert into credentials (user_id, phc) values (1, '$argon2id$')`); err != nil {
@@ -147,7 +240,9 @@ func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 			}
 		}
 	}
-	if n, err := value[int64](t.Context(), p.For(System).db, `select count(*) from credentials`, p.For(System).caller.public(), ""); err != nil || n != 1 {
+	if n, err := value[int64](
+		t.Context(), p.For(System).db, `select count(*) from credentials`, p.For(System).caller.public(), "",
+	); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
 }
@@ -162,9 +257,12 @@ func TestUsersWriteNoRowsDirectly(t *testing.T) {
 			`insert into memberships (user_id, tenant, role, granted_at) values (1, 9, 'admin', now())`,
 			`insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
 				values ('site', 99, 6, 'running', '{}', 1, 'synced', '', now(), now(), 1)`,
-			`insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash)
-				values (99, 'site-99', 1, gen_random_uuid(), 'x', 1, 5, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '')`,
-			`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version) values ('x', 'live', '', '{}', 1, 1, now(), now(), 1)`,
+			`insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation,
+				saga, data, meta, recorded_at, hash)
+				values (99, 'site-99', 1, gen_random_uuid(), 'x', 1, 5, 'x', gen_random_uuid(), 'event:site-1/1', '',
+					'{}', '{}', now(), '')`,
+			`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version) values ('x',
+				'live', '', '{}', 1, 1, now(), now(), 1)`,
 			`insert into credentials (user_id, phc) values (1, 'x')`,
 		} {
 			if err := p.write(t, c, sql); err == nil || !strings.Contains(err.Error(), "row-level security") {
@@ -197,8 +295,18 @@ func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
 	t.Parallel()
 	p := openTwo(t)
 	place := p.place("")
-	issue := billing.Issue{Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon}
-	err := p.try(t, place, billing.Subscribe{Order: place.ID, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"), Currency: "EUR", At: noon}, issue)
+	issue := billing.Issue{
+		Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Lines: []billing.Line{{Text: "Basic"}},
+		Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon,
+	}
+	err := p.try(
+		t, place,
+		billing.Subscribe{
+			Order: place.ID, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly",
+			Price: amount("1"), Currency: "EUR", At: noon,
+		},
+		issue,
+	)
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.ConstraintName != "invoices_subscription" {
 		t.Fatal(err)

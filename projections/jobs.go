@@ -148,7 +148,10 @@ func (s OperationsReader) OpenRebuild(ctx context.Context, projection string) (O
 func (s OperationsReader) LatestRebuilds(ctx context.Context) ([]Operation, error) {
 	w := s.caller.operators()
 	w.conditions = append(w.conditions, "kind = 'projection_rebuild'")
-	return list[Operation](ctx, s.db, `select distinct on (projection)`+strings.TrimPrefix(selectOperations, "select"), w, " order by projection, created_at desc")
+	return list[Operation](
+		ctx, s.db, `select distinct on (projection)`+strings.TrimPrefix(selectOperations, "select"), w,
+		" order by projection, created_at desc",
+	)
 }
 
 // compared are the handlers of what a comparison with the engine leads to.
@@ -192,7 +195,8 @@ type PackRow struct {
 func (s AuditReader) EvidencePacks(ctx context.Context, order uuid.UUID) ([]PackRow, error) {
 	w := s.caller.tenantOrAll("p.tenant")
 	w.and("p.order_id = ?", order)
-	return list[PackRow](ctx, s.db, `select p.operation, o.status, o.error, p.size, p.asked_at from evidence_packs p join operations o on o.id = p.operation`, w,
+	return list[PackRow](ctx, s.db, `select p.operation, o.status, o.error, p.size, p.asked_at from evidence_packs p
+		join operations o on o.id = p.operation`, w,
 		" order by p.asked_at desc, p.operation limit 5")
 }
 

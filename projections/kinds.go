@@ -61,7 +61,10 @@ func ofEachKind(others string, expression func(hosting.Kind) string) string {
 func setsSQL() string {
 	var sql strings.Builder
 	for i := range mostSets {
-		fmt.Fprintf(&sql, "create unique index %s on resources (kind, %s) where present and %s is not null;\n\t", setIndex(i), setName(i), setName(i))
+		fmt.Fprintf(
+			&sql, "create unique index %s on resources (kind, %s) where present and %s is not null;\n\t", setIndex(i),
+			setName(i), setName(i),
+		)
 	}
 	return sql.String() + "create unique index " + singleIndex + ` on resources (kind) where single and present;
 	create unique index ` + addressIndex + ` on resources (address) where present and address is not null`

@@ -54,7 +54,8 @@ func TestATenantHasOneConfiguration(t *testing.T) {
 	p := openPanel(t)
 	look := &hosting.WhiteLabel{BrandName: "Ana"}
 	p.do(t, tenant(5, "Ana", "ana"), asked("whitelabel", 1, look))
-	if err := p.try(t, asked("whitelabel", 2, look)); err == nil || err.Error() != "tenant: white label config with this tenant already exists." {
+	if err := p.try(t, asked("whitelabel", 2, look)); err == nil ||
+		err.Error() != "tenant: white label config with this tenant already exists." {
 		t.Error(err)
 	}
 }
@@ -132,7 +133,10 @@ func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
 func TestWhatCountsAgainstALimit(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	p.do(t, packed(3, func(k *hosting.Package) { k.Limits, k.Shell = k.Limits.With("sites", 1), false }), tenantWith(3), site(1, 5, "a.example", ""))
+	p.do(
+		t, packed(3, func(k *hosting.Package) { k.Limits, k.Shell = k.Limits.With("sites", 1), false }), tenantWith(3),
+		site(1, 5, "a.example", ""),
+	)
 	if err := p.try(t, site(2, 5, "b.example", "")); err == nil {
 		t.Error("a second site")
 	}
@@ -140,7 +144,8 @@ func TestWhatCountsAgainstALimit(t *testing.T) {
 	p.do(t, site(3, 5, "c.example", "order:6f1c"))
 	p.do(t, hosting.Change{Ref: hosting.Ref{Kind: "package", ID: 3}, Spec: field.Values{"max_sites": []byte("0")}})
 	p.do(t, hosting.Change{Ref: hosting.Ref{Kind: "site", ID: 2}, Spec: field.Values{"is_active": []byte("false")}})
-	if err := p.try(t, asked("shell_user", 1, &hosting.ShellUser{Site: 2, Username: "ana"})); err == nil || err.Error() != "non_field_errors: Limit reached: shell_users." {
+	if err := p.try(t, asked("shell_user", 1, &hosting.ShellUser{Site: 2, Username: "ana"})); err == nil ||
+		err.Error() != "non_field_errors: Limit reached: shell_users." {
 		t.Error(err)
 	}
 	kind, _ := hosting.KindNamed("shell_user")

@@ -134,7 +134,8 @@ func (by listRules) narrow(w *where, l Listing) error {
 // show of others.
 func (by listRules) page(w *where, l Listing) string {
 	name := by.from[strings.LastIndex(by.from, " ")+1:]
-	return `select ` + by.columns + ` from (` + by.wanted(w, l, name+`.*`) + `) ` + name + w.with(by.joined, by.joins...) + by.order(l.Order, false)
+	return `select ` + by.columns + ` from (` + by.wanted(w, l, name+`.*`) + `) ` + name +
+		w.with(by.joined, by.joins...) + by.order(l.Order, false)
 }
 
 // wanted are the records of the part. Where others come before it, it picks
@@ -150,7 +151,9 @@ func (by listRules) wanted(w *where, l Listing, all string) string {
 		return `select ` + all + by.source(w, all, order, l.Limit) + order + w.with(` limit ?`, l.Limit)
 	}
 	key := cmp.Or(by.key, "id")
-	return `select ` + all + ` from (select ` + key + by.source(w, columnsOf(order), order, l.Limit+l.Offset) + order + w.with(` limit ? offset ?`, l.Limit, l.Offset) +
+	return `select ` + all + ` from (select ` + key + by.source(w, columnsOf(order), order, l.Limit+l.Offset) + order + w.with(
+		` limit ? offset ?`, l.Limit, l.Offset,
+	) +
 		`) picked join ` + by.from + ` using (` + key + `)`
 }
 

@@ -118,7 +118,9 @@ func anyQuery(chance *rand.Rand, all []User) query {
 		term := []string{"beta", "ANA", "ñAND", "%", "_", `\`, "user1", "example"}[chance.IntN(8)]
 		w.Search = append(w.Search, term)
 		w.keeps = append(w.keeps, func(u User) bool {
-			return strings.Contains(strings.ToLower(u.Email), strings.ToLower(term)) || strings.Contains(strings.ToLower(u.Name), strings.ToLower(term))
+			return strings.Contains(strings.ToLower(u.Email), strings.ToLower(term)) || strings.Contains(
+				strings.ToLower(u.Name), strings.ToLower(term),
+			)
 		})
 	}
 	anyOrder(chance, &w)
@@ -290,7 +292,12 @@ func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
 	} {
 		for name := range l.by.fields {
 			for _, way := range []bool{false, true} {
-				n, rows, err := l.read(Listing{Order: []Ordering{{name, way}}, Search: []string{"A"}, Filters: []Filter{{"created_at", "<=", time.Now().Add(time.Hour)}}})
+				n, rows, err := l.read(
+					Listing{
+						Order: []Ordering{{name, way}}, Search: []string{"A"},
+						Filters: []Filter{{"created_at", "<=", time.Now().Add(time.Hour)}},
+					},
+				)
 				if err != nil || n != int64(rows) || n > 1 {
 					t.Errorf("%s by %s: %d %d %v", l.by.from, name, n, rows, err)
 				}

@@ -192,7 +192,10 @@ func (s HostingReader) ClaimedByOthers(ctx context.Context, kind, name string, t
 	w.conditions = append(w.conditions, w.with(`(kind <> ? or `+turnedName+` <> reverse(?))`, kind, name))
 	w.and(`holder <> ?`, "order:"+order.String())
 	w.args = append(w.args, tenant)
-	claimed, err := value[bool](ctx, s.db, `with near as materialized (select kind, `+numberOfHolder+` as id from names`, w, fmt.Sprintf(ofOthers, len(w.args)))
+	claimed, err := value[bool](
+		ctx, s.db, `with near as materialized (select kind, `+numberOfHolder+` as id from names`, w,
+		fmt.Sprintf(ofOthers, len(w.args)),
+	)
 	if err != nil {
 		err = fmt.Errorf("look for claims of a domain: %w", err)
 	}

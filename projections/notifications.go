@@ -31,7 +31,8 @@ var notifications = New("notifications", `
 	) with (fillfactor = 90);
 	create index notifications_newest on notifications (user_id, created_at desc, id desc);
 	create index notifications_open on notifications (user_id, created_at desc, id desc) include (unread_since) where read_at is null;
-	create index notifications_again on notifications (user_id, created_at desc, id desc) include (unread_since) where read_at is null and unread_since > created_at;
+	create index notifications_again on notifications (user_id, created_at desc, id desc) include (unread_since)
+		where read_at is null and unread_since > created_at;
 	create index notifications_read on notifications (user_id, created_at desc, id desc) where read_at is not null;
 
 	create table inboxes (
@@ -51,7 +52,10 @@ var notifications = New("notifications", `
 
 	On(func(at eventstore.RecordedEvent, e notice.Raised) Change {
 		inbox := Row{{"user_id", e.User}}
-		return count("inboxes", inbox, Row{{"total", 1}, {"unread", either(or(missing(of("i", "user_id")), before(of("i", "through"), now)), 1, 0)}}).
+		return count(
+			"inboxes", inbox,
+			Row{{"total", 1}, {"unread", either(or(missing(of("i", "user_id")), before(of("i", "through"), now)), 1, 0)}},
+		).
 			usingAny("i", "inboxes", inbox).with(insert("notifications", Row{
 			{"id", at.Stream.ID},
 			{"user_id", e.User},
@@ -71,7 +75,10 @@ var notifications = New("notifications", `
 			with(update("notifications", its(at), changed(at, Row{{"read_at", either(missing(col("read_at")), now, keep)}})))
 	}),
 	On(func(at eventstore.RecordedEvent, _ notice.MarkedUnread) Change {
-		return counting(at, Row{{"unread", less(either(before(of("i", "through"), now), number(1), number(0)), either(wasUnread, number(1), number(0)))}}).
+		return counting(
+			at,
+			Row{{"unread", less(either(before(of("i", "through"), now), number(1), number(0)), either(wasUnread, number(1), number(0)))}},
+		).
 			with(update("notifications", its(at), changed(at, Row{{"read_at", null}, {"unread_since", now}})))
 	}),
 	On(func(at eventstore.RecordedEvent, _ notice.MailRequested) Change { return noted(at) }),
@@ -83,7 +90,9 @@ var notifications = New("notifications", `
 		return counting(at, Row{{"total", -1}, {"unread", either(wasUnread, -1, 0)}}).with(remove("notifications", its(at)))
 	}),
 	On(func(at eventstore.RecordedEvent, e notice.AllRead) Change {
-		return upsert("inboxes", Row{{"user_id", at.Stream.ID}}, Row{{"through", e.Through}, {"read_at", now}, {"version", at.Version}}, Row{
+		return upsert("inboxes", Row{{"user_id", at.Stream.ID}}, Row{
+			{"through", e.Through}, {"read_at", now}, {"version", at.Version},
+		}, Row{
 			{"through", excluded("through")},
 			{"read_at", excluded("read_at")},
 			{"version", excluded("version")},
@@ -294,7 +303,8 @@ func (s NoticeReader) Unread(ctx context.Context) (Unread, error) {
 	}
 	found, _, err := maybe(one[row](ctx, s.db, "User", `select unread as count, greatest(
 		(select max(created_at) from notifications n where n.user_id = i.user_id and read_at is null and created_at > i.through),
-		(select max(unread_since) from notifications n where n.user_id = i.user_id and read_at is null and unread_since > created_at and unread_since > i.through)) as through
+		(select max(unread_since) from notifications n where n.user_id = i.user_id and read_at is null
+			and unread_since > created_at and unread_since > i.through)) as through
 		from inboxes i`, s.caller.user("i.user_id")))
 	if err != nil || found.Through == nil {
 		return Unread{}, err

@@ -56,16 +56,25 @@ var credit = New("credit", `
 	create index credit_movements_invoice on credit_movements (invoice) where invoice is not null`,
 
 	movement(func(e billing.PaymentBooked) balanceChange {
-		return balanceChange{e.CreditAccount, e.ID, "booked", e.Amount, e.Left, e.At, Row{{"method", e.Method}, {"reference", e.Reference}, {"received", e.Received}}}
+		return balanceChange{
+			e.CreditAccount, e.ID, "booked", e.Amount, e.Left, e.At,
+			Row{{"method", e.Method}, {"reference", e.Reference}, {"received", e.Received}},
+		}
 	}),
 	movement(func(e billing.CreditApplied) balanceChange {
 		return balanceChange{e.CreditAccount, uuid.Nil, "applied", e.Amount.Neg(), e.Left, e.At, Row{{"invoice", e.Invoice}}}
 	}),
 	movement(func(e billing.CreditReturned) balanceChange {
-		return balanceChange{e.CreditAccount, uuid.Nil, "returned", e.Amount, e.Left, e.At, Row{{"invoice", e.Invoice}, {"reason", e.Reason}}}
+		return balanceChange{
+			e.CreditAccount, uuid.Nil, "returned", e.Amount, e.Left, e.At,
+			Row{{"invoice", e.Invoice}, {"reason", e.Reason}},
+		}
 	}),
 	movement(func(e billing.CreditPaidOut) balanceChange {
-		return balanceChange{e.CreditAccount, uuid.Nil, "paid_out", e.Amount.Neg(), e.Left, e.At, Row{{"reference", e.Reference}, {"reason", e.Reason}}}
+		return balanceChange{
+			e.CreditAccount, uuid.Nil, "paid_out", e.Amount.Neg(), e.Left, e.At,
+			Row{{"reference", e.Reference}, {"reason", e.Reason}},
+		}
 	}),
 	movement(func(e billing.BookingReversed) balanceChange {
 		return balanceChange{e.CreditAccount, uuid.Nil, "reversed", e.Amount.Neg(), e.Left, e.At, Row{{"reason", e.Reason}}}
@@ -94,10 +103,17 @@ func movement[E domain.Event](of func(E) balanceChange) Handler {
 		if m.id == uuid.Nil {
 			m.id = at.ID
 		}
-		whose := Row{{"tenant", m.Tenant}, {"currency", m.Currency}, {"test_money", m.Test}, {"balance", m.left.String()}, {"created_at", m.at}, {"version", at.Version}}
-		row := slices.Concat(whose, Row{{"id", m.id}, {"kind", m.kind}, {"amount", m.amount.String()}, {"actor", at.Metadata.Actor}}, m.more)
+		whose := Row{
+			{"tenant", m.Tenant}, {"currency", m.Currency}, {"test_money", m.Test}, {"balance", m.left.String()},
+			{"created_at", m.at}, {"version", at.Version},
+		}
+		row := slices.Concat(
+			whose, Row{{"id", m.id}, {"kind", m.kind}, {"amount", m.amount.String()}, {"actor", at.Metadata.Actor}},
+			m.more,
+		)
 		return insert("credit_movements", row).with(upsert("credit_balances", Row{{"id", CreditBalanceID(m.CreditAccount)}},
-			append(whose, Column{"updated_at", m.at}), Row{{"balance", excluded("balance")}, {"updated_at", excluded("updated_at")}, {"version", excluded("version")}}))
+			append(whose, Column{"updated_at", m.at}),
+			Row{{"balance", excluded("balance")}, {"updated_at", excluded("updated_at")}, {"version", excluded("version")}}))
 	})
 }
 
@@ -209,7 +225,10 @@ func (s BillingReader) OpenInvoices(ctx context.Context, a billing.CreditAccount
 
 var ordersBy = listRules{
 	columns: orderColumns, from: "orders o", id: "o.id", search: "o.search",
-	fields: with(fieldsOf("o", "order_number", "status", "total", "payment_method", "customer_email", "customer_name"), "plan", "o.plan_id"),
+	fields: with(
+		fieldsOf("o", "order_number", "status", "total", "payment_method", "customer_email", "customer_name"), "plan",
+		"o.plan_id",
+	),
 }
 
 // OrdersListed lists orders to operators: by status, hold, payment_method, plan and the
@@ -249,10 +268,12 @@ func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, er
 		w.and("order_id = ?", id)
 		b.Queue(`select `+subscriptionColumns+` from subscriptions s`+w.String(), w.args...).Query(filled(&subscriptions))
 		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String()+` order by i.created_at, i.id`, w.args...).Query(filled(&invoices))
-		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
+		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+
+			` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
 		w = s.caller.operators()
 		w.ofOrder(id)
-		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
+		b.Queue(`select `+resourceColumns+fromResources+w.String()+
+			` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
 	})
 	switch {
 	case err != nil:
@@ -310,11 +331,21 @@ func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found B
 	err = s.db.ask(ctx, func(b *pgx.Batch) {
 		w := s.caller.operators()
 		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
-		b.Queue(`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+` order by day, currency, test`, w.args...).Query(filled(&found.Days))
+		b.Queue(
+			`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+
+				` order by day, currency, test`,
+			w.args...,
+		).Query(filled(&found.Days))
 		w = s.caller.operators()
-		b.Queue(`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() + ` and holds <> '{}') h group by hold`).Query(filled(&holds))
+		b.Queue(
+			`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() +
+				` and holds <> '{}') h group by hold`,
+		).Query(filled(&holds))
 		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(into(&found.Failed))
-		b.Queue(`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` + w.String() + ` and not is_settled`).
+		b.Queue(
+			`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` +
+				w.String() + ` and not is_settled`,
+		).
 			QueryRow(into(&found.Incidents, &found.Restored))
 	})
 	if err != nil {
@@ -359,7 +390,8 @@ func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]Boo
 	w.and("created_at >= ?", from)
 	w.and("created_at < ?", until)
 	return list[BookDocument](ctx, s.db, `
-		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
+		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency,
+			created_at from credit_notes`+w.String()+`)
 		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
 			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
 		union all select 'credit_note', n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company, i.customer_country, i.customer_tax_id, '', null, null, '', '',

@@ -30,7 +30,10 @@ func TestADayCountsItsOrdersAndMoney(t *testing.T) {
 		{order.Accept{ID: id, Reason: "agreed", At: noon}, OrderDay{Placed: 1, Paid: 1, Received: 1435}},
 		{order.StartProvisioning{ID: id, At: noon}, OrderDay{Placed: 1, Paid: 1, Received: 1435}},
 		{order.Park{ID: id, Step: "site", Code: "name_taken", At: noon}, OrderDay{Placed: 1, Paid: 1, Failed: 1, Received: 1435}},
-		{order.Resume{ID: id, Step: "site", How: order.Retry, Reason: "freed", At: noon}, OrderDay{Placed: 1, Paid: 1, Failed: 1, Received: 1435}},
+		{
+			order.Resume{ID: id, Step: "site", How: order.Retry, Reason: "freed", At: noon},
+			OrderDay{Placed: 1, Paid: 1, Failed: 1, Received: 1435},
+		},
 		{order.Activate{ID: id, At: noon}, OrderDay{Placed: 1, Paid: 1, Failed: 1, Active: 1, Received: 1435}},
 		{
 			p.truth(placed, order.SessionComplete, wrong, order.Payment{ID: "pay_2", State: order.StatePaid}),

@@ -146,12 +146,18 @@ func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 		}
 		return o
 	}
-	stray := order.Payment{ID: "stray", State: order.StatePaid, Disputes: []order.Dispute{{ID: "d", State: order.DisputeLost, Minor: 2870, Currency: "EUR"}}}
+	stray := order.Payment{
+		ID: "stray", State: order.StatePaid,
+		Disputes: []order.Dispute{{ID: "d", State: order.DisputeLost, Minor: 2870, Currency: "EUR"}},
+	}
 	p.do(t, c, p.truth(c, order.SessionOpen, stray))
 	if row().Refunded == 0 {
 		t.Fatal("the stray payment was not lost")
 	}
-	p.do(t, order.OpenSession{ID: id, At: noon, Host: "127.0.0.1", Session: order.Session{ID: session(id), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour)}},
+	p.do(t, order.OpenSession{
+		ID: id, At: noon, Host: "127.0.0.1",
+		Session: order.Session{ID: session(id), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour)},
+	},
 		p.truth(c, order.SessionComplete, order.Payment{ID: "paid", State: order.StatePaid}))
 	if o := row(); o.PaymentID != "paid" || o.Refunded != 0 {
 		t.Errorf("the order runs on %s, of which %d went back", o.PaymentID, o.Refunded)
@@ -176,7 +182,13 @@ func TestWhatWentBackOfAPaymentIsWhatItsHistorySays(t *testing.T) {
 	}{
 		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: refund(order.RefundSucceeded, 1000)}, 1000},
 		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: refund(order.RefundStopped, 900)}, 0},
-		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: []order.Refund{{ID: "re_2", State: order.RefundSucceeded, Minor: 1435, Currency: "EUR"}}}, 1435},
+		{
+			order.Payment{
+				ID: "pay_1", State: order.StatePaid,
+				Refunds: []order.Refund{{ID: "re_2", State: order.RefundSucceeded, Minor: 1435, Currency: "EUR"}},
+			},
+			1435,
+		},
 		{order.Payment{ID: "pay_1", State: order.StatePaid, Disputes: lost}, 2870},
 	} {
 		p.do(t, p.truth(placed, order.SessionComplete, step.payment))

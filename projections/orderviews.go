@@ -95,7 +95,8 @@ type Buyer struct {
 // Details are the buyer's, as orders and invoices take them.
 func (b Buyer) Details() buyer.Details {
 	return buyer.Details{
-		Address: b.CustomerAddress, City: b.CustomerCity, PostalCode: b.CustomerPostalCode, Country: b.CustomerCountry, TaxID: b.CustomerTaxID,
+		Address: b.CustomerAddress, City: b.CustomerCity, PostalCode: b.CustomerPostalCode, Country: b.CustomerCountry,
+		TaxID: b.CustomerTaxID,
 	}
 }
 
@@ -281,7 +282,9 @@ type Service struct {
 type ServiceStatus string
 
 // ServiceStatuses are all of them. Those in the middle are of the subscription.
-var ServiceStatuses = []string{string(ServiceProvisioning), "active", "past_due", string(ServiceSuspended), "cancelling", string(ServiceEnded)}
+var ServiceStatuses = []string{
+	string(ServiceProvisioning), "active", "past_due", string(ServiceSuspended), "cancelling", string(ServiceEnded),
+}
 
 // The statuses that follow from more than the subscription.
 const (

@@ -45,7 +45,10 @@ func openPanel(t testing.TB) *panel {
 }
 
 // panelFacts are the events of the whole log.
-var panelFacts = domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentEventTypes)
+var panelFacts = domain.NewCatalogue(
+	order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes,
+	webhook.EventTypes, storefront.EventTypes, desk.IncidentEventTypes,
+)
 
 // database creates a private database with all read tables, which take longer to make than
 // most tests.
@@ -133,7 +136,8 @@ func (p *panel) place(domain string) order.Place {
 		ID: uuid.New(), Suffix: fmt.Sprintf("%06d", n), Subject: uuid.New(),
 		Customer: order.Customer{Name: "Ana", Email: "ana@example.com", Phone: "+34 600", Company: "Ana SL"},
 		Plan:     order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: "hosting", Quotas: map[string]int64{"quota_sites": 5}},
-		Period:   order.Yearly, Price: amount("2.99"), TaxRate: amount("21"), Currency: "EUR", Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()},
+		Period:   order.Yearly, Price: amount("2.99"), TaxRate: amount("21"), Currency: "EUR",
+		Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()},
 		Domain: domain, Language: "es", APIKey: "ab12CD34", Owner: 7, At: noon,
 	}
 }
@@ -162,13 +166,21 @@ func (p *panel) truth(c order.Place, s order.SessionState, payments ...order.Pay
 }
 
 func site(id, tenant int64, domain, forOrder string) hosting.Request {
-	return hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant, Spec: values(&hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}), For: forOrder}
+	return hosting.Request{
+		Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant,
+		Spec: values(&hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}), For: forOrder,
+	}
 }
 
 func tenant(id int64, name, slug string) hosting.Request {
 	return hosting.Request{
 		Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Subject: uuid.New(),
-		Spec: values(&hosting.Tenant{Name: name, Email: "t@example.com", Slug: slug, Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits()}),
+		Spec: values(
+			&hosting.Tenant{
+				Name: name, Email: "t@example.com", Slug: slug, Username: hosting.CustomerNumber(id), Status: "active",
+				IsActive: true, Limits: hosting.NoLimits(),
+			},
+		),
 	}
 }
 

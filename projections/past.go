@@ -149,13 +149,25 @@ func (p *Past) build(ctx context.Context) error {
 		`create schema ` + p.Schema,
 		`set search_path = ` + p.Schema + `, public; set synchronous_commit = off`,
 		fmt.Sprintf(`create view events with (security_invoker = true) as select * from public.events where position <= %d`, p.Position),
-		fmt.Sprintf(`create view log_index with (security_invoker = true) as select * from public.log_index where position <= %d`, p.Position),
-		fmt.Sprintf(`create view readers with (security_invoker = true) as select name, least(position, %d) as position from public.readers`, p.Position),
+		fmt.Sprintf(
+			`create view log_index with (security_invoker = true) as select * from public.log_index where position <= %d`,
+			p.Position,
+		),
+		fmt.Sprintf(
+			`create view readers with (security_invoker = true) as select name, least(position, %d) as position from public.readers`,
+			p.Position,
+		),
 		`create table projections (like public.projections including all)`,
 		`insert into projections select * from public.projections`,
 	}
 	for _, table := range p.Hidden {
-		sql = append(sql, fmt.Sprintf(`create view %[1]s with (security_invoker = true) as select * from public.%[1]s where false`, pgx.Identifier{table}.Sanitize()))
+		sql = append(
+			sql,
+			fmt.Sprintf(
+				`create view %[1]s with (security_invoker = true) as select * from public.%[1]s where false`,
+				pgx.Identifier{table}.Sanitize(),
+			),
+		)
 	}
 	for _, one := range p.made.set {
 		sql = append(sql, one.rules...)
@@ -164,7 +176,10 @@ func (p *Past) build(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, strings.Join(sql, ";\n")); err != nil {
 			return fmt.Errorf("make the tables: %w", err)
 		}
-		_, err := tx.Exec(ctx, `update projections set status = 'rebuilding', position = 0, building = '' where name = any($1)`, p.made.set.names())
+		_, err := tx.Exec(
+			ctx, `update projections set status = 'rebuilding', position = 0, building = '' where name = any($1)`,
+			p.made.set.names(),
+		)
 		return err
 	})
 }

@@ -49,7 +49,8 @@ func (p *panel) kill(t testing.TB, past *Past) {
 		t.Fatal(err)
 	}
 	for lives := true; lives; {
-		if err := p.owner.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1)`, backend).Scan(&lives); err != nil {
+		if err := p.owner.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1)`, backend).
+			Scan(&lives); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +120,10 @@ func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
 		t.Error(all, err)
 	}
 	for _, db := range []*pgxpool.Pool{pool, readers} {
-		for _, sql := range []string{`delete from resources`, `delete from public.resources`, `insert into series values ('x', 1)`, `update users set email = ''`} {
+		for _, sql := range []string{
+			`delete from resources`, `delete from public.resources`, `insert into series values ('x', 1)`,
+			`update users set email = ''`,
+		} {
 			if _, err := db.Exec(t.Context(), sql); err == nil {
 				t.Errorf("%s was carried out", sql)
 			}
@@ -247,7 +251,10 @@ func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
 	go func() {
 		defer stop()
 		for sleeps := false; !sleeps; {
-			if err := p.owner.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep')`, backend).Scan(&sleeps); err != nil {
+			if err := p.owner.QueryRow(
+				t.Context(), `select exists (select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep')`,
+				backend,
+			).Scan(&sleeps); err != nil {
 				t.Error(err)
 				return
 			}

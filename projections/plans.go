@@ -39,7 +39,10 @@ var plans = New("plans", `
 	create index plans_newest on plans (created_at desc, id desc)`,
 
 	On(func(at eventstore.RecordedEvent, e storefront.PlanOffered) Change {
-		return insert("plans", Row{{"id", at.Stream.ID}, {"spec", e.Spec}, {"created_at", now}, {"updated_at", now}, {"version", at.Version}})
+		return insert(
+			"plans",
+			Row{{"id", at.Stream.ID}, {"spec", e.Spec}, {"created_at", now}, {"updated_at", now}, {"version", at.Version}},
+		)
 	}).Unique("plans_slug", errSlugTaken),
 	On(func(at eventstore.RecordedEvent, e storefront.PlanChanged) Change {
 		return update("plans", its(at), changed(at, Row{{"spec", merged(e.Spec)}}))

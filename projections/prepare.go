@@ -167,7 +167,8 @@ func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error)
 		defer cancel()
 		if conn.IsClosed() { // ctx ended within a statement: Postgres may not have noticed yet
 			_, _ = owner.Exec(after, `
-				select pg_terminate_backend(pid, 5000) from (select distinct pid from pg_locks where locktype = 'advisory' and pid = $1) still`, conn.PgConn().PID())
+				select pg_terminate_backend(pid, 5000) from (select distinct pid from pg_locks
+					where locktype = 'advisory' and pid = $1) still`, conn.PgConn().PID())
 			return
 		}
 		_, _ = conn.Exec(after, `select pg_advisory_unlock_all()`) // not some time after the connection has ended
@@ -177,7 +178,10 @@ func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error)
 }
 
 // All are the read tables of the program, a file each.
-var All = Set{plans, widgets, apiKeys, users, orders, names, resources, operations, subscriptions, methodSetups, credit, notifications, incidents, webhooks}
+var All = Set{
+	plans, widgets, apiKeys, users, orders, names, resources, operations, subscriptions, methodSetups, credit,
+	notifications, incidents, webhooks,
+}
 
 // A State tells operators how a read table stands. A live one changes with the
 // log, so its position is always that of the head.
@@ -213,8 +217,10 @@ func (s OperationsReader) States(ctx context.Context) ([]State, error) {
 	return list[State](ctx, s.db, `
 		select name, status, case when status = 'live' then head else position end as position, head,
 			case when status = 'live' or at is null then 0
-				else extract(epoch from at - (select recorded_at from events where events.position = greatest(projections.position, 1)))::bigint end as lag_seconds, swapped,
+				else extract(epoch from at - (select recorded_at from events
+					where events.position = greatest(projections.position, 1)))::bigint end as lag_seconds, swapped,
 			case when status = 'live' then greatest(at, updated_at) else updated_at end as updated_at
 		from projections, (select coalesce(max(position), 0) as head, max(recorded_at) as at
-			from (select position, recorded_at from events order by position desc limit 1) last) log`, s.caller.operators(), " order by name")
+			from (select position, recorded_at from events
+				order by position desc limit 1) last) log`, s.caller.operators(), " order by name")
 }

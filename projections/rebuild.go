@@ -75,7 +75,10 @@ func newRebuild(conn *pgx.Conn, owner *pgxpool.Pool, log Log, set Set, o Options
 	if o.Progress == nil {
 		o.Progress = func(done, all int64) {}
 	}
-	r := &rebuild{Options: o, conn: conn, owner: owner, log: log.Of(set.handles), set: set, result: Result{Names: set.names(), Differences: []Difference{}}, began: clock.Now()}
+	r := &rebuild{
+		Options: o, conn: conn, owner: owner, log: log.Of(set.handles), set: set,
+		result: Result{Names: set.names(), Differences: []Difference{}}, began: clock.Now(),
+	}
 	for _, p := range set {
 		r.parts = append(r.parts, &member{Projection: p})
 	}
@@ -185,7 +188,8 @@ func (r *rebuild) resume(ctx context.Context, p *member) error {
 		}
 		_, err := tx.Exec(ctx, `
 			insert into public.projections (name, hash, status, building) values ($1, '', 'rebuilding', $2)
-			on conflict (name) do update set status = 'rebuilding', building = $2, position = 0, updated_at = real_now()`, p.name, p.fingerprint())
+			on conflict (name) do update set status = 'rebuilding', building = $2, position = 0,
+				updated_at = real_now()`, p.name, p.fingerprint())
 		return err
 	})
 }
@@ -263,7 +267,8 @@ func (r *rebuild) analyzeGrown(ctx context.Context) error {
 // such a plan while they grow. Without statistics it expects that they grow.
 func (r *rebuild) analyze(ctx context.Context) error {
 	var large *string
-	err := r.conn.QueryRow(ctx, `select string_agg(name, ', ') from unnest($1::text[]) name where pg_relation_size(name::regclass) >= 1 << 20`,
+	err := r.conn.QueryRow(ctx, `select string_agg(name, ', ') from unnest($1::text[]) name
+		where pg_relation_size(name::regclass) >= 1 << 20`,
 		r.set.tables()).Scan(&large)
 	if err == nil && large != nil {
 		_, err = r.conn.Exec(ctx, `analyze `+*large)
@@ -283,7 +288,10 @@ func (r *rebuild) take(ctx context.Context, tx pgx.Tx, w *window) error {
 		p.position = max(p.position, w.position)
 	}
 	r.Progress(w.position, r.head)
-	_, err := tx.Exec(ctx, `update projections set position = greatest(position, $2), updated_at = real_now() where name = any($1)`, r.set.names(), w.position)
+	_, err := tx.Exec(
+		ctx, `update projections set position = greatest(position, $2), updated_at = real_now() where name = any($1)`,
+		r.set.names(), w.position,
+	)
 	return err
 }
 

@@ -154,7 +154,9 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 	}
 	var status string
 	var leftOver bool
-	if err := l.owner.QueryRow(t.Context(), `select status, to_regnamespace('rebuild_books') is not null from projections`).Scan(&status, &leftOver); err != nil {
+	if err := l.owner.QueryRow(
+		t.Context(), `select status, to_regnamespace('rebuild_books') is not null from projections`,
+	).Scan(&status, &leftOver); err != nil {
 		t.Fatal(err)
 	}
 	if after := contents(t, l.owner, "books"); status != "failed" || leftOver || after != before {
@@ -255,7 +257,13 @@ func (e bookBilled) WithNumber(n int64) domain.Event { e.Number = n; return e }
 func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	url := eventstoretest.URL(t)
-	l := library{eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue([]domain.EventType{domain.Register[bookBilled]()}), eventstoretest.Keys(t), eventstoretest.Caused()), eventstoretest.Owner(t, url)}
+	l := library{
+		eventstore.Open(
+			eventstoretest.Pool(t, url), domain.NewCatalogue([]domain.EventType{domain.Register[bookBilled]()}),
+			eventstoretest.Keys(t), eventstoretest.Caused(),
+		),
+		eventstoretest.Owner(t, url),
+	}
 	eventstore.Serve(l.Store, "book", domain.Decider[book, domain.Command, domain.Event]{
 		Decide: func(book, domain.Command) ([]domain.Event, error) { return []domain.Event{bookBilled{}}, nil },
 		Evolve: func(b book, _ domain.Event) book { return b },
@@ -279,7 +287,8 @@ func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
 	}()
 	const held = `select exists (select from pg_locks where relation = 'bills'::regclass
 			and database = (select oid from pg_database where datname = current_database()))
-		from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
+		from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database
+			where datname = current_database())`
 	var holds bool
 	for deadline := time.Now().Add(time.Minute); ; {
 		if err = l.owner.QueryRow(t.Context(), held).Scan(&holds); err == nil || time.Now().After(deadline) {

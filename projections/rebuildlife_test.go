@@ -66,7 +66,8 @@ func TestTheLocksOfAnInterruptedRebuildAreFree(t *testing.T) {
 			t.Fatal(err)
 		}
 		var free bool
-		if err := l.owner.QueryRow(t.Context(), `select pg_try_advisory_xact_lock(hashtext('interrupted'))`).Scan(&free); err != nil || !free {
+		if err := l.owner.QueryRow(t.Context(), `select pg_try_advisory_xact_lock(hashtext('interrupted'))`).Scan(&free); err != nil ||
+			!free {
 			t.Fatal("the lock is still held", err)
 		}
 	}
@@ -115,7 +116,8 @@ func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
 		t.Error("another table:", err)
 	}
 	var refusal *domain.Error
-	if _, err := (Set{lent, books}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); !errors.As(err, &refusal) || refusal.Message != "books is being rebuilt already." {
+	if _, err := (Set{lent, books}).rebuildWith(t.Context(), l.owner, l.Reader(), Options{}); !errors.As(err, &refusal) ||
+		refusal.Message != "books is being rebuilt already." {
 		t.Error("the same table:", err)
 	}
 	close(others)
@@ -134,7 +136,8 @@ func TestARebuildKeepsToItsRate(t *testing.T) {
 	l, chance := openLibrary(t, set), seeded(t)
 	l.fill(t)
 	l.randomly(t, chance, 50)
-	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{PerSec: 500}); err != nil || result.Took < 200*time.Millisecond {
+	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{PerSec: 500}); err != nil ||
+		result.Took < 200*time.Millisecond {
 		t.Fatalf("100 events at 500 a second took %s: %v", result.Took, err)
 	}
 }
@@ -179,7 +182,8 @@ func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = "[{books 7 missing []} {books stranger not_in_log []}]"
-	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{Check: true}); err != nil || fmt.Sprint(result.Differences) != want {
+	if result, err := set.rebuildWith(t.Context(), l.owner, l.Reader(), Options{Check: true}); err != nil ||
+		fmt.Sprint(result.Differences) != want {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if result := check(); result.Different != 0 {
@@ -187,7 +191,9 @@ func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 	}
 	var status string
 	var left bool
-	if err := l.owner.QueryRow(t.Context(), `select status, to_regnamespace('rebuild_books') is not null from projections`).Scan(&status, &left); err != nil || status != "live" || left {
+	if err := l.owner.QueryRow(
+		t.Context(), `select status, to_regnamespace('rebuild_books') is not null from projections`,
+	).Scan(&status, &left); err != nil || status != "live" || left {
 		t.Fatal(status, left, err)
 	}
 }
@@ -219,7 +225,9 @@ func TestAStartLeavesACompleteRegisterAsItIs(t *testing.T) {
 	}
 	prepare()
 	var reads bool
-	if err := p.owner.QueryRow(t.Context(), `select has_table_privilege($1, 'projections', 'select')`, eventstore.AppRole).Scan(&reads); err != nil || !reads {
+	if err := p.owner.QueryRow(
+		t.Context(), `select has_table_privilege($1, 'projections', 'select')`, eventstore.AppRole,
+	).Scan(&reads); err != nil || !reads {
 		t.Errorf("the program reads the register: %v, %v", reads, err)
 	}
 }

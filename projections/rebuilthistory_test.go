@@ -33,7 +33,8 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 		untold = nil
 		p.eachTable(func(table string) {
 			live[table] = contents(t, p.owner, table)
-			if live[table] == "" && table != "over_quota" && table != "cname_in_company" && table != "webhook_crowd" { // which never have a row
+			// which never have a row
+			if live[table] == "" && table != "over_quota" && table != "cname_in_company" && table != "webhook_crowd" {
 				untold = append(untold, table)
 			}
 		})
@@ -61,7 +62,8 @@ func (h *history) ordersAgree(t *testing.T) {
 		if domain.CodeOf(err) == domain.NotFound && o.Status == "" {
 			continue // it was refused
 		}
-		if err != nil || row.Status != o.Status || !slices.Equal(row.Holds, o.Holds) || row.CancelRequested != o.CancelRequested || row.PaymentID != cmp.Or(o.Confirmed, row.PaymentID) {
+		if err != nil || row.Status != o.Status || !slices.Equal(row.Holds, o.Holds) ||
+			row.CancelRequested != o.CancelRequested || row.PaymentID != cmp.Or(o.Confirmed, row.PaymentID) {
 			t.Errorf("%s: the row says %s %v, the history %s %v (%v)", c.ID, row.Status, row.Holds, o.Status, o.Holds, err)
 		}
 		if lost := o.Returned(o.Confirmed); row.Refunded != lost && o.Confirmed != "" {

@@ -42,7 +42,11 @@ func lookedSQL() string {
 func lookupsSQL() string {
 	var sql strings.Builder
 	for _, name := range references() {
-		fmt.Fprintf(&sql, "create index resources_of_%s on resources (%s, kind, id) include (tenant) where present and %s is not null;\n\t", name, name, name)
+		fmt.Fprintf(
+			&sql,
+			"create index resources_of_%s on resources (%s, kind, id) include (tenant) where present and %s is not null;\n\t",
+			name, name, name,
+		)
 	}
 	return sql.String() + `create index resources_called on resources (kind, called, id) include (tenant) where present;
 	create index resources_called_in on resources (kind, tenant, called, id) where present;

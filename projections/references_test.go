@@ -13,10 +13,12 @@ import (
 const aPanelFull = `
 	insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
 		select 'site', n, n % 100 + 1, case n % 50 when 49 then 'gone' else 'running' end,
-			jsonb_build_object('domain', n || '.example.com', 'ip_address', '*', 'is_active', true), 1, 'synced', '', now() + n * interval '1s', now(), 1
+			jsonb_build_object('domain', n || '.example.com', 'ip_address', '*', 'is_active', true), 1, 'synced', '',
+				now() + n * interval '1s', now(), 1
 		from generate_series(1, 6000) n;
 	insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
-		select 'dns_record', n, n % 100 + 1, 'running', jsonb_build_object('zone', n % 300, 'name', 'w' || n / 20, 'record_type', 'A', 'data', '192.0.2.1', 'is_active', true),
+		select 'dns_record', n, n % 100 + 1, 'running', jsonb_build_object('zone', n % 300, 'name', 'w' || n / 20,
+			'record_type', 'A', 'data', '192.0.2.1', 'is_active', true),
 			1, 'synced', '', now() + n * interval '1s', now(), 1 from generate_series(1, 6000) n;
 	insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
 		select 'ftp_account', n, n % 100 + 1, 'running', jsonb_build_object('site', n, 'username', 'u' || n, 'is_active', true),

@@ -39,10 +39,12 @@ var resources = New("resources", resourcesSQL(`
 		disabled_by       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
-		leaving     boolean not null generated always as (status = 'leaving') stored, -- for its index, so that a change of status writes none
+		leaving     boolean not null generated always as (status = 'leaving') stored, -- for its index,
+			so that a change of status writes none
 		kept        boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
-		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and disabled_by = '{}' and trashed_at is null) stored,
+		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true'
+			and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
 		{alike}
 		search      text   not null generated always as ({searched}) stored,
@@ -97,13 +99,19 @@ var resources = New("resources", resourcesSQL(`
 	}).refusingBy(takenSets),
 	On(confirmed),
 	On(func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) Change {
-		return stated(at, Column{"status", "leaving"}, Column{"wish", at.Version}, Column{"sync_status", "pending"}, Column{"sync_error", ""})
+		return stated(
+			at, Column{"status", "leaving"}, Column{"wish", at.Version}, Column{"sync_status", "pending"},
+			Column{"sync_error", ""},
+		)
 	}),
 	On(func(at eventstore.RecordedEvent, _ hosting.Removed) Change {
 		return stated(at, Column{"status", "gone"}, Column{"sync_status", "synced"}, Column{"sync_error", ""})
 	}),
 	On(func(at eventstore.RecordedEvent, e hosting.EngineRefused) Change {
-		return stated(at, Column{"status", either(leaving, keep, word("refused"))}, Column{"sync_status", "error"}, Column{"sync_error", e.Code})
+		return stated(
+			at, Column{"status", either(leaving, keep, word("refused"))}, Column{"sync_status", "error"},
+			Column{"sync_error", e.Code},
+		)
 	}),
 	erasing("resources", Row{{"spec", withoutPersonal()}}),
 	limited(), limitedSubTenants(),
@@ -116,7 +124,10 @@ var leaving = among(col("status"), "leaving")
 // wished is the change of a request: the resource has to be changed at the
 // engine, or still to be created.
 func wished(at eventstore.RecordedEvent, set ...Column) Change {
-	unmade := or(among(col("status"), "wanted"), and(among(col("status"), "refused"), and(missing(col("engine_id")), among(col("external"), ""))))
+	unmade := or(
+		among(col("status"), "wanted"),
+		and(among(col("status"), "refused"), and(missing(col("engine_id")), among(col("external"), ""))),
+	)
 	return stated(at, append(set, Column{"wish", at.Version}, Column{"sync_status", "pending"}, Column{"sync_error", ""},
 		Column{"status", either(leaving, keep, either(unmade, word("wanted"), word("changing")))})...)
 }
@@ -168,7 +179,10 @@ func resourcesSQL(sql string) string {
 		}
 		return "lower(" + strings.Join(texts, " || chr(10) || ") + ")"
 	})
-	return strings.NewReplacer("{searched}", searched, "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{alike}", alikeSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
+	return strings.NewReplacer(
+		"{searched}", searched, "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{alike}", alikeSQL(), "{sets}",
+		setsSQL(), "{quotas}", quotasSQL(),
+	).Replace(sql)
 }
 
 // resource is the key of the row of the event's resource.
@@ -220,7 +234,8 @@ const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '')
 const (
 	fromResources = ` from resources r` + namedTenant
 	namedTenant   = ` left join resources t on t.kind = 'tenant' and t.id = r.tenant`
-	itsTenant     = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant` // looked up once for all
+	// looked up once for all
+	itsTenant = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant`
 )
 
 // Ref names the resource.
@@ -320,7 +335,10 @@ func issuances() []Handler {
 	return []Handler{
 		On(func(at eventstore.RecordedEvent, e hosting.CertificateOrdered) Change {
 			c := hosting.Certificate{Status: hosting.Ordering.Status(), OrderedAt: &e.At, Names: e.Names}
-			spec := merging.call(merged(some(c, "status", "last_error", "ordered_at", "names")), copying.call(keep, word("replaces"), word("expires_at")))
+			spec := merging.call(
+				merged(some(c, "status", "last_error", "ordered_at", "names")),
+				copying.call(keep, word("replaces"), word("expires_at")),
+			)
 			return wished(at, Column{"spec", spec})
 		}),
 		On(func(at eventstore.RecordedEvent, e hosting.CertificateIssued) Change {
@@ -329,7 +347,10 @@ func issuances() []Handler {
 		}),
 		On(func(at eventstore.RecordedEvent, e hosting.CertificateFailed) Change {
 			c := hosting.Certificate{Status: hosting.Failed.Status(), LastError: e.Code, FailedAt: &e.At}
-			return stated(at, Column{"spec", merging.call(merged(some(c, "status", "last_error", "failed_at")), increment.call(keep, word("failures")))})
+			return stated(
+				at,
+				Column{"spec", merging.call(merged(some(c, "status", "last_error", "failed_at")), increment.call(keep, word("failures")))},
+			)
 		}),
 		On(func(at eventstore.RecordedEvent, _ hosting.CertificateExpiring) Change { return stated(at) }),
 		On(func(at eventstore.RecordedEvent, _ hosting.CertificateExpired) Change { return stated(at) }),

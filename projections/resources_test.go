@@ -24,7 +24,10 @@ func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {
 	}{
 		{hosting.Decline{Ref: ref, Code: "name_taken"}, hosting.Refused, "error"},
 		{hosting.Change{Ref: ref, Spec: field.Values{"ssl_enabled": json.RawMessage("true")}}, hosting.Wanted, "pending"},
-		{hosting.Confirm{Ref: ref, EngineID: 9, Observed: field.Values{"document_root": json.RawMessage(`"/var/www/42"`)}}, hosting.Running, "synced"},
+		{
+			hosting.Confirm{Ref: ref, EngineID: 9, Observed: field.Values{"document_root": json.RawMessage(`"/var/www/42"`)}},
+			hosting.Running, "synced",
+		},
 		{hosting.Change{Ref: ref, Spec: field.Values{"ssl_enabled": json.RawMessage("false")}}, hosting.Changing, "pending"},
 		{hosting.Confirm{Ref: ref, EngineID: 9}, hosting.Running, "synced"},
 	} {
@@ -50,9 +53,11 @@ func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {
 func TestWhatChangesOftenIsInNoIndexOfResources(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	rows, _ := p.owner.Query(t.Context(), `select distinct i.relname || ' has ' || a.attname from pg_depend d join pg_class i on i.oid = d.objid and i.relkind = 'i'
+	rows, _ := p.owner.Query(t.Context(), `select distinct i.relname || ' has ' || a.attname from pg_depend d
+		join pg_class i on i.oid = d.objid and i.relkind = 'i'
 		join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-		where d.refobjid = 'resources'::regclass and a.attname in ('spec', 'status', 'wish', 'sync_status', 'sync_error', 'disabled_by', 'active', 'synced_at', 'updated_at', 'version')`)
+		where d.refobjid = 'resources'::regclass and a.attname in ('spec', 'status', 'wish', 'sync_status', 'sync_error',
+			'disabled_by', 'active', 'synced_at', 'updated_at', 'version')`)
 	if found, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(found) > 0 {
 		t.Error(found, err)
 	}
@@ -67,9 +72,13 @@ func (p *panel) agrees(t *testing.T, ref hosting.Ref) {
 	}
 	var status, syncError string
 	var wish, version int
-	err = p.owner.QueryRow(t.Context(), `select status, sync_error, wish, version from resources where kind = $1 and id = $2`, ref.Kind, ref.ID).
+	err = p.owner.QueryRow(
+		t.Context(), `select status, sync_error, wish, version from resources where kind = $1 and id = $2`, ref.Kind,
+		ref.ID,
+	).
 		Scan(&status, &syncError, &wish, &version)
-	if err != nil || hosting.Status(status) != folded.Status || syncError != folded.Code || wish != folded.Wish || version != folded.Version {
+	if err != nil || hosting.Status(status) != folded.Status || syncError != folded.Code || wish != folded.Wish ||
+		version != folded.Version {
 		t.Fatalf("row: %s %s %d %d, fold: %+v, %v", status, syncError, wish, version, folded, err)
 	}
 }

@@ -192,7 +192,10 @@ func unnested(sql string, types []string, rows [][]any) eventstore.Statement {
 	}
 	// Apart from the statement, as a cast in a condition is leaky: Postgres would read all
 	// rows that the caller may see before it compares keys.
-	s.SQL = fmt.Sprintf("with arg as materialized (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "))
+	s.SQL = fmt.Sprintf(
+		"with arg as materialized (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "),
+		strings.Join(arrays, ", "), strings.Join(names, ", "),
+	)
 	if rest, more := strings.CutPrefix(sql, "with "); more {
 		s.SQL += ", " + rest
 	} else {

@@ -35,7 +35,9 @@ var manyBooks = New("many_books", shelfSQL+`;
 	On(func(at eventstore.RecordedEvent, e bookPut) Change {
 		return insert("books", Row{{"id", at.Stream.ID}, {"title", e.Title}, {"since", now}})
 	}).Unique("books_title", titleTaken),
-	Rule(`insert into full_shelf select 1 where (select count(*) from books) > $1`, func(_ eventstore.RecordedEvent, e shelfFull) []any { return []any{e.Most} }),
+	Rule(`insert into full_shelf select 1 where (select count(*) from books) > $1`, func(_ eventstore.RecordedEvent, e shelfFull) []any {
+		return []any{e.Most}
+	}),
 	On(func(at eventstore.RecordedEvent, e bookRenamed) Change {
 		return update("books", its(at), Row{{"title", e.Title}})
 	}),
@@ -75,7 +77,12 @@ func TestJoinedStatementsDoWhatTheyDoOneByOne(t *testing.T) {
 			default:
 				e = bookGone{}
 			}
-			all = append(all, manyBooks.Project(eventstore.RecordedEvent{Stream: domain.Stream{Category: "book", ID: book}, Name: e.EventName(), Event: e})...)
+			all = append(
+				all,
+				manyBooks.Project(
+					eventstore.RecordedEvent{Stream: domain.Stream{Category: "book", ID: book}, Name: e.EventName(), Event: e},
+				)...,
+			)
 		}
 		together := Set{manyBooks}.Together(all)
 		want, refusal := carriedOut(t, pool, all)
@@ -104,7 +111,10 @@ func carriedOut(t *testing.T, pool *pgxpool.Pool, statements []eventstore.Statem
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `insert into books (id, title, since) select n, 'title ' || n, 'epoch' from generate_series(0, 3) n`)
 		if err == nil {
-			_, err = tx.Exec(t.Context(), `select set_config('hostpanel.recorded_at', $1, true)`, time.Unix(1, 0).UTC().Format(time.RFC3339))
+			_, err = tx.Exec(
+				t.Context(), `select set_config('hostpanel.recorded_at', $1, true)`,
+				time.Unix(1, 0).UTC().Format(time.RFC3339),
+			)
 		}
 		for _, s := range statements {
 			if err == nil {
@@ -139,7 +149,10 @@ func TestRowsOfManyEventsAreOneStatement(t *testing.T) {
 	t.Parallel()
 	var all []eventstore.Statement
 	for n := range 50 {
-		at := eventstore.RecordedEvent{Stream: domain.Stream{Category: "book", ID: fmt.Sprint(n)}, Name: "book.put", Event: bookPut{fmt.Sprint("title ", n)}}
+		at := eventstore.RecordedEvent{
+			Stream: domain.Stream{Category: "book", ID: fmt.Sprint(n)}, Name: "book.put",
+			Event: bookPut{fmt.Sprint("title ", n)},
+		}
 		all = append(all, manyBooks.Project(at)...)
 		at.Name, at.Event = "book.lent", bookLent{}
 		all = append(all, manyBooks.Project(at)...)

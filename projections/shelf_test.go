@@ -92,7 +92,10 @@ type library struct {
 func openLibrary(t testing.TB, set Set) library {
 	t.Helper()
 	url := eventstoretest.URL(t)
-	l := library{eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue(bookFacts), eventstoretest.Keys(t), eventstoretest.Caused()), eventstoretest.Owner(t, url)}
+	l := library{
+		eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue(bookFacts), eventstoretest.Keys(t), eventstoretest.Caused()),
+		eventstoretest.Owner(t, url),
+	}
 	eventstore.Serve(l.Store, "book", bookDecider)
 	l.prepare(t, set)
 	return l

@@ -42,7 +42,9 @@ func TestTheStatementsOfAllExamplesAreWrittenDown(t *testing.T) {
 	}
 	for _, p := range All {
 		for event := range p.handlers {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(line string) bool { return strings.HasPrefix(line, p.name+" "+event+": ") }) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(line string) bool {
+				return strings.HasPrefix(line, p.name+" "+event+": ")
+			}) {
 				t.Errorf("no example of %s changes %s", event, p.name)
 			}
 		}
@@ -65,7 +67,10 @@ func TestARebuildFindsRowsByTheirKeys(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
 	g := newGrouping()
-	tables := []string{"set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off", "create schema anew; set local search_path = anew, public"}
+	tables := []string{
+		"set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off",
+		"create schema anew; set local search_path = anew, public",
+	}
 	for _, one := range All {
 		tables = append(tables, one.rules...) // other indexes come last
 	}
@@ -92,7 +97,8 @@ func TestARebuildFindsRowsByTheirKeys(t *testing.T) {
 				return err
 			}
 			planned++
-			if all := strings.Join(plan, "\n"); strings.Contains(all, "Seq Scan") || strings.Contains(all, "Hash") || strings.Contains(all, "Merge") {
+			if all := strings.Join(plan, "\n"); strings.Contains(all, "Seq Scan") || strings.Contains(all, "Hash") ||
+				strings.Contains(all, "Merge") {
 				t.Errorf("%s: %s\n%s", set.names[0], set.sql, all)
 			}
 		}
@@ -108,7 +114,10 @@ func allExamples(t *testing.T) (all []eventstore.RecordedEvent) {
 	t.Helper()
 	for _, kind := range hosting.Kinds { // an example has the fields of one kind
 		e := hosting.Changed{Spec: kind.New().Fields().Values()}
-		all = append(all, eventstore.RecordedEvent{Stream: domain.Stream{Category: kind.Name, ID: "1"}, Version: 2, Name: e.EventName(), Event: e})
+		all = append(
+			all,
+			eventstore.RecordedEvent{Stream: domain.Stream{Category: kind.Name, ID: "1"}, Version: 2, Name: e.EventName(), Event: e},
+		)
 	}
 	files, err := filepath.Glob("../domain/*/testdata/events/*.json")
 	if err != nil || len(files) < 100 {

@@ -57,7 +57,10 @@ func TestAPlanShowsTheFieldsOfItsOwnSort(t *testing.T) {
 func TestPlansAreOfferedByPositionThenPrice(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	p.do(t, offer(1, "hosting", "Dear", "9"), offer(2, "hosting", "Cheap", "1"), offer(3, "vps", "First", "5"), offer(4, "saas", "Hidden", "1"))
+	p.do(
+		t, offer(1, "hosting", "Dear", "9"), offer(2, "hosting", "Cheap", "1"), offer(3, "vps", "First", "5"),
+		offer(4, "saas", "Hidden", "1"),
+	)
 	p.do(t, change(1, "position", "0"), change(3, "position", "-1"), change(4, "is_active", "false"))
 	for sort, want := range map[string]string{"": "First Cheap Dear", "hosting": "Cheap Dear", "saas": ""} {
 		if got := planNames(t, p.For(Caller{}), sort); got != want {
@@ -90,7 +93,8 @@ func TestAPlanThatIsNotActiveCannotBeOrdered(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "9"))
 	p.do(t, change(1, "is_active", "false"))
-	if _, err := p.For(Caller{KeyOwner: 7}).Orders().Plan(t.Context(), 1); domain.CodeOf(err) != domain.NotFound || err.Error() != "No Plan matches the given query." {
+	if _, err := p.For(Caller{KeyOwner: 7}).Orders().Plan(t.Context(), 1); domain.CodeOf(err) != domain.NotFound ||
+		err.Error() != "No Plan matches the given query." {
 		t.Fatal(err)
 	}
 	if plan, err := p.For(System).Orders().Plan(t.Context(), 1); err != nil || plan.IsActive {
@@ -114,7 +118,8 @@ func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
 	p.do(t, offer(1, "hosting", "Basic", "2.99"), offer(2, "hosting", "Other", "2.99"), p.place(""))
 	err := p.try(t, storefront.WithdrawPlan{Plan: 1, At: noon})
 	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Code != domain.Conflict || refusal.Reason != "in_use" || refusal.Message != "The plan is in use." {
+	if !errors.As(err, &refusal) || refusal.Code != domain.Conflict || refusal.Reason != "in_use" ||
+		refusal.Message != "The plan is in use." {
 		t.Fatal(err)
 	}
 	p.do(t, storefront.WithdrawPlan{Plan: 2, At: noon})
@@ -148,7 +153,8 @@ func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 		}
 		var before bool
 		if err := p.owner.QueryRow(t.Context(), `select min(position) filter (where name = 'order.placed')
-			< coalesce(min(position) filter (where name = 'storefront.plan_withdrawn'), 1 << 30) from events where position > $1`, head).Scan(&before); err != nil {
+			< coalesce(min(position) filter (where name = 'storefront.plan_withdrawn'), 1 << 30) from events
+				where position > $1`, head).Scan(&before); err != nil {
 			t.Fatal(err)
 		}
 		if before != (withdrawn != nil) {
@@ -160,7 +166,10 @@ func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 func TestAWidgetShowsItsActivePlansOfTheSortsItWants(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	p.do(t, offer(1, "hosting", "A", "1"), offer(2, "vps", "B", "2"), offer(3, "saas", "C", "3"), offer(4, "hosting", "D", "4"), offer(5, "hosting", "E", "5"))
+	p.do(
+		t, offer(1, "hosting", "A", "1"), offer(2, "vps", "B", "2"), offer(3, "saas", "C", "3"),
+		offer(4, "hosting", "D", "4"), offer(5, "hosting", "E", "5"),
+	)
 	p.do(t, change(4, "is_active", "false"))
 	all := []int64{3, 2, 1, 4}
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{Plans: all, ShowHosting: true, ShowVPS: true}),
@@ -181,7 +190,10 @@ func TestAWidgetShowsItsActivePlansOfTheSortsItWants(t *testing.T) {
 func TestAWidgetIsShownAsItsWebsiteNeedsIt(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	p.do(t, offer(1, "hosting", "A", "1"), form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{Plans: []int64{1}, ShowHosting: true, CTAText: "Buy"}))
+	p.do(
+		t, offer(1, "hosting", "A", "1"),
+		form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{Plans: []int64{1}, ShowHosting: true, CTAText: "Buy"}),
+	)
 	w, err := p.For(Caller{}).Orders().Widget(t.Context(), "aaaaaaaaaaaaaaaa")
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +212,8 @@ func TestAWidgetThatIsNotActiveIsNotThere(t *testing.T) {
 	p.do(t, form(1, "aaaaaaaaaaaaaaaa", storefront.Widget{}))
 	p.do(t, storefront.ChangeWidget{Widget: 1, Spec: map[string]json.RawMessage{"is_active": json.RawMessage("false")}, At: noon})
 	for _, id := range []string{"aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"} {
-		if _, err := p.For(Caller{KeyOwner: 7}).Orders().Widget(t.Context(), id); err == nil || err.Error() != "No Widget matches the given query." {
+		if _, err := p.For(Caller{KeyOwner: 7}).Orders().Widget(t.Context(), id); err == nil ||
+			err.Error() != "No Widget matches the given query." {
 			t.Fatal(err)
 		}
 	}
@@ -214,7 +227,10 @@ func TestAWidgetThatIsNotActiveIsNotThere(t *testing.T) {
 
 func issue(id string) storefront.IssueKey {
 	k := storefront.APIKey{Name: "Shop", AllowedDomains: []string{"example.com"}, RateLimit: 60}
-	return storefront.IssueKey{ID: id, Mode: storefront.Test, Hash: sha256.Sum256([]byte(id)), Spec: k.Fields().Values(), CreatedBy: 1, Owner: 7, At: noon}
+	return storefront.IssueKey{
+		ID: id, Mode: storefront.Test, Hash: sha256.Sum256([]byte(id)), Spec: k.Fields().Values(), CreatedBy: 1,
+		Owner: 7, At: noon,
+	}
 }
 
 func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
@@ -229,7 +245,8 @@ func TestAnAPIKeyIsFoundByItsPublicID(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	if sum := sha256.Sum256([]byte("ab12CD34")); string(k.Hash) != string(sum[:]) || k.Owner != 7 || k.RateLimit != 5 ||
-		!k.ExpiresAt.Equal(expires) || k.AllowedDomains[0] != "example.com" || k.RevokedAt != nil || k.LastUsedAt != nil || k.Prefix() != "sfk_test_ab12CD34" {
+		!k.ExpiresAt.Equal(expires) || k.AllowedDomains[0] != "example.com" || k.RevokedAt != nil ||
+		k.LastUsedAt != nil || k.Prefix() != "sfk_test_ab12CD34" {
 		t.Fatalf("%+v", k)
 	}
 	p.do(t, storefront.RevokeKey{ID: "ab12CD34", At: noon})

@@ -31,7 +31,8 @@ func TestTheLastActiveSuperuserStays(t *testing.T) {
 	p.do(t, open(3, "c@example.com"), account.GrantSuperuser{User: 3, At: noon}, account.Deactivate{User: 1, At: noon})
 	p.refused(t, "", stays, account.Deactivate{User: 3, At: noon}, account.EraseSubject{At: noon}) // all or nothing
 	var refusal *domain.Error
-	if err := p.try(t, account.Deactivate{User: 3, At: noon}); !errors.As(err, &refusal) || refusal.Code != domain.Conflict || refusal.Reason != "last_superuser" {
+	if err := p.try(t, account.Deactivate{User: 3, At: noon}); !errors.As(err, &refusal) ||
+		refusal.Code != domain.Conflict || refusal.Reason != "last_superuser" {
 		t.Fatal(err)
 	}
 	all, err := p.For(System).Accounts().Superusers(t.Context())

@@ -103,7 +103,8 @@ func (p *member) replace(ctx context.Context, tx pgx.Tx, position int64) error {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		update projections set hash = $2, tables = $3, position = $4, swapped = $4, status = 'live', building = '', updated_at = real_now() where name = $1`,
+		update projections set hash = $2, tables = $3, position = $4, swapped = $4, status = 'live', building = '',
+			updated_at = real_now() where name = $1`,
 		p.name, p.fingerprint(), p.names, position)
 	return err
 }

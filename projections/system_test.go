@@ -98,7 +98,9 @@ func TestAnInboxOfAnySizeIsMarkedAsReadWithTheSameEffort(t *testing.T) {
 	}
 	for user := int64(1); user <= 6; user++ {
 		e := notice.AllRead{Through: through}
-		for _, s := range notifications.Project(eventstore.RecordedEvent{Stream: notice.InboxOf(user), Version: 7, Name: e.EventName(), Event: e}) {
+		for _, s := range notifications.Project(
+			eventstore.RecordedEvent{Stream: notice.InboxOf(user), Version: 7, Name: e.EventName(), Event: e},
+		) {
 			q := &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}
 			if blocks := blocks(t, folding, q); blocks > 40 {
 				t.Errorf("marking all of user %d as read looked at %d blocks:\n%s\n%s", user, blocks, s.SQL, explained(t, folding, q))
@@ -167,7 +169,8 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 	t.Parallel()
 	p := openFull(t)
 	for _, sql := range []string{
-		strings.ReplaceAll(someOrders, "(1, 4000)", "(4001, 20000)"), `insert into order_days (day, currency, test, placed) select created_at::date, currency, test, count(*) from orders group by 1, 2, 3`, `vacuum analyze orders`,
+		strings.ReplaceAll(someOrders, "(1, 4000)", "(4001, 20000)"), `insert into order_days (day, currency, test,
+			placed) select created_at::date, currency, test, count(*) from orders group by 1, 2, 3`, `vacuum analyze orders`,
 	} {
 		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
@@ -175,12 +178,14 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 	}
 	ear, tables := p.listening(t)
 	for _, l := range []Listing{
-		{}, {Offset: LastPage}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000")}}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000"), Before: true}},
+		{}, {Offset: LastPage}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000")}},
+		{Offset: 9000, Mark: Mark{ID: p.id(t, "o9000"), Before: true}},
 	} {
 		l.Limit = 20
 		for _, c := range []Caller{System, {User: 42, Superuser: true}} {
 			ear.heard = nil
-			if found, err := tables.For(c).Orders().OrdersListed(t.Context(), l); err != nil || found.Count != 20_000 || len(found.Rows) != 20 {
+			if found, err := tables.For(c).Orders().OrdersListed(t.Context(), l); err != nil || found.Count != 20_000 ||
+				len(found.Rows) != 20 {
 				t.Fatalf("%+v: %d of %d, %v", l, len(found.Rows), found.Count, err)
 			}
 			for _, q := range ear.heard {
@@ -219,8 +224,14 @@ func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
 		{"the newest", "resources_newest", kindOf(site, Listing{})},
 		{"in the order of their names", "resources_called", kindOf(site, Listing{Order: []Ordering{{Field: "domain"}}})},
 		{"by its name", "resources_called", kindOf(site, Listing{Filters: by("domain", "42.example.com")})},
-		{"by several names", "resources_called", kindOf(site, Listing{Filters: []Filter{{Field: "domain", Op: "in", Value: []string{"42.example.com", "43.example.com"}}}})},
-		{"the records of a zone", "resources_of_zone", kindOf(record, Listing{Filters: by("zone", int64(42)), Order: []Ordering{{Field: "id"}}})},
+		{
+			"by several names", "resources_called",
+			kindOf(site, Listing{Filters: []Filter{{Field: "domain", Op: "in", Value: []string{"42.example.com", "43.example.com"}}}}),
+		},
+		{
+			"the records of a zone", "resources_of_zone",
+			kindOf(record, Listing{Filters: by("zone", int64(42)), Order: []Ordering{{Field: "id"}}}),
+		},
 		{"the parts of a site", "resources_of_site", kindOf(ftp, Listing{Filters: by("site", int64(42))})},
 		{"how many records a zone has", "resources_of_zone", func(ctx context.Context, s Scope) error {
 			_, err := s.Hosting().Referring(ctx, "dns_record", "zone", 42)
@@ -262,7 +273,10 @@ func TestARebuildPlansWithTheStatisticsOfLargeTables(t *testing.T) {
 	}
 	l.do(t, putAndLent...)
 	known := func(schema, table string) (known bool) {
-		if err := l.owner.QueryRow(t.Context(), `select exists (select from pg_stats where schemaname = $1 and tablename = $2)`, schema, table).Scan(&known); err != nil {
+		if err := l.owner.QueryRow(
+			t.Context(), `select exists (select from pg_stats where schemaname = $1 and tablename = $2)`, schema,
+			table,
+		).Scan(&known); err != nil {
 			t.Error(err)
 		}
 		return known
@@ -302,7 +316,10 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		{"a user's address", program, func(ctx context.Context, s Scope) error {
 			return found(s.Accounts().UserByEmail(ctx, "User42@example.com"))
 		}},
-		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.Accounts().UserBySubject(ctx, ofSubject)) }},
+		{
+			"a person's account", program,
+			func(ctx context.Context, s Scope) error { return found(s.Accounts().UserBySubject(ctx, ofSubject)) },
+		},
 		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Superusers(ctx); return err }},
 		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Accounts().Memberships(ctx, 42); return err }},
 		{"memberships of a page of users", program, func(ctx context.Context, s Scope) error {
@@ -320,7 +337,10 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.Hosting().Tenants(ctx, Listing{Limit: 20})
 			return err
 		}},
-		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Hosting().Resources(ctx, "site", 20); return err }},
+		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error {
+			_, err := s.Hosting().Resources(ctx, "site", 20)
+			return err
+		}},
 		{"resources of an order", program, func(ctx context.Context, s Scope) error {
 			_, err := s.Hosting().ResourcesOfOrder(ctx, ofOrder)
 			return err
@@ -335,10 +355,19 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, _, err := s.Operations().OpenRebuild(ctx, "orders")
 			return err
 		}},
-		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().LatestRebuilds(ctx); return err }},
-		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().SubscriptionOfOrder(ctx, ofOrder)) }},
+		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Operations().LatestRebuilds(ctx)
+			return err
+		}},
+		{
+			"a subscription", everyone,
+			func(ctx context.Context, s Scope) error { return found(s.Billing().SubscriptionOfOrder(ctx, ofOrder)) },
+		},
 		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.Billing().InvoiceOfOrder(ctx, ofOrder)) }},
-		{"an invoice by its id", everyone, func(ctx context.Context, s Scope) error { _, err := s.Billing().Invoice(ctx, ofOrder); return err }},
+		{"an invoice by its id", everyone, func(ctx context.Context, s Scope) error {
+			_, err := s.Billing().Invoice(ctx, ofOrder)
+			return err
+		}},
 		{"subscriptions", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
 			_, err := s.Billing().Subscriptions(ctx, Listing{Limit: 20})
 			return err
@@ -347,7 +376,10 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.Billing().Service(ctx, ofOrder, false)
 			return err
 		}},
-		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.Hosting().MadeBy(ctx, ofOrder); return err }},
+		{"what orders have made", everyone, func(ctx context.Context, s Scope) error {
+			_, err := s.Hosting().MadeBy(ctx, ofOrder)
+			return err
+		}},
 		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error {
 			_, err := s.Billing().Invoices(ctx, Listing{Limit: 20})
 			return err
@@ -389,9 +421,18 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.Notices().Notifications(ctx, Listing{Limit: 20})
 			return err
 		}},
-		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Notices().Unread(ctx); return err }},
-		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Notices().Preferences(ctx, 42); return err }},
-		{"differences of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().DifferencesOf(ctx, 42); return err }},
+		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
+			_, err := s.Notices().Unread(ctx)
+			return err
+		}},
+		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error {
+			_, _, err := s.Notices().Preferences(ctx, 42)
+			return err
+		}},
+		{"differences of a tenant", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Operations().DifferencesOf(ctx, 42)
+			return err
+		}},
 		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.Operations().States(ctx); return err }},
 	} {
 		for _, c := range look.callers {
@@ -429,7 +470,9 @@ func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 	superuser := Caller{User: 42, Superuser: true}
 	for _, filters := range [][]Filter{nil, {{Field: "status", Op: "=", Value: "failed"}}} {
 		ear.heard = nil
-		if _, err := tables.For(superuser).Orders().OrdersListed(t.Context(), Listing{Limit: 20, Offset: 20, Filters: filters}); err != nil {
+		if _, err := tables.For(superuser).Orders().OrdersListed(
+			t.Context(), Listing{Limit: 20, Offset: 20, Filters: filters},
+		); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range ear.heard {
@@ -450,7 +493,8 @@ func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
 		`select position, recorded_at from events order by position desc limit 1`,
 		`select recorded_at from events where position = 42`,
 	} {
-		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: sql}); !strings.Contains(plan, "Index") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") {
+		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: sql}); !strings.Contains(plan, "Index") ||
+			strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") {
 			t.Errorf("%s\n%s", sql, plan)
 		}
 	}
@@ -483,16 +527,20 @@ func TestALookUpReadsFewBlocks(t *testing.T) {
 		"some notifications": func(ctx context.Context, s Scope) error {
 			return tried(s.Notices().NotificationsAmong(ctx, []uuid.UUID{id("n")}))
 		},
-		"deliveries":              func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDeliveries(ctx, 42, page)) },
-		"a delivery":              func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDelivery(ctx, 42, id("d"))) },
-		"an endpoint":             func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookEndpoint(ctx, 42)) },
-		"what a method pays":      func(ctx context.Context, s Scope) error { return tried(s.Billing().ChargedBy(ctx, id("p"))) },
-		"a balance":               func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditBalance(ctx, id("b"))) },
-		"a movement":              func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditMovement(ctx, id("m"))) },
-		"a credit note":           func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNote(ctx, id("c"))) },
-		"credit notes of invoice": func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotesOfInvoice(ctx, ofOrder)) },
-		"credit notes of order":   func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotesOfOrder(ctx, ofOrder)) },
-		"due documents":           func(ctx context.Context, s Scope) error { return dueFirst(ctx, s, DueDocuments) },
+		"deliveries":         func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDeliveries(ctx, 42, page)) },
+		"a delivery":         func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookDelivery(ctx, 42, id("d"))) },
+		"an endpoint":        func(ctx context.Context, s Scope) error { return tried(s.Notices().WebhookEndpoint(ctx, 42)) },
+		"what a method pays": func(ctx context.Context, s Scope) error { return tried(s.Billing().ChargedBy(ctx, id("p"))) },
+		"a balance":          func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditBalance(ctx, id("b"))) },
+		"a movement":         func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditMovement(ctx, id("m"))) },
+		"a credit note":      func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNote(ctx, id("c"))) },
+		"credit notes of invoice": func(ctx context.Context, s Scope) error {
+			return tried(
+				s.Billing().CreditNotesOfInvoice(ctx, ofOrder),
+			)
+		},
+		"credit notes of order": func(ctx context.Context, s Scope) error { return tried(s.Billing().CreditNotesOfOrder(ctx, ofOrder)) },
+		"due documents":         func(ctx context.Context, s Scope) error { return dueFirst(ctx, s, DueDocuments) },
 		"due subscriptions": func(ctx context.Context, s Scope) error {
 			return dueFirst(ctx, s, func() (string, []any) { return DueSubscriptions(time.Now()) })
 		},

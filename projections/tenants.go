@@ -18,7 +18,10 @@ func (s HostingReader) memberOf() *where {
 	w.and("r.id = any(array(select m.tenant from memberships m where m.user_id = ? ", s.caller.User) // few, looked up one by one
 	w.conditions[0] += w.with("union all select ?::bigint", s.caller.Tenant)
 	if s.caller.Admin && s.caller.Tenant != 0 {
-		w.conditions[0] += w.with(" union all select s.id from resources s where s.kind = 'tenant' and s.parent = ? and s.present and s.requested_for = ''", s.caller.Tenant)
+		w.conditions[0] += w.with(
+			" union all select s.id from resources s where s.kind = 'tenant' and s.parent = ? and s.present and s.requested_for = ''",
+			s.caller.Tenant,
+		)
 	}
 	w.conditions[0] += "))"
 	return s.caller.allOr(narrowed(w))
@@ -42,7 +45,8 @@ func (s HostingReader) tenants() *where {
 }
 
 var tenantsBy = listRules{
-	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search || chr(10) || lower(coalesce(r.called, ''))`,
+	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id",
+	search: `r.search || chr(10) || lower(coalesce(r.called, ''))`,
 	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.called", "status", "r.spec ->> 'status'",
 		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "r.package", "parent", "r.parent", "requested_for", "r.requested_for"),
 }
@@ -74,14 +78,19 @@ func (s HostingReader) SitesOutOfStep(ctx context.Context, tenant int64, rests b
 	return s.outOfStep(ctx, tenant, hosting.ByOrder, hosted, rests, limit)
 }
 
-func (s HostingReader) outOfStep(ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64) ([]hosting.Ref, error) {
+func (s HostingReader) outOfStep(
+	ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64,
+) ([]hosting.Ref, error) {
 	w := s.caller.operators()
 	w.and("r.tenant = ?", tenant)
 	w.and("r.kind = any(?)", kinds)
 	w.and("('"+by+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, kept)
 	w.args = append(w.args, domain.OrNull(limit))
-	return list[hosting.Ref](ctx, s.db, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
+	return list[hosting.Ref](
+		ctx, s.db, `select r.kind, r.id from resources r`, w,
+		fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)),
+	)
 }
 
 // disableable are the kinds that can be disabled.

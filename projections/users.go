@@ -334,10 +334,12 @@ func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool
 }
 
 var selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
-		case when ended.id is null and (u.is_superuser or m.tenant is not null) then u.active_tenant end as active_tenant, ` + userStanding + `,
+		case when ended.id is null and (u.is_superuser or m.tenant is not null)
+			then u.active_tenant end as active_tenant, ` + userStanding + `,
 		case when ended.id is null then coalesce(m.role, '') else '' end as role, u.active_through as through
 	from users u left join memberships m on m.user_id = u.id
-		and (m.tenant = u.active_tenant and u.active_through is null or m.tenant = u.active_through and m.role = 'admin' and ` + subTenant(`u.active_tenant`) + `)
+		and (m.tenant = u.active_tenant and u.active_through is null or m.tenant = u.active_through and m.role = 'admin' and ` +
+	subTenant(`u.active_tenant`) + `)
 	left join resources ended on ended.kind = 'tenant' and ended.id = u.active_tenant and not ended.present`
 
 // subTenant is the condition that a tenant is a sub-tenant of the one through which a user

@@ -83,7 +83,10 @@ func TestAccountsAreSeenByThemselvesAndByOperators(t *testing.T) {
 	for _, c := range []struct {
 		caller Caller
 		sees   bool
-	}{{Caller{User: 1}, true}, {Caller{User: 2, Superuser: true}, true}, {System, true}, {Caller{User: 2, Tenant: 5}, false}, {Caller{}, false}, {Caller{KeyOwner: 1}, false}} {
+	}{
+		{Caller{User: 1}, true}, {Caller{User: 2, Superuser: true}, true}, {System, true},
+		{Caller{User: 2, Tenant: 5}, false}, {Caller{}, false}, {Caller{KeyOwner: 1}, false},
+	} {
 		_, err := p.For(c.caller).Accounts().User(t.Context(), 1)
 		of, listed := p.For(c.caller).Accounts().Memberships(t.Context(), 1)
 		if c.sees != (err == nil) || c.sees != (len(of) == 1) || listed != nil {
@@ -118,7 +121,14 @@ func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 		Order: id, Tenant: 5, SubjectID: uuid.New(), Name: "Ana", Email: "ana@example.com", Lines: []billing.Line{{Text: "Basic"}},
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
 	}
-	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon}, issue)
+	p.do(
+		t,
+		billing.Subscribe{
+			Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly",
+			Price: amount("28.704"), Currency: "EUR", At: noon,
+		},
+		issue,
+	)
 	p.do(t, issue)
 	s := p.For(Caller{User: 1, Tenant: 5})
 	sub, found, err := s.Billing().SubscriptionOfOrder(t.Context(), id)
@@ -151,7 +161,8 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	raise := func(user int64) uuid.UUID {
 		id := uuid.New()
 		p.do(t, notice.Raise{
-			ID: id, InApp: true, Mail: true, User: user, Text: notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
+			ID: id, InApp: true, Mail: true, User: user,
+			Text:     notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
 			Metadata: map[string]string{"order_id": "1"}, At: noon,
 		})
 		return id
@@ -180,7 +191,8 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	if text := shown(t, &n); text != want {
 		t.Fatalf("\n%s\n%s", text, want)
 	}
-	if _, err := p.For(Caller{User: 2}).Notices().Notification(t.Context(), first); err == nil || err.Error() != "No Notification matches the given query." {
+	if _, err := p.For(Caller{User: 2}).Notices().Notification(t.Context(), first); err == nil ||
+		err.Error() != "No Notification matches the given query." {
 		t.Fatal(err)
 	}
 	p.do(t, notice.Unread{ID: first}, notice.Delete{ID: second})

@@ -94,7 +94,10 @@ var webhooks = New("webhooks", `
 		})
 	}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 	deliveryChange(func(e webhook.DeliveryAttempted) Row {
-		return Row{{"attempts", plus("attempts", 1)}, {"response_status", domain.OrNull(e.Status)}, {"error", e.Code}, {"next_attempt_at", orNever(e.NextAt)}}
+		return Row{
+			{"attempts", plus("attempts", 1)}, {"response_status", domain.OrNull(e.Status)}, {"error", e.Code},
+			{"next_attempt_at", orNever(e.NextAt)},
+		}
 	}),
 	deliveryChange(func(e webhook.Delivered) Row {
 		return Row{
@@ -240,7 +243,8 @@ const deliveryColumns = `d.id, d.endpoint, d.tenant, d.event_id, d.event_type, d
 	d.created_at, d.delivered_at, d.version`
 
 var deliveriesBy = listRules{
-	columns: deliveryColumns, from: "webhook_deliveries d", id: "d.id", fields: fieldsOf("d", "status", "event_type", "event_id", "attempts"),
+	columns: deliveryColumns, from: "webhook_deliveries d", id: "d.id",
+	fields: fieldsOf("d", "status", "event_type", "event_id", "attempts"),
 }
 
 // WebhookDelivery returns one of an endpoint of the caller's tenant.
@@ -265,7 +269,10 @@ func (t *Tables) SweepDeliveries(ctx context.Context, shown time.Duration) error
 	const atOnce = 10_000
 	over := `created_at < business_now() - $2::interval and status <> '` + string(webhook.Pending) + `'`
 	err := t.For(System).db.ask(ctx, func(b *pgx.Batch) {
-		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce, shown)
+		b.Queue(
+			`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`,
+			atOnce, shown,
+		)
 	})
 	if err != nil {
 		return fmt.Errorf("sweep deliveries: %w", err)

@@ -16,11 +16,17 @@ import (
 )
 
 func endpoint(id, tenant int64) webhook.Create {
-	return webhook.Create{ID: id, Tenant: tenant, URL: fmt.Sprintf("https://hooks%d.example.com/in?token=s3", id), Events: []string{"site.*"}, IsActive: true}
+	return webhook.Create{
+		ID: id, Tenant: tenant, URL: fmt.Sprintf("https://hooks%d.example.com/in?token=s3", id),
+		Events: []string{"site.*"}, IsActive: true,
+	}
 }
 
 func delivery(id uuid.UUID, to int64, event string) webhook.Request {
-	return webhook.Request{ID: id, Endpoint: to, Tenant: to, Message: webhook.Message{ID: id.String(), Type: event, At: noon, Tenant: to, Data: []byte(`{}`)}}
+	return webhook.Request{
+		ID: id, Endpoint: to, Tenant: to,
+		Message: webhook.Message{ID: id.String(), Type: event, At: noon, Tenant: to, Data: []byte(`{}`)},
+	}
 }
 
 // hook is something that happens to an endpoint or to a delivery.
@@ -107,7 +113,9 @@ func TestADeliveryIsSeenAsFarAsItIs(t *testing.T) {
 		if d.ResponseStatus != nil {
 			status = *d.ResponseStatus
 		}
-		if got := fmt.Sprintf("%s %d %d %s %v %v", d.Status, d.Attempts, status, d.Error, d.NextAttemptAt != nil, d.DeliveredAt != nil); got != want {
+		if got := fmt.Sprintf(
+			"%s %d %d %s %v %v", d.Status, d.Attempts, status, d.Error, d.NextAttemptAt != nil, d.DeliveredAt != nil,
+		); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -156,7 +164,8 @@ func TestNoTenantHasMoreEndpointsThanItMayHoweverManyAskAtOnce(t *testing.T) {
 	}
 	for range 15 {
 		var refusal *domain.Error
-		if err := <-refused; !errors.As(err, &refusal) || refusal.Reason != "quota_exceeded" || refusal.Message != "Limit reached: webhook_endpoints (10 of 10)." {
+		if err := <-refused; !errors.As(err, &refusal) || refusal.Reason != "quota_exceeded" ||
+			refusal.Message != "Limit reached: webhook_endpoints (10 of 10)." {
 			t.Error(err)
 		}
 	}
@@ -172,7 +181,10 @@ func TestThereIsOneTestMessageAtATime(t *testing.T) {
 	first, second := uuid.New(), uuid.New()
 	p.do(t, endpoint(5, 5), delivery(first, 5, webhook.TestEvent))
 	p.refused(t, "", "A test message is already on its way.", delivery(second, 5, webhook.TestEvent))
-	p.do(t, delivery(uuid.New(), 6, webhook.TestEvent), webhook.Fail{ID: first, Code: "gave_up", At: noon}, delivery(second, 5, webhook.TestEvent))
+	p.do(
+		t, delivery(uuid.New(), 6, webhook.TestEvent), webhook.Fail{ID: first, Code: "gave_up", At: noon},
+		delivery(second, 5, webhook.TestEvent),
+	)
 	p.refused(t, "", "A test message is already on its way.", webhook.Redeliver{ID: first})
 }
 
@@ -184,7 +196,10 @@ func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
 	p.do(t, endpoint(5, 5))
 	other := "https://elsewhere.example.com/?token=s4"
 	p.do(t, webhook.Change{ID: 5, URL: &other})
-	if n := p.count(t, `select count(*) from events where convert_from(convert_to(data::text, 'UTF8'), 'UTF8') ~ 'example.com|token='`); n != 0 {
+	if n := p.count(
+		t,
+		`select count(*) from events where convert_from(convert_to(data::text, 'UTF8'), 'UTF8') ~ 'example.com|token='`,
+	); n != 0 {
 		t.Errorf("%d facts tell the address", n)
 	}
 	e, _, err := eventstore.Fold(t.Context(), p.Store, webhook.Endpoints, webhook.EndpointStream(5))
@@ -221,7 +236,9 @@ func TestDeliveriesAreShownForThirtyDays(t *testing.T) {
 		p.do(t, delivery(id, 5, "site.created"))
 	}
 	p.do(t, webhook.Confirm{ID: over, Status: 200, At: noon}, webhook.Confirm{ID: recent, Status: 200, At: noon})
-	if _, err := p.owner.Exec(t.Context(), `update webhook_deliveries set created_at = now() - interval '31 days' where id <> $1`, recent); err != nil {
+	if _, err := p.owner.Exec(
+		t.Context(), `update webhook_deliveries set created_at = now() - interval '31 days' where id <> $1`, recent,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.SweepDeliveries(t.Context(), 30*24*time.Hour); err != nil {

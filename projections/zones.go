@@ -120,7 +120,10 @@ func takeName(at eventstore.RecordedEvent, e hosting.Requested) Change {
 	var zone int64
 	values := e.Values()
 	_ = json.Unmarshal(values["zone"], &zone) // checked where it was requested
-	return insert("record_names", append(itsRecord(at), Row{{"zone", zone}, {"name", textOf(values, "name")}, {"cname", textOf(values, "record_type") == cname}}...))
+	return insert(
+		"record_names",
+		append(itsRecord(at), Row{{"zone", zone}, {"name", textOf(values, "name")}, {"cname", textOf(values, "record_type") == cname}}...),
+	)
 }
 
 // rename is what a change of a record's name or type does.

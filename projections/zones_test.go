@@ -122,7 +122,10 @@ func TestTheSerialIsTheOneThatTheDomainCounts(t *testing.T) {
 func TestACNAMEKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	p := openPanel(t)
-	p.do(t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "www", "192.0.2.1"), record(2, "CNAME", "shop", "www"))
+	p.do(
+		t, tenant(5, "Ana SL", "ana"), zone(theZone, "example.com."), record(1, "A", "www", "192.0.2.1"),
+		record(2, "CNAME", "shop", "www"),
+	)
 	p.refused(t, field.NonField, cnameAlone, record(3, "CNAME", "www", "shop"))
 	p.refused(t, field.NonField, cnameAlone, record(3, "TXT", "shop", "a"))
 	p.refused(t, field.NonField, cnameAlone, hosting.Change{Ref: recordRef(2), Spec: set("name", "www")})
@@ -176,7 +179,9 @@ func TestAZoneIsPublishedWithWhatIsSwitchedOn(t *testing.T) {
 	if err != nil || z.Serial != p.serial(t) || len(z.Records) != 1 || z.Records[0].Name != "www" {
 		t.Fatal(z, err)
 	}
-	if file := z.File(); !strings.Contains(file, "NS\tns2.panel.example.\n") || !strings.Contains(file, "www.example.com.\t3600\tIN\tA\t192.0.2.1\n") {
+	if file := z.File(); !strings.Contains(file, "NS\tns2.panel.example.\n") || !strings.Contains(
+		file, "www.example.com.\t3600\tIN\tA\t192.0.2.1\n",
+	) {
 		t.Error(file)
 	}
 	if _, err := p.For(Caller{Tenant: 6}).Hosting().Zone(t.Context(), theZone, nil); domain.CodeOf(err) != domain.NotFound {
@@ -204,7 +209,8 @@ func (p *panel) fill(t *testing.T, records int) {
 	_, err := p.owner.Exec(t.Context(), `
 		with copied as (
 			insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
-			select kind, n, tenant, status, spec || jsonb_build_object('name', 'h' || n), wish, sync_status, requested_for, created_at, updated_at, version
+			select kind, n, tenant, status, spec || jsonb_build_object('name', 'h' || n), wish, sync_status,
+				requested_for, created_at, updated_at, version
 			from resources, generate_series(2, $1::int) n where kind = 'dns_record' and id = 1 returning id
 		)
 		insert into record_names (record, zone, name, cname) select id, 7, 'h' || id, false from copied`, records)

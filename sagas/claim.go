@@ -26,7 +26,8 @@ type Claim struct {
 // FreeClaims gives up all claims of a resource but one; zero: none is kept.
 func FreeClaims(owner domain.Stream, kept Claim) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "external_claim/" + owner.String(), SQL: `delete from external_claim where owner = $1 and (server, kind, name) <> ($2, $3, $4)`,
+		Key:  "external_claim/" + owner.String(),
+		SQL:  `delete from external_claim where owner = $1 and (server, kind, name) <> ($2, $3, $4)`,
 		Args: []any{owner.String(), kept.Server, kept.Kind, kept.Name}, WantRows: eventstore.AnyRows,
 	}
 }

@@ -115,10 +115,13 @@ func (d *definitions) startRows(r Run, limit int) []eventstore.TxStatement {
 		Columns: "queue text, max int", Args: []any{w.queue, limit}, WantRows: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),
-		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number, cause, correlation)
-			select id, key, definition, steps, input, order_id, queue, business_now() + budget, version, about, number, cause, correlation from arg
+		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version,
+			about, number, cause, correlation)
+			select id, key, definition, steps, input, order_id, queue, business_now() + budget, version, about, number,
+				cause, correlation from arg
 			on conflict do nothing`,
-		Columns: "id uuid, key text, definition text, steps jsonb, input jsonb, order_id uuid, queue text, budget interval, version bigint, " +
+		Columns: "id uuid, key text, definition text, steps jsonb, input jsonb, order_id uuid, queue text, budget " +
+			"interval, version bigint, " +
 			"about text, number int, cause text, correlation uuid",
 		Args: []any{
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, d.budget(r), w.version, w.about, w.number,

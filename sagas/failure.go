@@ -27,7 +27,9 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 	case errors.Is(err, errStopping):
 		return claimed{}, s.release(ctx, c)
 	case DatabaseAway(err):
-		return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "wait", class: "database", text: Scrub(err), delay: s.times.Poll})
+		return claimed{}, s.putBackUnlessFenced(
+			ctx, c, attemptOutcome{outcome: "wait", class: "database", text: Scrub(err), delay: s.times.Poll},
+		)
 	}
 	if lack := lackOf(err); lack != nil {
 		return claimed{}, s.withoutAccess(ctx, c, lack, err)

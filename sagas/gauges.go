@@ -34,7 +34,8 @@ func (s *Operators) RunGauges(ctx context.Context) (g RunGauges, err error) {
 	var ready float64
 	err = s.pool.QueryRow(ctx, `
 		select
-			coalesce(extract(epoch from business_now() - min(run_at) filter (where status in ('ready', 'waiting') and run_at <= business_now())), 0)::float8,
+			coalesce(extract(epoch from business_now() - min(run_at) filter (where status in ('ready', 'waiting')
+				and run_at <= business_now())), 0)::float8,
 			count(*) filter (where status in ('ready', 'waiting') and run_at <= business_now()),
 			count(*) filter (where status = 'running'), count(*) filter (where status = 'waiting' and run_at > business_now()),
 			count(*) filter (where status = 'parked'), count(*) filter (where status = 'running' and lease_until < real_now()),

@@ -19,7 +19,8 @@ func TestEndedRunsAreNotReadForTheLiveOnes(t *testing.T) {
 	for _, sql := range []string{
 		`insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing`,
 		`insert into saga_run (id, key, definition, steps, input, status, queue, cause, correlation)
-			select gen_random_uuid(), 'old:' || n, 'old/1', '[]', '{}', case when n > 19990 then (array['ready', 'waiting', 'running', 'parked', 'paused'])[1 + n % 5] else 'done' end,
+			select gen_random_uuid(), 'old:' || n, 'old/1', '[]', '{}', case when n > 19990 then (array['ready',
+				'waiting', 'running', 'parked', 'paused'])[1 + n % 5] else 'done' end,
 				'local', 'test', gen_random_uuid() from generate_series(1, 20000) n`,
 		`analyze saga_run`,
 	} {
@@ -49,7 +50,8 @@ func TestRunsThatWaitAreFoundByTheirStream(t *testing.T) {
 	_, err := w.Pool.Exec(t.Context(), `
 		with q as (insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing)
 		insert into saga_run (id, key, definition, steps, input, status, queue, cause, correlation, awaits)
-			select gen_random_uuid(), 'waits:' || n, 'waits/1', '[]', '{}', 'waiting', 'local', 'test', gen_random_uuid(), 'site-' || n from generate_series(1, 4000) n`)
+			select gen_random_uuid(), 'waits:' || n, 'waits/1', '[]', '{}', 'waiting', 'local', 'test',
+				gen_random_uuid(), 'site-' || n from generate_series(1, 4000) n`)
 	w.Must(err)
 	_, err = w.Pool.Exec(t.Context(), `analyze saga_run`)
 	w.Must(err)

@@ -38,7 +38,8 @@ func (s *Runner) janitor(ctx context.Context) {
 func (s *Runner) sweepAttempts(ctx context.Context) error {
 	return s.Sweep(ctx, "attempts", `
 		delete from saga_attempt where (saga_id, token, step) in (select a.saga_id, a.token, a.step from saga_attempt a
-			join saga_run r on r.id = a.saga_id and r.status in ('done', 'undone') where a.started_at < business_now() - $1::interval limit 1000)`, s.times.Keep)
+			join saga_run r on r.id = a.saga_id and r.status in ('done', 'undone')
+				where a.started_at < business_now() - $1::interval limit 1000)`, s.times.Keep)
 }
 
 // Sweep carries out one bounded deletion, in one process at a time: the others
@@ -50,7 +51,8 @@ func (s *Runner) Sweep(ctx context.Context, what, sql string, args ...any) error
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	var mine bool
-	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel sweep ' || $1))`, what).Scan(&mine); err != nil || !mine {
+	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel sweep ' || $1))`, what).Scan(&mine); err != nil ||
+		!mine {
 		return SQLError(err, "sweep %s", what)
 	}
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {

@@ -25,9 +25,11 @@ func TestAnOrderIsRecordedInFewAppendsAndClaimedOnce(t *testing.T) {
 	run := sagas.StreamOf("provision:" + id.String())
 	w.Equal("events", w.Count(`select count(*) from events where stream = $1`, run.String()), 10)
 	w.Equal("events whose cause is not the one before", w.Count(`
-		select count(*) from events where stream = $1 and version > 1 and causation <> 'event:' || stream || '/' || version - 1`, run.String()), 0)
+		select count(*) from events where stream = $1 and version > 1
+			and causation <> 'event:' || stream || '/' || version - 1`, run.String()), 0)
 	w.Equal("events of the steps whose cause is no event of the run", w.Text(`
-		select coalesce(string_agg(name || ' ' || causation, ', '), '') from events where actor = 'system:provision' and saga = $1 and stream <> $2 and causation not like 'event:' || $2 || '/%'`, "provision:"+id.String(),
+		select coalesce(string_agg(name || ' ' || causation, ', '), '') from events where actor = 'system:provision'
+			and saga = $1 and stream <> $2 and causation not like 'event:' || $2 || '/%'`, "provision:"+id.String(),
 		run.String()), "")
 	w.Equal("what opened the account", w.Text(`select causation from events where name = 'account.opened'`), "event:"+run.String()+"/1")
 	w.Equal(
@@ -92,7 +94,8 @@ func TestARunAsksNothingOfAQueueThatHasNotLetItIn(t *testing.T) {
 	w.Engine.Tell(func(string, string) error { asked.Add(1); return nil }, nil)
 	id := w.Place(sagastest.OrderForm{})
 	_, err := w.Pool.Exec(t.Context(), `
-		insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, 'tenant.engine', 'confirmed', '', '7', 0)`,
+		insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, 'tenant.engine',
+			'confirmed', '', '7', 0)`,
 		sagas.EffectKey(id, "tenant.engine"), sagas.RunID("provision:"+id.String()))
 	w.Must(err)
 	w.Goes()

@@ -49,7 +49,8 @@ func (l *ledger) nextGeneration(ctx context.Context, c claimed, key string) (gen
 				select id from saga_run where id = $2 and lease_token = $3 and status = 'running' and step = $4 for no key update
 			), next as (
 				update effect set generation = generation + 1, keyed_at = real_now(), keyed_from = sends, updated_at = real_now()
-				where key = $1 and token <= $3 and (sends - keyed_from >= $5 or keyed_at < real_now() - $6::interval) and exists (select from fence)
+				where key = $1 and token <= $3 and (sends - keyed_from >= $5 or keyed_at < real_now() - $6::interval)
+					and exists (select from fence)
 				returning generation
 			)
 			select coalesce((select generation from next), (select generation from effect where key = $1), 1) from fence`,

@@ -98,7 +98,8 @@ where run.id = $5 and run.lease_token = $6 and run.status = 'running' and run.st
 for no key update
 on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
 	saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(),
-	sends = effect.sends + case when effect.state = 'intended' and (effect.saga_id, effect.token) = (excluded.saga_id, excluded.token) then 0 else 1 end,
+	sends = effect.sends + case when effect.state = 'intended' and (effect.saga_id, effect.token) = (excluded.saga_id,
+		excluded.token) then 0 else 1 end,
 	token = excluded.token, updated_at = real_now()
 where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
 	and ` + SameRequest("$3", "$4") + `
@@ -227,7 +228,8 @@ func undoneRow(key string, c claimed) eventstore.TxStatement {
 // UndoneOutside records that an effect was undone by another run or by hand.
 func UndoneOutside(key string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = real_now() where key = $1`, Args: []any{key}, WantRows: 1,
+		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = real_now() where key = $1`,
+		Args: []any{key}, WantRows: 1,
 	}
 }
 

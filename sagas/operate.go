@@ -85,7 +85,8 @@ func (s *Operators) correct(
 	case EffectAbsent:
 		return Encode(c.in), []eventstore.TxStatement{
 			{
-				Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = real_now() where key = $1 and state = 'absent'`,
+				Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = real_now()
+					where key = $1 and state = 'absent'`,
 				Args: []any{key}, WantRows: 1,
 			},
 			FreeClaims(call.Claim.Owner, Claim{}),
@@ -148,7 +149,8 @@ func (s *Operators) SkipStep(
 	key := made.effect.key(c.in)
 	rows := append(e.work.rows(), eventstore.TxStatement{
 		Key: "effect/" + key,
-		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3, 'skipped', ''::bytea, nullif($4, ''), 0)
+		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3,
+			'skipped', ''::bytea, nullif($4, ''), 0)
 			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = real_now()`,
 		Args: []any{key, run.ID(), made.name, external}, WantRows: 1,
 	})

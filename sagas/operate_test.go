@@ -66,7 +66,9 @@ func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 		domain.Invalid,
 	)
 
-	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"))
+	w.Must(
+		w.Orders.Retry(t.Context(), sagastest.Operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"),
+	)
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.Equal("sites made", w.Engine.Creations("site/free.example.com"), 1)

@@ -55,7 +55,8 @@ type claimed struct {
 const claimRuns = `
 select s.id, claimable, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'),
 	s.direction, s.step, s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
-	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now(),
+	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(),
+		business_now() - real_now(),
 	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id, s.correlation)
 from (select claimable, (run).* from claim_runs($1, $2, $3, $4, $5, $6)) s`
 

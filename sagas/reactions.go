@@ -100,7 +100,10 @@ func (s *Reactions) poison(ctx context.Context, r eventstore.RecordedEvent, caus
 	if err := s.Poison(ctx, r, cause.Error()); err != nil {
 		return err
 	}
-	alarm(ctx, s.log, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(cause))
+	alarm(
+		ctx, s.log, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name,
+		"error", Scrub(cause),
+	)
 	return nil
 }
 

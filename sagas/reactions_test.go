@@ -47,9 +47,13 @@ func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
 	w := sagastest.Watched(t)
 	w.Opens(1, "ana@example.com", "en")
 	w.Opens(2, "bob@example.com", "en")
-	_, err := w.Pool.Exec(t.Context(), `update subject_keys set key_id = 'ffffffff' where subject = (select subject from users where id = 1)`)
+	_, err := w.Pool.Exec(t.Context(), `update subject_keys set key_id = 'ffffffff' where subject = (select subject
+		from users where id = 1)`)
 	w.Must(err)
-	_, err = w.Store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Runner.Now()})
+	_, err = w.Store.Execute(
+		t.Context(), domain.Metadata{Actor: "user:2"},
+		account.NoteReuse{User: 2, Family: uuid.New(), At: w.Runner.Now()},
+	)
 	w.Must(err)
 	position := int64(
 		w.Count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`),
@@ -62,7 +66,10 @@ func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
 			`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`,
 		) == 1
 	})
-	w.Eventually("the event is set aside", func() bool { return w.Count(`select count(*) from poisoned where position = $1`, position) == 1 })
+	w.Eventually(
+		"the event is set aside",
+		func() bool { return w.Count(`select count(*) from poisoned where position = $1`, position) == 1 },
+	)
 	reported, _ := sagastest.Reports(w, sagas.ReactionTrouble(eventstore.RecordedEvent{Position: position}))
 	w.Equal("incidents", reported, 1)
 }

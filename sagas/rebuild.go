@@ -72,7 +72,8 @@ func (s *Operators) rebuildRows(ctx context.Context) (written int64, err error) 
 // not.
 const isDerived = `
 select key = $2 and definition = $3 and steps = $4::jsonb and input = $5::jsonb and order_id is not distinct from $6 and direction = $7
-	and case when status in ('running', 'waiting') then 'ready' else status end = $8 and step = $9 and queue = $10 and cancel_requested = $11
+	and case when status in ('running', 'waiting') then 'ready' else status end = $8 and step = $9 and queue = $10
+		and cancel_requested = $11
 	and stream_version = $12 and about = $13 and number = $14
 from saga_run where id = $1`
 

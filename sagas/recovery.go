@@ -25,7 +25,8 @@ func BeginRecovery(ctx context.Context, tx pgx.Tx, head int64, reason string) er
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		update saga_run set status = case status when 'running' then 'ready' else status end, lease_token = lease_token + 1000, lease_until = null, worker = null;
+		update saga_run set status = case status when 'running' then 'ready' else status end,
+			lease_token = lease_token + 1000, lease_until = null, worker = null;
 		update payment_watch set lease_until = null, lease_token = lease_token + 1000;
 		update task set lease_until = null, lease_token = nextval('task_lease');
 		update saga_queue set fails = 0, open_until = null`)

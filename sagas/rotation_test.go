@@ -33,7 +33,9 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	stop := w.Start(w.Instance)
 	id := w.Buy(sagastest.OrderForm{})
 	w.Eventually("the engine has been asked", func() bool {
-		return w.Count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
+		return w.Count(
+			`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`,
+		) > 0
 	})
 	stop()
 
@@ -69,7 +71,9 @@ func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
 	stop := w.Start(w.Instance)
 	id := w.Buy(sagastest.OrderForm{Domain: "between.example.com"})
 	w.Eventually("the engine has been asked", func() bool {
-		return w.Count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
+		return w.Count(
+			`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`,
+		) > 0
 	})
 	stop()
 	during := process(fresh + "," + old)

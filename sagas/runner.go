@@ -98,7 +98,8 @@ func New(o Options) *Runner {
 		tasks: &tasks{},
 	}
 	s.Operators = &Operators{
-		store: o.Store, pool: pool, times: o.Times, now: o.Now, definitions: s.definitions, queues: s.queues, runs: s.runs, ledger: s.ledger,
+		store: o.Store, pool: pool, times: o.Times, now: o.Now, definitions: s.definitions, queues: s.queues,
+		runs: s.runs, ledger: s.ledger,
 		wakes: s.wakes, counts: s.counts, tasks: s.tasks,
 	}
 	s.Reactions = &Reactions{store: o.Store, poll: o.Times.Poll, now: o.Now, log: o.Log, incidents: s.incidents}

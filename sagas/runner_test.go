@@ -123,7 +123,10 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 		return w.Count(`select count(*) from saga_attempt where outcome = 'retry' and error_class = 'transient'`) == calls
 	})
 	w.Equal("failures that count", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 5)
-	w.Equal("the rest is the first one", w.Count(`select count(*) from saga_queue where open_until <= real_now() + interval '10 minutes'`), 1)
+	w.Equal(
+		"the rest is the first one",
+		w.Count(`select count(*) from saga_queue where open_until <= real_now() + interval '10 minutes'`), 1,
+	)
 }
 
 // The first call after a rest decides: it counts, and doubles the next rest.
@@ -226,7 +229,8 @@ func stopsWhileLeasing(w *sagastest.World, table, leased string) {
 	go func() { ended <- w.Runner.Run(ctx) }()
 	w.Eventually("a lease is being taken", func() bool {
 		return w.Count(
-			`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted and database = (select oid from pg_database where datname = current_database())`,
+			`select count(*) from pg_locks where locktype = 'advisory' and objid = 20 and not granted
+				and database = (select oid from pg_database where datname = current_database())`,
 		) > 0
 	})
 	stop()

@@ -57,7 +57,10 @@ func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
 	}).Goes()
 	id := w.Buy(sagastest.OrderForm{})
 	w.Must(<-e.asked)
-	_, err := w.Pool.Exec(t.Context(), `update saga_run set lease_token = lease_token + 1 where status = 'running' and queue = 'engine:one'`)
+	_, err := w.Pool.Exec(
+		t.Context(),
+		`update saga_run set lease_token = lease_token + 1 where status = 'running' and queue = 'engine:one'`,
+	)
 	w.Must(err)
 	if cause := <-e.gaveUp; !errors.Is(cause, sagas.ErrFenced) {
 		t.Errorf("the call ended with %v", cause)

@@ -214,7 +214,8 @@ func TestAGroupThatFailsIsDoneOneByOne(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	_, err := w.Owner().Exec(t.Context(), `
-		create table letter (id bigint primary key, state text not null default 'stored', next_at timestamptz not null default business_now(),
+		create table letter (id bigint primary key, state text not null default 'stored',
+			next_at timestamptz not null default business_now(),
 			attempts int not null default 0, error text);
 		insert into letter (id) select generate_series(1, 5);
 		grant select, update on letter to hostpanel_app`)
@@ -238,7 +239,11 @@ func TestAGroupThatFailsIsDoneOneByOne(t *testing.T) {
 	_, err = letters.Round(t.Context())
 	w.Must(err)
 	w.Equal("done", w.Count(`select count(*) from letter where state = 'done'`), 4)
-	w.Equal("the other", w.Count(`select count(*) from letter where id = 3 and state = 'stored' and attempts = 1 and error = 'unreadable'`), 1)
+	w.Equal(
+		"the other",
+		w.Count(`select count(*) from letter where id = 3 and state = 'stored' and attempts = 1 and error = 'unreadable'`),
+		1,
+	)
 	_, err = w.Pool.Exec(t.Context(), `update letter set next_at = business_now() where id = 3`)
 	w.Must(err)
 	_, err = letters.Round(t.Context())

@@ -148,7 +148,8 @@ func Collecting[T any](into *[]T) func(pgx.Rows) error {
 
 const (
 	attemptsOf = `
-		select saga_id as run, step, token, started_at, finished_at, coalesce(outcome, '') as outcome, coalesce(error_class, '') as error_class,
+		select saga_id as run, step, token, started_at, finished_at, coalesce(outcome, '') as outcome,
+			coalesce(error_class, '') as error_class,
 			coalesce(error, '') as error, next_run_at from saga_attempt where saga_id = any($1) order by started_at, token, step`
 	effectsOf = `
 		select saga_id as run, key, step, state, coalesce(external_id, '') as external_id, sends, updated_at

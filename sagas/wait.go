@@ -30,7 +30,10 @@ func (a *awaiting) Unwrap() error { return a.error }
 // Await says that the step waits for what a stream is about: [Work.Releases] ends
 // the wait. Otherwise the run looks again after a while; zero: as its policy says.
 func Await(about domain.Stream, code string, after time.Duration) error {
-	return &awaiting{about, &domain.Failure{Class: domain.Waiting, Code: code, RetryAfter: after, Err: fmt.Errorf("it waits for %s", about)}}
+	return &awaiting{
+		about,
+		&domain.Failure{Class: domain.Waiting, Code: code, RetryAfter: after, Err: fmt.Errorf("it waits for %s", about)},
+	}
 }
 
 // waitOf is the error of an attempt that has to wait, as an outcome.
@@ -72,7 +75,8 @@ type earlierRun struct {
 func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number int) error {
 	rows, _ := s.pool.Query(ctx, `
 		select id, status, queue from saga_run
-		where about = $1 and about <> '' and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(),
+		where about = $1 and about <> '' and status not in ('done', 'undone') and (step = 0 or status = 'parked')
+			and number < $2`, stream.String(),
 		number)
 	earlier, err := pgx.CollectRows(rows, pgx.RowToStructByName[earlierRun])
 	if err != nil {

@@ -45,7 +45,8 @@ func (s *executor) advanceRow(c claimed, next Run, keep bool) eventstore.TxState
 	}
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
-		SQL: `update saga_run set step = arg.step, status = arg.status, queue = arg.queue, direction = arg.direction, cancel_requested = arg.cancel,
+		SQL: `update saga_run set step = arg.step, status = arg.status, queue = arg.queue, direction = arg.direction,
+			cancel_requested = arg.cancel,
 				input = arg.input, stream_version = arg.version, attempt = arg.attempt, step_deadline = business_now() + arg.budget,
 				lease_until = real_now() + arg.lease,
 				run_at = case when arg.lease is null then business_now() else run_at end, -- indexed: a run that goes on leaves it alone

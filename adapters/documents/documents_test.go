@@ -60,7 +60,9 @@ func open() document.Document {
 // reversed is a paid invoice under reverse charge.
 func reversed() document.Document {
 	e := paid
-	e.TaxKind, e.TaxRate, e.Tax, e.Total, e.Lines = tax.ReverseCharge, decimal.Zero, decimal.Zero, e.Subtotal, []billing.Line{{Text: "Básico", Total: e.Subtotal}}
+	e.TaxKind, e.TaxRate, e.Tax, e.Total, e.Lines = tax.ReverseCharge, decimal.Zero, decimal.Zero, e.Subtotal, []billing.Line{
+		{Text: "Básico", Total: e.Subtotal},
+	}
 	e.Country, e.TaxID = "FR", "FR12345678901"
 	return document.OfInvoice(e, terms)
 }
@@ -80,24 +82,31 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 	}{
 		{
 			document.OfInvoice(paid, terms),
-			"Factura|INV-2026-000001|Fecha de emisión|21 nov 2026|ORD-20261121-7F3K9Q|Hoster SL|28001 Madrid, ES|NIF / NIF-IVA: ESB12345678|Registro: Madrid, T 1, F 2|" +
-				"ООО «Рога и копыта»|Γιώργος Παπαδόπουλος|Gran Vía 2|48001 Bilbao, ES|g@example.com|Básico (yearly)|Del 21 nov 2026 al 20 nov 2027|Setup fee|" +
-				"Base imponible|31,98\u00a0€|Cuota del impuesto (21\u00a0%)|6,72\u00a0€|Total|38,70\u00a0€|Pagado|Importe pendiente|0,00\u00a0€|Tarjeta",
+			"Factura|INV-2026-000001|Fecha de emisión|21 nov 2026|ORD-20261121-7F3K9Q|Hoster SL|28001 Madrid, ES|NIF " +
+				"/ NIF-IVA: ESB12345678|Registro: Madrid, T 1, F 2|" +
+				"ООО «Рога и копыта»|Γιώργος Παπαδόπουλος|Gran Vía 2|48001 Bilbao, ES|g@example.com|Básico " +
+				"(yearly)|Del 21 nov 2026 al 20 nov 2027|Setup fee|" +
+				"Base imponible|31,98\u00a0€|Cuota del impuesto " +
+				"(21\u00a0%)|6,72\u00a0€|Total|38,70\u00a0€|Pagado|Importe pendiente|0,00\u00a0€|Tarjeta",
 			"ES9121000418450200051332",
 		},
 		{
 			open(),
-			"Invoice|21 Nov 2026|Seller|Tax ID: ESB12345678|Billed to|Total without tax|€31.98|Tax (21%)|€6.72|Amount due|€38.70|Payable on receipt|ES9121000418450200051332|CAIXESBB",
+			"Invoice|21 Nov 2026|Seller|Tax ID: ESB12345678|Billed to|Total without tax|€31.98|Tax " +
+				"(21%)|€6.72|Amount due|€38.70|Payable on receipt|ES9121000418450200051332|CAIXESBB",
 			"Paid",
 		},
 		{
 			creditNote(),
-			"Factura rectificativa|CN-2026-000003|30 nov 2026|Factura rectificada|INV-2026-000001 del 21 nov 2026|abonados|Abono de la factura INV-2026-000001|8,26\u00a0€|10,00\u00a0€|Reembolsado|Desistimiento del cliente",
+			"Factura rectificativa|CN-2026-000003|30 nov 2026|Factura rectificada|INV-2026-000001 del 21 nov " +
+				"2026|abonados|Abono de la factura INV-2026-000001|8,26\u00a0€|10,00\u00a0€|Reembolsado|Desistimiento del cliente",
 			"Importe pendiente",
 		},
 		{
 			reversed(),
-			"Factura|NIF / NIF-IVA: ESB12345678|48001 Bilbao, FR|NIF / NIF-IVA: FR12345678901|Base imponible|31,98\u00a0€|Cuota del impuesto (0\u00a0%)|0,00\u00a0€|Total|31,98\u00a0€|Mención fiscal|Inversión del sujeto pasivo|Tarjeta",
+			"Factura|NIF / NIF-IVA: ESB12345678|48001 Bilbao, FR|NIF / NIF-IVA: FR12345678901|Base " +
+				"imponible|31,98\u00a0€|Cuota del impuesto (0\u00a0%)|0,00\u00a0€|Total|31,98\u00a0€|Mención " +
+				"fiscal|Inversión del sujeto pasivo|Tarjeta",
 			"38,70",
 		},
 		{
@@ -106,7 +115,13 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 			"ES9121000418450200051332",
 		},
 		{
-			document.OfCreditNote(billing.CreditNoteIssued{Total: amount("38.70"), Subtotal: amount("31.98"), Tax: amount("6.72"), TaxRate: amount("21"), Currency: "EUR"}, withdrawn(), ""),
+			document.OfCreditNote(
+				billing.CreditNoteIssued{
+					Total: amount("38.70"), Subtotal: amount("31.98"), Tax: amount("6.72"), TaxRate: amount("21"),
+					Currency: "EUR",
+				},
+				withdrawn(), "",
+			),
 			"Credit note|Total|€38.70|Set off against the invoice|€38.70",
 			"Refunded",
 		},
@@ -154,7 +169,8 @@ func TestThePageStandsAloneAndIsAccessible(t *testing.T) {
 				t.Errorf("<%s> has %v", n.Data, n.Attr)
 			}
 		}
-		if count["script"]+count["link"]+count["img"] > 0 || count["table"] != 2 || count["caption"] != 2 || count["h1"] != 1 || count["main"] != 1 {
+		if count["script"]+count["link"]+count["img"] > 0 || count["table"] != 2 || count["caption"] != 2 ||
+			count["h1"] != 1 || count["main"] != 1 {
 			t.Error(count)
 		}
 	}
@@ -223,7 +239,8 @@ func TestALongInvoiceBreaksOverPages(t *testing.T) {
 		t.Fatal(len(pages), "pages")
 	}
 	for i, text := range pages {
-		if number := fmt.Sprintf("página %d de %d", i+1, len(pages)); !strings.Contains(text, number) || i < len(pages)-1 && !strings.Contains(text, "Con impuestos") {
+		if number := fmt.Sprintf("página %d de %d", i+1, len(pages)); !strings.Contains(text, number) ||
+			i < len(pages)-1 && !strings.Contains(text, "Con impuestos") {
 			t.Errorf("page %d:\n%s", i+1, text)
 		}
 	}

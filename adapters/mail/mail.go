@@ -87,8 +87,10 @@ func address(header, text string) (*netmail.Address, error) {
 var (
 	headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
 	messageID  = regexp.MustCompile(`^[^\s<>@]+@[^\s<>@]+$`)
-	own        = regexp.MustCompile(`(?i)^(from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|return-path|received|content-.*)$`)
-	language   = regexp.MustCompile(`(?i)^content-language$`) // only the sender writes it
+	own        = regexp.MustCompile(
+		`(?i)^(from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|return-path|received|content-.*)$`,
+	)
+	language = regexp.MustCompile(`(?i)^content-language$`) // only the sender writes it
 )
 
 // check refuses what would change the headers (L-2 in docs/rules.md).

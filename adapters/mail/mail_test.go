@@ -23,7 +23,8 @@ func welcome() notice.Mail {
 	return notice.Mail{
 		MessageID: "o.6f1c.welcome@panel.test", From: "Panel <panel@panel.test>", To: "José Núñez <jose@customer.test>",
 		ReplyTo: "help@panel.test", Subject: "Tu pedido está listo", Text: "Hola José,\n.\nhttps://panel.test/set-password/?token=abc\n",
-		HTML: "<p>Hola José</p>", Headers: map[string]string{"Auto-Submitted": "auto-generated", "X-Order": "ORD-1", "Content-Language": "es"},
+		HTML:    "<p>Hola José</p>",
+		Headers: map[string]string{"Auto-Submitted": "auto-generated", "X-Order": "ORD-1", "Content-Language": "es"},
 	}
 }
 
@@ -41,7 +42,8 @@ func TestALetterReadsAsItWasMeant(t *testing.T) {
 	}
 	decode := new(mime.WordDecoder)
 	for name, want := range map[string]string{
-		"Message-ID": "<o.6f1c.welcome@panel.test>", "Subject": "Tu pedido está listo", "Auto-Submitted": "auto-generated", "X-Order": "ORD-1", "Content-Language": "es",
+		"Message-ID": "<o.6f1c.welcome@panel.test>", "Subject": "Tu pedido está listo",
+		"Auto-Submitted": "auto-generated", "X-Order": "ORD-1", "Content-Language": "es",
 		"From": `"Panel" <panel@panel.test>`, "To": `José Núñez <jose@customer.test>`, "Reply-To": "<help@panel.test>",
 		"Date": "Sat, 21 Nov 2026 12:00:00 +0000", "User-Agent": "", "Bcc": "",
 	} {
@@ -57,8 +59,10 @@ func TestEveryLetterOfThePanelCanBeComposed(t *testing.T) {
 	for _, occasion := range []notice.Occasion{notice.FirstOrder, notice.NextOrder, notice.Invitation, notice.Reset} {
 		for _, language := range []string{"es", "en"} {
 			m, err := notice.Letter{
-				Occasion: occasion, MessageID: "u.12@panel.test", From: "Panel <panel@panel.test>", To: "jose@customer.test", Name: "José Núñez",
-				Language: language, PanelURL: "https://panel.test/", Username: "jose@customer.test", Link: "https://panel.test/login/", Order: "ORD-1", Plan: "Básico",
+				Occasion: occasion, MessageID: "u.12@panel.test", From: "Panel <panel@panel.test>",
+				To: "jose@customer.test", Name: "José Núñez",
+				Language: language, PanelURL: "https://panel.test/", Username: "jose@customer.test",
+				Link: "https://panel.test/login/", Order: "ORD-1", Plan: "Básico",
 			}.Write()
 			if err != nil {
 				t.Fatal(err)

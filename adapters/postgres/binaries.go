@@ -67,7 +67,8 @@ func missing(major int) string {
 			"or postgresql@17 (macOS: brew install postgresql@17), or set DATABASE_URL. Fetching it did not work:", oldest)
 	}
 	return fmt.Sprintf("the cluster was made by version %[1]d, which is not installed. Install the package "+
-		"postgresql-%[1]d (Debian, Ubuntu), postgresql%[1]d-server (Fedora, Red Hat) or postgresql@%[1]d (macOS, brew). Fetching it did not work:", major)
+		"postgresql-%[1]d (Debian, Ubuntu), postgresql%[1]d-server (Fedora, Red Hat) or postgresql@%[1]d (macOS, "+
+		"brew). Fetching it did not work:", major)
 }
 
 // installed lists what the owner can run here, the newest first.

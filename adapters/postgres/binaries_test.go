@@ -73,7 +73,9 @@ func TestMissingBinariesAreFetchedFromTheRepository(t *testing.T) {
 	t.Setenv("PATH", "")
 	defer syscall.Umask(syscall.Umask(0o077))
 	var told []Stage
-	o := Options{Dir: dataDir(t), folders: []string{}, Repository: repository.URL + "/maven/", Begins: func(s Stage) { told = append(told, s) }}
+	o := Options{Dir: dataDir(t), folders: []string{}, Repository: repository.URL + "/maven/", Begins: func(s Stage) {
+		told = append(told, s)
+	}}
 	c := start(t, o)
 	expect(t, c.URL(), "select '1'", "1")
 	must(t, c.Stop())

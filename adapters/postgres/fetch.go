@@ -100,7 +100,9 @@ func download(ctx context.Context, scratch string, version embedded.PostgresVers
 		return err
 	}
 	config := embedded.DefaultConfig().Version(version).Port(0).Logger(io.Discard).DataPath(decoy).
-		RuntimePath(filepath.Join(scratch, "runtime")).BinariesPath(filepath.Join(scratch, "binaries")).CachePath(filepath.Join(scratch, "archives"))
+		RuntimePath(filepath.Join(scratch, "runtime")).BinariesPath(filepath.Join(scratch, "binaries")).CachePath(
+		filepath.Join(scratch, "archives"),
+	)
 	if repository != "" {
 		config = config.BinaryRepositoryURL(strings.TrimSuffix(repository, "/"))
 	}

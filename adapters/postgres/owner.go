@@ -103,7 +103,10 @@ func (o owner) mustReach(path string) error {
 			return err
 		}
 		if !ok {
-			return fmt.Errorf("user %s, who runs PostgreSQL, cannot reach %s: %s keeps others out (choose another data directory, or chmod 0711 %s)", o.name, path, at, at)
+			return fmt.Errorf(
+				"user %s, who runs PostgreSQL, cannot reach %s: %s keeps others out (choose another data directory, or chmod 0711 %s)",
+				o.name, path, at, at,
+			)
 		}
 		if at == filepath.Dir(at) {
 			return nil

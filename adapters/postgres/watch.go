@@ -34,7 +34,10 @@ func (c *Cluster) Watch(ctx context.Context, log *slog.Logger, restarted func())
 			restarts = restarts[1:]
 		}
 		if len(restarts) == restartsMost {
-			return fmt.Errorf("the Postgres server in %s has ended %d times within %s: read postgres.log there", c.home.dir, restartsMost+1, restartsWithin)
+			return fmt.Errorf(
+				"the Postgres server in %s has ended %d times within %s: read postgres.log there", c.home.dir,
+				restartsMost+1, restartsWithin,
+			)
 		}
 		restarts = append(restarts, now)
 		log.ErrorContext(ctx, "the Postgres server has ended: it is restarted", "alarm", true, "data", c.home.dir)

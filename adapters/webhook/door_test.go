@@ -89,7 +89,9 @@ func TestOnlyTheInternetIsCalledAndOnlyWhereTLSIs(t *testing.T) {
 
 func TestWhatIsNoConnectionToAnAddressIsRefused(t *testing.T) {
 	d := addressPolicy{public: true}
-	for network, address := range map[string]string{"unix": "/run/postgresql", "udp4": "93.184.216.34:443", "tcp": "93.184.216.34:443", "tcp4": "example.com:443"} {
+	for network, address := range map[string]string{
+		"unix": "/run/postgresql", "udp4": "93.184.216.34:443", "tcp": "93.184.216.34:443", "tcp4": "example.com:443",
+	} {
 		if err := d.control(network, address, nil); !errors.Is(err, errRefused) {
 			t.Errorf("%s %s: %v", network, address, err)
 		}

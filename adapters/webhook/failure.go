@@ -27,7 +27,8 @@ func judge(a *http.Response, now time.Time) error {
 		return domain.Fail(domain.Permanent, "gone", said)
 	}
 	return &domain.Failure{
-		Class: domain.Transient, Code: fmt.Sprintf("status_%d", a.StatusCode), RetryAfter: patience(a.Header.Get("Retry-After"), now), Err: said,
+		Class: domain.Transient, Code: fmt.Sprintf("status_%d", a.StatusCode),
+		RetryAfter: patience(a.Header.Get("Retry-After"), now), Err: said,
 	}
 }
 

@@ -94,7 +94,8 @@ func TestANameOfANetworkThatMayBeCalledIsCalled(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
 	o := options()
 	o.Resolver = (&nameserver{answers: []string{"127.0.0.1"}}).resolver(t)
-	if status, err := sender.New(o).Deliver(t.Context(), "http://inside.example:"+port+"/", [][]byte{secret}, created); status != 200 || err != nil {
+	if status, err := sender.New(o).Deliver(t.Context(), "http://inside.example:"+port+
+		"/", [][]byte{secret}, created); status != 200 || err != nil {
 		t.Errorf("%d, %v", status, err)
 	}
 }

@@ -34,7 +34,9 @@ func TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend(t *testing.T) {
 	}))
 	defer s.Close()
 	// Not at noon of some day: the library looks at the clock.
-	if _, err := sender.New(sender.Options{Networks: loopback}).Deliver(t.Context(), s.URL, [][]byte{secret, another}, created); err != nil {
+	if _, err := sender.New(sender.Options{Networks: loopback}).Deliver(
+		t.Context(), s.URL, [][]byte{secret, another}, created,
+	); err != nil {
 		t.Fatal(err)
 	}
 	verdicts := func(secrets ...[]byte) string {
@@ -56,7 +58,8 @@ func TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend(t *testing.T) {
 		}
 		return string(out)
 	}
-	if got := verdicts(secret, another, bytes.Repeat([]byte{1}, 32)); got != "taken: site.created\ntaken: site.created\nrefused: No matching signature found\n" {
+	if got := verdicts(secret, another, bytes.Repeat([]byte{1}, 32)); got != "taken: site.created\ntaken: "+
+		"site.created\nrefused: No matching signature found\n" {
 		t.Errorf("the library says %s", got)
 	}
 	sent.Body = strings.Replace(sent.Body, "42", "43", 1)

@@ -34,7 +34,8 @@ var (
 	another  = bytes.Repeat([]byte{9}, 32)
 	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	created  = webhook.Message{
-		ID: "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17, Data: json.RawMessage(`{"id":42,"kind":"site"}`),
+		ID: "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17,
+		Data: json.RawMessage(`{"id":42,"kind":"site"}`),
 	}
 )
 
@@ -62,7 +63,8 @@ func failure(t *testing.T, err error) *domain.Failure {
 func TestAMessageIsPostedWithASignatureForEachSecret(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
-		if want := `{"type":"site.created","timestamp":"2026-03-01T12:00:00Z","data":{"id":42,"kind":"site"}}`; string(body) != want || q.Method != "POST" {
+		if want := `{"type":"site.created","timestamp":"2026-03-01T12:00:00Z","data":{"id":42,"kind":"site"}}`; string(body) != want ||
+			q.Method != "POST" {
 			t.Errorf("%s %s", q.Method, body)
 		}
 		var signatures []string
@@ -73,7 +75,8 @@ func TestAMessageIsPostedWithASignatureForEachSecret(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"Webhook-Id": created.ID, "Webhook-Timestamp": fmt.Sprint(noon.Unix()), "Webhook-Signature": strings.Join(signatures, " "),
-			"Content-Type": "application/json", "User-Agent": "hostpanel-webhooks/1", "Accept-Encoding": "", "Authorization": "", "Cookie": "",
+			"Content-Type": "application/json", "User-Agent": "hostpanel-webhooks/1", "Accept-Encoding": "",
+			"Authorization": "", "Cookie": "",
 		} {
 			if got := q.Header.Get(name); got != want {
 				t.Errorf("%s: %q, not %q", name, got, want)
@@ -259,9 +262,12 @@ func TestNothingOfOursIsCalledHoweverItIsWritten(t *testing.T) {
 		}
 	}
 	for _, address := range []string{
-		"ftp://example.com/", "file:///etc/passwd", "gopher://127.0.0.1/", "https://user:pass@127.0.0.1/", "https:///path", "", "https://127.0.0.1:99999/", "://",
+		"ftp://example.com/", "file:///etc/passwd", "gopher://127.0.0.1/", "https://user:pass@127.0.0.1/",
+		"https:///path", "", "https://127.0.0.1:99999/", "://",
 	} {
-		if _, err := sender.New(options()).Deliver(t.Context(), address, [][]byte{secret}, created); failure(t, err).Class != domain.Permanent && failure(t, err).Code != "unreachable" {
+		if _, err := sender.New(options()).Deliver(t.Context(), address, [][]byte{secret}, created); failure(t, err).
+			Class != domain.Permanent &&
+			failure(t, err).Code != "unreachable" {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -275,12 +281,14 @@ func TestFailuresTellNothingOfWhereOrWith(t *testing.T) {
 	o := options()
 	o.Resolver = (&nameserver{answers: []string{""}}).resolver(t)
 	for _, address := range []string{
-		"https://tokeninthename.invalid/tokeninthepath?key=tokeninthequery", "http://127.0.0.1:" + port + "/tokeninthepath", "https://127.0.0.1:" + port + "/tokeninthepath",
+		"https://tokeninthename.invalid/tokeninthepath?key=tokeninthequery",
+		"http://127.0.0.1:" + port + "/tokeninthepath", "https://127.0.0.1:" + port + "/tokeninthepath",
 		"https://10.9.8.7/tokeninthepath", "tokeninthescheme://x/", "https://x/%zztokenintheescape",
 	} {
 		_, err := sender.New(o).Deliver(t.Context(), address, [][]byte{[]byte("tokeninthesecret")}, created)
 		text := fmt.Sprintf("%v %+v %#v", err, err, err)
-		if u, bad := url.Parse(address); bad == nil && len(u.Host) > 1 && strings.Contains(text, u.Host) || strings.Contains(text, "tokenin") || strings.Contains(text, "10.9.8.7") {
+		if u, bad := url.Parse(address); bad == nil && len(u.Host) > 1 && strings.Contains(text, u.Host) ||
+			strings.Contains(text, "tokenin") || strings.Contains(text, "10.9.8.7") {
 			t.Errorf("says %s", text)
 		}
 	}

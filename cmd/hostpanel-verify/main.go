@@ -113,14 +113,20 @@ const moment = "2006-01-02 15:04:05.000000"
 func tell(out io.Writer, pack evidence.Pack, r evidence.Report, ownPolicy bool) {
 	fmt.Fprintf(out, "Evidence of %s, made at %s UTC\n\n", plain(pack.Manifest.About), pack.Manifest.MadeAt.UTC().Format(moment[:19]))
 	for _, e := range r.Events {
-		fmt.Fprintf(out, "%9d  %s  %-44s %-34s by %s\n", e.Position, e.RecordedAt.Format(moment), plain(e.Stream), plain(e.Name), plain(e.Actor))
+		fmt.Fprintf(
+			out, "%9d  %s  %-44s %-34s by %s\n", e.Position, e.RecordedAt.Format(moment), plain(e.Stream),
+			plain(e.Name), plain(e.Actor),
+		)
 		for _, pointer := range sorted(e.Texts) {
 			fmt.Fprintf(out, "%9s  %s: %s\n", "", plain(pointer), plain(e.Texts[pointer]))
 		}
 	}
 	fmt.Fprintf(out, "\nCheckpoint: %d events of %s, root %s\n", r.Checkpoint.Size, plain(r.Checkpoint.Origin), r.Checkpoint.Root)
 	if !ownPolicy {
-		fmt.Fprintf(out, "The policy is that of the pack. Compare the key of the log with one from another source: %s\n", plain(pack.Manifest.VKey))
+		fmt.Fprintf(
+			out, "The policy is that of the pack. Compare the key of the log with one from another source: %s\n",
+			plain(pack.Manifest.VKey),
+		)
 	}
 	for _, g := range r.Gaps {
 		fmt.Fprintf(out, "Not in the pack: versions %d to %d of %s\n", g.From, g.Until, plain(g.Stream))
@@ -185,7 +191,8 @@ type event struct {
 
 func shown(pack evidence.Pack, r evidence.Report) result {
 	s := result{
-		About: pack.Manifest.About, Status: "proven", Origin: r.Checkpoint.Origin, Size: r.Checkpoint.Size, Root: r.Checkpoint.Root.String(),
+		About: pack.Manifest.About, Status: "proven", Origin: r.Checkpoint.Origin, Size: r.Checkpoint.Size,
+		Root: r.Checkpoint.Root.String(),
 		VKey: pack.Manifest.VKey, Gaps: []string{}, Faults: []string{},
 	}
 	for _, e := range r.Events {

@@ -107,7 +107,8 @@ func rowsOf(t *testing.T, url string) map[string]string {
 	for name, full := range names {
 		var sum string
 		must(t, owner.QueryRow(t.Context(),
-			`select count(*) || ' ' || coalesce(md5(string_agg(r, '|' order by r)), '') from (select t::text as r from `+full+` t) x`).Scan(&sum))
+			`select count(*) || ' ' || coalesce(md5(string_agg(r, '|' order by r)), '') from (select t::text as r from `+
+				full+` t) x`).Scan(&sum))
 		all[name] = sum
 	}
 	return all

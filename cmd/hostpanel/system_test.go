@@ -199,7 +199,8 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 
 	owner := eventstoretest.Owner(t, url)
 	if _, err := owner.Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10;
-		update log_origins set size = 0, checkpoint = '', published = '', published_size = 0; truncate log_tiles, log_witnesses`); err != nil {
+		update log_origins set size = 0, checkpoint = '', published = '', published_size = 0; truncate log_tiles,
+			log_witnesses`); err != nil {
 		t.Fatal(err)
 	}
 	w.seal()

@@ -41,9 +41,10 @@ type User struct {
 	For          string         `json:"for,omitempty"` // the order that it was opened for
 	Memberships  map[int64]Role `json:"memberships,omitempty"`
 	ActiveTenant int64          `json:"active_tenant,omitempty"` // 0: none
-	Through      int64          `json:"through,omitempty"`       // whose sub-tenant that is, which the user administers; 0: the user is a member
-	HasPassword  bool           `json:"has_password,omitempty"`
-	SecondFactor bool           `json:"second_factor,omitempty"` // a sign-in needs a code too
+	// whose sub-tenant that is, which the user administers; 0: the user is a member
+	Through      int64 `json:"through,omitempty"`
+	HasPassword  bool  `json:"has_password,omitempty"`
+	SecondFactor bool  `json:"second_factor,omitempty"` // a sign-in needs a code too
 
 	Subject        uuid.UUID `json:"subject"` // of the person's data, and so of the address
 	AddressRefused bool      `json:"address_refused,omitempty"`

@@ -44,10 +44,14 @@ func TestTheFirstTenantBecomesTheActiveOne(t *testing.T) {
 	given(t, opened).When(grant).Then(granted, activated)
 	given(t, opened, granted, activated).When(grant).Then()
 	given(t, opened, granted, activated).When(account.GrantMembership{User: 12, Tenant: 18, Role: account.Member, At: noon}).Then(second)
-	given(t, opened, granted, activated, second).When(account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: []int64{17, 18}, At: noon}).
+	given(t, opened, granted, activated, second).When(
+		account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: []int64{17, 18}, At: noon},
+	).
 		Then(account.MembershipGranted{Tenant: 19, Role: account.Member, At: noon})
 	for _, seen := range [][]int64{{}, {17}, {17, 19}} { // others have come since
-		given(t, opened, granted, activated, second).When(account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: seen, At: noon}).
+		given(t, opened, granted, activated, second).When(
+			account.GrantMembership{User: 12, Tenant: 19, Role: account.Member, Seen: seen, At: noon},
+		).
 			ThenRefused(domain.Conflict, "The user's tenants have changed in the meantime.")
 	}
 	grant.Role = account.Member
@@ -109,7 +113,8 @@ func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, account.EventTypes,
 		opened, granted, account.MembershipRevoked{Tenant: 17, At: noon}, activated, account.PasswordChanged{At: noon}, gone,
 		account.Reactivated{At: noon}, profile, account.SuperuserGranted{At: noon}, account.SuperuserRevoked{At: noon},
-		account.SessionsEnded{At: noon}, account.LinkRequested{Link: account.Reset, At: noon}, account.JoiningOffered{Order: ana, At: noon}, account.SubjectErased{Subject: ana, At: noon},
+		account.SessionsEnded{At: noon}, account.LinkRequested{Link: account.Reset, At: noon},
+		account.JoiningOffered{Order: ana, At: noon}, account.SubjectErased{Subject: ana, At: noon},
 		account.AddressRefused{Code: "recipient_refused", At: noon}, account.AddressAccepted{At: noon},
 		factorOn, account.SecondFactorDisabled{Reason: "The telephone is lost.", At: noon}, account.RecoveryCodesRenewed{At: noon},
 		account.SignedIn{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon},

@@ -7,7 +7,9 @@ import (
 )
 
 func TestPasswordsThatPeopleChooseFirst(t *testing.T) {
-	for _, password := range []string{"password", "PASSWORD123", "qwertyuiop", "contraseña1", "barcelona2024", "11111111", "iloveyou!", "p@ssw0rd"} {
+	for _, password := range []string{
+		"password", "PASSWORD123", "qwertyuiop", "contraseña1", "barcelona2024", "11111111", "iloveyou!", "p@ssw0rd",
+	} {
 		if err := account.CheckPassword(password, "zoe@example.com"); err == nil {
 			t.Errorf("%s is accepted", password)
 		}

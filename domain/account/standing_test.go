@@ -100,11 +100,19 @@ func TestAPersonIsErasedOnce(t *testing.T) {
 // journal is personal.
 func TestAJournalTakesWhateverIsNoted(t *testing.T) {
 	notes := map[account.Note]account.SecurityEvent{
-		account.NoteSignIn{User: 12, SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon}:   account.SignedIn{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon},
-		account.NoteRefusal{User: 12, SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughToken, At: noon}: account.SignInRefused{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughToken, At: noon},
-		account.NoteReuse{User: 12, Family: ana, At: noon}:                                                      account.TokenReused{Family: ana, At: noon},
-		account.NoteDenied{User: 12, Method: "GET", Route: "/metrics", At: noon}:                                account.AccessDenied{Method: "GET", Route: "/metrics", At: noon},
-		account.NoteKeyOrigin{User: 12, Key: "ab12CD34", Origin: "https://shop.example.com", At: noon}:          account.KeyUsedFromNewOrigin{Key: "ab12CD34", Origin: "https://shop.example.com", At: noon},
+		account.NoteSignIn{User: 12, SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon}: account.SignedIn{
+			SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon,
+		},
+		account.NoteRefusal{User: 12, SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughToken, At: noon}: account.SignInRefused{
+			SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughToken, At: noon,
+		},
+		account.NoteReuse{User: 12, Family: ana, At: noon}: account.TokenReused{Family: ana, At: noon},
+		account.NoteDenied{User: 12, Method: "GET", Route: "/metrics", At: noon}: account.AccessDenied{
+			Method: "GET", Route: "/metrics", At: noon,
+		},
+		account.NoteKeyOrigin{User: 12, Key: "ab12CD34", Origin: "https://shop.example.com", At: noon}: account.KeyUsedFromNewOrigin{
+			Key: "ab12CD34", Origin: "https://shop.example.com", At: noon,
+		},
 	}
 	for note, want := range notes {
 		facts, err := account.Security.Decide(account.Journal{}, note)

@@ -21,13 +21,17 @@ func (e *Event) Fields() field.Set {
 		field.NullInt("tenant", &tenant).ReadOnly(),
 		field.Within("actor", true, actor.Fields).ReadOnly(),
 		field.NullUUID("correlation_id", &correlation).ReadOnly().Doc("Shared by everything that came of one request."),
-		field.NullText("causation_id", &cause).ReadOnly().Doc("What led to it, with its kind: event:site-12/3, request:…, webhook:…, deadline:…, operator:…; null: not for this caller."),
+		field.NullText("causation_id", &cause).ReadOnly().Doc(
+			"What led to it, with its kind: event:site-12/3, request:…, webhook:…, deadline:…, operator:…; null: not for this caller.",
+		),
 		field.NullText("request_id", &request).ReadOnly().Doc("X-Request-ID of the request that led to it."),
 		field.Time("recorded_at", &e.RecordedAt).ReadOnly(),
 		field.Text("text", &e.Text).ReadOnly().Doc("What happened, in words."),
 		field.Any("data", &e.Data).ReadOnly().Doc("The event, without secrets. Erased texts are empty."),
 		field.Texts("erased", &e.Erased, nil).ReadOnly().Doc("JSON pointers of the texts in data that were erased."),
-		field.NullText("prev_hash", &prev).ReadOnly().Doc("Of the event before it in its stream; null: the first one, or not for this caller."),
+		field.NullText("prev_hash", &prev).ReadOnly().Doc(
+			"Of the event before it in its stream; null: the first one, or not for this caller.",
+		),
 		field.Text("hash", &hash).ReadOnly(),
 	}
 }

@@ -30,17 +30,20 @@ var (
 	ended = billing.SubscriptionEnded{Reason: "undone", At: noon}
 
 	seller = billing.Seller{
-		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28001", Country: "ES", TaxID: "ESB12345678", Register: "Madrid, T 1, F 2",
+		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28001", Country: "ES",
+		TaxID: "ESB12345678", Register: "Madrid, T 1, F 2",
 		IBAN: "ES9121000418450200051332", BIC: "CAIXESBB",
 	}
 	lines = []billing.Line{{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("28.70")}}
 
 	issue = billing.Issue{
-		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Seller: seller, Lines: lines,
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
+		Seller: seller, Lines: lines,
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
 	}
 	issued = billing.InvoiceIssued{
-		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Seller: seller, Lines: lines,
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
+		Seller: seller, Lines: lines,
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR",
 		Status: "paid", Ledger: "INV-2026", At: noon,
 	}
@@ -52,7 +55,8 @@ func TestASubscriptionStartsOnce(t *testing.T) {
 	domaintest.Given(t, billing.Subscriptions, nil).When(subscribe).Then(started)
 	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started}).When(subscribe).Then()
 	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started, ended}).When(subscribe).Then()
-	if s := billing.Subscriptions.Replay(started); s.TenantID() != 17 || s.Status != billing.Running || !s.PeriodEnd.Equal(started.PeriodEnd) {
+	if s := billing.Subscriptions.Replay(started); s.TenantID() != 17 || s.Status != billing.Running ||
+		!s.PeriodEnd.Equal(started.PeriodEnd) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -34,7 +34,9 @@ func ExamplePeriodStart() {
 // the day, on its day or on the last day of a shorter month.
 func TestPeriodsNeitherDriftNorLeaveGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		anchor := time.Unix(rapid.Int64Range(0, 4_000_000_000).Draw(t, "anchor"), 0).In(time.FixedZone("", rapid.IntRange(-12, 14).Draw(t, "zone")*3600))
+		anchor := time.Unix(rapid.Int64Range(0, 4_000_000_000).Draw(t, "anchor"), 0).In(
+			time.FixedZone("", rapid.IntRange(-12, 14).Draw(t, "zone")*3600),
+		)
 		months := map[string]int{"monthly": 1, "yearly": 12}
 		cycle := rapid.SampledFrom([]string{"monthly", "yearly"}).Draw(t, "cycle")
 		u := anchor.UTC()

@@ -139,14 +139,20 @@ func (c ChangePlan) decide(s Subscription) ([]SubscriptionEvent, error) {
 		e.NextAt = c.Terms.after(e, s, c.At)
 		return append(events, e), nil
 	}
-	e := ChangeInvoiced{PlanTerms: c.To, Invoice: c.Invoice, StartsAt: p.At, PeriodEnd: p.PeriodEnd, DueAt: s.PayUntil(c.At, c.Terms), At: c.At}
+	e := ChangeInvoiced{
+		PlanTerms: c.To, Invoice: c.Invoice, StartsAt: p.At, PeriodEnd: p.PeriodEnd, DueAt: s.PayUntil(c.At, c.Terms),
+		At: c.At,
+	}
 	e.NextAt = c.Terms.after(e, s, c.At)
 	return append(events, e), nil
 }
 
 // withdraw takes the pending change back.
 func (s Subscription) withdraw(reason string, at time.Time) ChangeWithdrawn {
-	return ChangeWithdrawn{Plan: s.Change.Plan, PlanName: s.Change.PlanName, Invoice: s.Change.Invoice, Reason: reason, NextAt: s.NextAt, At: at}
+	return ChangeWithdrawn{
+		Plan: s.Change.Plan, PlanName: s.Change.PlanName, Invoice: s.Change.Invoice, Reason: reason, NextAt: s.NextAt,
+		At: at,
+	}
 }
 
 // withoutChange takes a pending change back before the subscription ends, or will.
@@ -190,7 +196,8 @@ func (s Subscription) AsBilled(over []Overrun) Subscription {
 // period that is paid for.
 func (s Subscription) atPeriodEnd(at time.Time) PlanChanged {
 	e := PlanChanged{
-		PlanTerms: s.Change.PlanTerms, Anchor: s.Anchor, First: s.First, Period: s.Period, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, NextAt: s.NextAt, At: at,
+		PlanTerms: s.Change.PlanTerms, Anchor: s.Anchor, First: s.First, Period: s.Period, PeriodStart: s.PeriodStart,
+		PeriodEnd: s.PeriodEnd, NextAt: s.NextAt, At: at,
 	}
 	if e.BillingPeriod != s.Cycle {
 		e.Anchor, e.First = s.PeriodEnd, s.Period+1

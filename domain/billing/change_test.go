@@ -18,7 +18,10 @@ import (
 )
 
 var (
-	larger = billing.PlanTerms{Plan: 8, PlanName: "Grande", BillingPeriod: "monthly", Price: amount("9.99"), Grants: field.Values{"max_sites": []byte("10")}}
+	larger = billing.PlanTerms{
+		Plan: 8, PlanName: "Grande", BillingPeriod: "monthly", Price: amount("9.99"),
+		Grants: field.Values{"max_sites": []byte("10")},
+	}
 	yearly = billing.PlanTerms{Plan: 7, PlanName: "Básico", BillingPeriod: "yearly", Price: amount("28.704")}
 	free   = billing.PlanTerms{Plan: 9, PlanName: "Gratis", BillingPeriod: "monthly", Price: amount("0")}
 	basic  = billing.PlanTerms{Plan: 7, PlanName: "Básico", BillingPeriod: "monthly", Price: amount("2.99")}
@@ -37,7 +40,8 @@ func TestTheDifferenceIsPaidForTheRestOfThePeriod(t *testing.T) {
 		t.Error(got)
 	}
 	lines := p.Lines("en", basic, larger)
-	if len(lines) != 2 || lines[0].Text != "Grande, rest of the period" || lines[1].Text != "Unused time of Básico" || !lines[1].Total.Equal(amount("-1.5")) {
+	if len(lines) != 2 || lines[0].Text != "Grande, rest of the period" || lines[1].Text != "Unused time of Básico" ||
+		!lines[1].Total.Equal(amount("-1.5")) {
 		t.Errorf("%+v", lines)
 	}
 	p = billing.Subscriptions.Replay(monthly).Prorate(yearly, at)
@@ -58,11 +62,15 @@ func TestAnUpgradeCountsOnceItIsPaid(t *testing.T) {
 		PlanTerms: larger, Invoice: bill, Anchor: on(1, 31), PeriodStart: on(1, 31), PeriodEnd: on(2, 28), NextAt: on(2, 21), At: on(2, 16),
 	}
 	domaintest.Given(t, billing.Subscriptions, history).When(paid).Then(changed)
-	domaintest.Given(t, billing.Subscriptions, append(history, changed)).When(paid).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
+	domaintest.Given(t, billing.Subscriptions, append(history, changed)).When(paid).ThenRefused(
+		domain.Conflict, "The invoice is not the open one of its subscription.",
+	)
 	lapsed := billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: bill, Reason: billing.Lapsed, NextAt: on(2, 21), At: on(2, 21)}
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 20))).Then()
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 21))).Then(lapsed)
-	domaintest.Given(t, billing.Subscriptions, append(history, lapsed)).When(paid).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
+	domaintest.Given(t, billing.Subscriptions, append(history, lapsed)).When(paid).ThenRefused(
+		domain.Conflict, "The invoice is not the open one of its subscription.",
+	)
 	if s := billing.Subscriptions.Replay(append(history, lapsed)...); !s.Bills(on(2, 21)) || s.PlanName != "Básico" {
 		t.Errorf("%+v", s)
 	}
@@ -72,7 +80,8 @@ func TestAnUpgradeCountsOnceItIsPaid(t *testing.T) {
 func TestARenewalWaitsForNoChange(t *testing.T) {
 	s := billing.Subscriptions.Replay(monthly)
 	for at, until := range map[time.Time]time.Time{
-		on(2, 1): on(2, 8), on(2, 18): on(2, 21), on(2, 20).Add(12 * time.Hour): on(2, 21).Add(12 * time.Hour), on(2, 27).Add(12 * time.Hour): on(2, 28),
+		on(2, 1): on(2, 8), on(2, 18): on(2, 21), on(2, 20).Add(12 * time.Hour): on(2, 21).Add(12 * time.Hour),
+		on(2, 27).Add(12 * time.Hour): on(2, 28),
 	} {
 		if got := s.PayUntil(at, billing.UsualTerms); !got.Equal(until) {
 			t.Errorf("asked for at %s: %s instead of %s", at, got, until)
@@ -87,7 +96,9 @@ func TestALaterChangeReplacesTheOneBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	history := append(started31(), first...)
-	withdrawn := billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: bill, Reason: billing.Replaced, NextAt: on(2, 21), At: on(2, 11)}
+	withdrawn := billing.ChangeWithdrawn{
+		Plan: 8, PlanName: "Grande", Invoice: bill, Reason: billing.Replaced, NextAt: on(2, 21), At: on(2, 11),
+	}
 	planned := billing.ChangePlanned{PlanTerms: free, StartsAt: on(2, 28), NextAt: on(2, 28), At: on(2, 11)}
 	domaintest.Given(t, billing.Subscriptions, history).When(changeTo(free, on(2, 11))).Then(withdrawn, planned)
 	domaintest.Given(t, billing.Subscriptions, history).When(changeTo(basic, on(2, 11))).Then(withdrawn)
@@ -105,7 +116,10 @@ func TestADowngradeCountsFromTheNextPeriodOn(t *testing.T) {
 	history := append(started31(), planned)
 	domaintest.Given(t, billing.Subscriptions, started31()).When(changeTo(free, on(2, 11))).Then(planned)
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 27))).Then()
-	billed := billing.PeriodInvoiced{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(3, 7), NextAt: on(3, 5), At: on(2, 28)}
+	billed := billing.PeriodInvoiced{
+		Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(3, 7), NextAt: on(3, 5),
+		At: on(2, 28),
+	}
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then(billing.PlanChanged{
 		PlanTerms: free, Anchor: on(1, 31), PeriodStart: on(1, 31), PeriodEnd: on(2, 28), NextAt: on(2, 28), At: on(2, 28),
 	}, billed)
@@ -158,21 +172,30 @@ func TestAChangeIsRefusedWhileTheNextPeriodIsBilled(t *testing.T) {
 	billed := lives(t, started31(), on(2, 21))
 	const open = "The next period is billed already. Pay its invoice first."
 	domaintest.Given(t, billing.Subscriptions, billed).When(changeTo(larger, on(2, 22))).ThenRefused(domain.Conflict, open)
-	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 1))).When(changeTo(larger, on(3, 2))).ThenRefused(domain.Conflict, open)
-	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 20))).When(changeTo(larger, on(3, 21))).ThenRefused(domain.Conflict, open)
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 1))).When(changeTo(larger, on(3, 2))).
+		ThenRefused(domain.Conflict, open)
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 20))).When(changeTo(larger, on(3, 21))).
+		ThenRefused(domain.Conflict, open)
 	domaintest.Given(t, billing.Subscriptions, started31()).When(changeTo(larger, on(2, 21))).
 		ThenRefused(domain.Conflict, "The next period is about to be billed. Try again in a minute.")
 	cancelled := append(started31(), billing.CancellationRequested{NextAt: on(2, 28), At: on(2, 10)})
 	domaintest.Given(t, billing.Subscriptions, cancelled).When(changeTo(larger, on(2, 11))).
 		ThenRefused(domain.Conflict, "The subscription is cancelled. Take the cancellation back first.")
-	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(changeTo(larger, on(12, 2))).ThenRefused(domain.Conflict, "The subscription has ended.")
-	domaintest.Given(t, billing.Subscriptions, nil).When(changeTo(larger, on(2, 2))).ThenRefused(domain.NotFound, "No Subscription matches the given query.")
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(changeTo(larger, on(12, 2))).ThenRefused(
+		domain.Conflict, "The subscription has ended.",
+	)
+	domaintest.Given(t, billing.Subscriptions, nil).When(changeTo(larger, on(2, 2))).ThenRefused(
+		domain.NotFound, "No Subscription matches the given query.",
+	)
 }
 
 // A period that was paid before it begins is unused as a whole.
 func TestAPeriodThatWasPaidEarlyIsUnused(t *testing.T) {
 	history := lives(t, started31(), on(2, 21))
-	history = append(history, billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 21)})
+	history = append(
+		history,
+		billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 21)},
+	)
 	p := billing.Subscriptions.Replay(history...).Prorate(larger, on(2, 21)) // 7 of 28 days, and all of the next period
 	if got := fmt.Sprint(p.Charge, p.Credit, p.Due()); got != "12.49 3.74 8.75" {
 		t.Error(got)
@@ -194,7 +217,9 @@ func TestAChangeIsComputedToTheCent(t *testing.T) {
 		begun.PeriodEnd = billing.PeriodStart(begun.PeriodStart, begun.BillingPeriod, 1)
 		begun.NextAt = begun.PeriodEnd.Add(-7 * day)
 		s := billing.Subscriptions.Replay(begun)
-		at := begun.PeriodStart.Add(time.Duration(rapid.Int64Range(0, int64(begun.NextAt.Sub(begun.PeriodStart)/time.Second)-1).Draw(t, "seconds")) * time.Second)
+		at := begun.PeriodStart.Add(
+			time.Duration(rapid.Int64Range(0, int64(begun.NextAt.Sub(begun.PeriodStart)/time.Second)-1).Draw(t, "seconds")) * time.Second,
+		)
 		to := billing.PlanTerms{Plan: 8, PlanName: "New", BillingPeriod: cycle("of the new"), Price: price("new")}
 
 		p := s.Prorate(to, at)
@@ -211,7 +236,9 @@ func TestAChangeIsComputedToTheCent(t *testing.T) {
 			}
 		}
 		half := decimal.New(5, -places-1)
-		if exact := s.Price.Mul(decimal.NewFromInt(int64(begun.PeriodEnd.Sub(at)))).DivRound(decimal.NewFromInt(int64(begun.PeriodEnd.Sub(begun.PeriodStart))), 12); p.Credit.Sub(exact).Abs().Cmp(half) > 0 {
+		if exact := s.Price.Mul(decimal.NewFromInt(int64(begun.PeriodEnd.Sub(at)))).DivRound(
+			decimal.NewFromInt(int64(begun.PeriodEnd.Sub(begun.PeriodStart))), 12,
+		); p.Credit.Sub(exact).Abs().Cmp(half) > 0 {
 			t.Fatalf("credit %s, exactly %s", p.Credit, exact)
 		}
 		if !p.Due().IsPositive() {
@@ -255,7 +282,9 @@ func TestTheLinesOfAChangeAddUpWithoutTax(t *testing.T) {
 		p := billing.Proration{Charge: price("charge"), Credit: price("credit")}
 		net := p.Without(abroad, currency)
 		sum := decimal.Zero
-		for _, l := range net.Lines("en", billing.PlanTerms{PlanName: "Start"}, billing.PlanTerms{PlanName: "More", BillingPeriod: "monthly"}) {
+		for _, l := range net.Lines(
+			"en", billing.PlanTerms{PlanName: "Start"}, billing.PlanTerms{PlanName: "More", BillingPeriod: "monthly"},
+		) {
 			sum = sum.Add(l.Total)
 		}
 		if want := abroad.Without(p.Due(), currency); !sum.Equal(want) || !net.Due().Equal(want) {

@@ -116,7 +116,9 @@ func (e PlanChanged) Tells() any {
 }
 
 func (e ChangeInvoiced) evolve(s Subscription) Subscription {
-	s.Change, s.NextAt = &PendingChange{PlanTerms: e.PlanTerms, Invoice: e.Invoice, DueAt: e.DueAt, StartsAt: e.StartsAt, PeriodEnd: e.PeriodEnd}, e.NextAt
+	s.Change, s.NextAt = &PendingChange{
+		PlanTerms: e.PlanTerms, Invoice: e.Invoice, DueAt: e.DueAt, StartsAt: e.StartsAt, PeriodEnd: e.PeriodEnd,
+	}, e.NextAt
 	return s
 }
 

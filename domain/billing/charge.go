@@ -122,7 +122,10 @@ func (c FailCharge) decide(s Subscription) ([]SubscriptionEvent, error) {
 	if !s.lives() || s.Open != c.Invoice || !s.Pending || s.Charges != c.Count {
 		return nil, nil // it was paid by other means, or withdrawn
 	}
-	e := ChargeFailed{Invoice: c.Invoice, DueAt: s.DueAt, Count: c.Count, Code: c.Code, Final: c.Final || s.Charges > len(c.Terms.Retries), Reminders: c.Terms.remindersUntil(s, c.At), At: c.At}
+	e := ChargeFailed{
+		Invoice: c.Invoice, DueAt: s.DueAt, Count: c.Count, Code: c.Code,
+		Final: c.Final || s.Charges > len(c.Terms.Retries), Reminders: c.Terms.remindersUntil(s, c.At), At: c.At,
+	}
 	e.NextAt = c.Terms.after(e, s, c.At)
 	return []SubscriptionEvent{e}, nil
 }

@@ -15,7 +15,9 @@ import (
 var card = uuid.MustParse("1e470d6e-0000-4000-8000-00000000ca4d")
 
 // after is a history with what commands made of it.
-func after(t interface{ Fatal(args ...any) }, history []billing.SubscriptionEvent, commands ...billing.SubscriptionCommand) []billing.SubscriptionEvent {
+func after(
+	t interface{ Fatal(args ...any) }, history []billing.SubscriptionEvent, commands ...billing.SubscriptionCommand,
+) []billing.SubscriptionEvent {
 	for _, c := range commands {
 		facts, err := billing.Subscriptions.Decide(billing.Subscriptions.Replay(history...), c)
 		if err != nil {
@@ -31,7 +33,10 @@ func chosen(method uuid.UUID) billing.ChooseMethod {
 }
 
 func refused(count int, at time.Time, final bool) billing.FailCharge {
-	return billing.FailCharge{Order: order, Invoice: next, Count: count, Code: "card_declined", Final: final, At: at, Terms: billing.UsualTerms}
+	return billing.FailCharge{
+		Order: order, Invoice: next, Count: count, Code: "card_declined", Final: final, At: at,
+		Terms: billing.UsualTerms,
+	}
 }
 
 // charged is the life of a subscription with a saved payment method, whose charges are all
@@ -73,7 +78,9 @@ func TestASavedMethodIsChargedWhenThePaymentIsDue(t *testing.T) {
 	history = append(history, charge)
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then()
 	pay := billing.Renew{Order: order, Invoice: next, At: on(3, 1), Terms: billing.UsualTerms}
-	renewed := billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(3, 1)}
+	renewed := billing.PeriodRenewed{
+		Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(3, 1),
+	}
 	domaintest.Given(t, billing.Subscriptions, history).When(pay).Then(renewed)
 	domaintest.Given(t, billing.Subscriptions, append(history, renewed)).When(refused(1, on(3, 2), false)).Then()
 	if s := billing.Subscriptions.Replay(append(history, renewed)...); s.Method != card || s.Charges != 0 {
@@ -102,7 +109,8 @@ func TestARefusedChargeIsTriedAgainOnItsDays(t *testing.T) {
 	}
 	want := []string{
 		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced",
-		"billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed",
+		"billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed",
+		"billing.charge_started", "billing.charge_failed",
 		"billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed",
 		"billing.subscription_suspended", "billing.end_announced", "billing.subscription_ended",
 	}
@@ -113,8 +121,10 @@ func TestARefusedChargeIsTriedAgainOnItsDays(t *testing.T) {
 
 func TestAMethodThatNeedsItsOwnerIsNotChargedAgain(t *testing.T) {
 	want := []string{
-		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced", "billing.charge_started", "billing.charge_failed",
-		"billing.payment_reminded", "billing.payment_reminded", "billing.subscription_suspended", "billing.end_announced", "billing.subscription_ended",
+		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced", "billing.charge_started",
+		"billing.charge_failed",
+		"billing.payment_reminded", "billing.payment_reminded", "billing.subscription_suspended",
+		"billing.end_announced", "billing.subscription_ended",
 	}
 	if got := names(charged(t, true, on(12, 31))); !slices.Equal(got, want) {
 		t.Fatalf("It went on as %q.", got)
@@ -163,7 +173,10 @@ func TestAnyChargesOfAnInvoiceFollowEachOther(t *testing.T) {
 					continue
 				}
 			case 2:
-				c = billing.ChooseMethod{Order: order, Method: rapid.SampledFrom([]uuid.UUID{card, uuid.Nil}).Draw(r, "method"), At: now, Terms: billing.UsualTerms}
+				c = billing.ChooseMethod{
+					Order: order, Method: rapid.SampledFrom([]uuid.UUID{card, uuid.Nil}).Draw(r, "method"), At: now,
+					Terms: billing.UsualTerms,
+				}
 			case 3:
 				c = billing.CancelAtEnd{Order: order, At: now}
 			case 4:
@@ -177,7 +190,8 @@ func TestAnyChargesOfAnInvoiceFollowEachOther(t *testing.T) {
 				continue
 			}
 			for _, e := range facts {
-				if charge, is := e.(billing.ChargeStarted); is && (s.Pending || charge.Invoice != s.Open || charge.Count != s.Charges+1 || charge.Count > 1+len(billing.UsualTerms.Retries)) {
+				if charge, is := e.(billing.ChargeStarted); is && (s.Pending || charge.Invoice != s.Open ||
+					charge.Count != s.Charges+1 || charge.Count > 1+len(billing.UsualTerms.Retries)) {
 					r.Fatalf("%+v was charged in the state %+v.", charge, s)
 				}
 			}

@@ -133,7 +133,10 @@ var (
 	// ErrReceived refuses a payment that has not arrived yet.
 	ErrReceived = domain.RefuseField("received_on", "Enter a day that is not after today, such as 2026-11-21.")
 
-	errReversed = &domain.Error{Code: domain.Conflict, Reason: "payment_reversed", Message: "A booking with this reference and amount was reversed. Give another reference."}
+	errReversed = &domain.Error{
+		Code: domain.Conflict, Reason: "payment_reversed",
+		Message: "A booking with this reference and amount was reversed. Give another reference.",
+	}
 )
 
 // Reference is a reference without needless spaces, so that a statement that is read in
@@ -173,14 +176,21 @@ func (c BookPayment) decide(b Balance) ([]CreditEvent, error) {
 	case isKnown && c.Marks == uuid.Nil, b.Bookings[c.ID.String()].Amount.IsPositive():
 		return nil, nil
 	}
-	return []CreditEvent{PaymentBooked{CreditAccount: c.CreditAccount, ID: c.ID, Amount: c.Amount, Left: b.Left.Add(c.Amount), Method: c.Method, Reference: c.Reference, Received: c.Received, Marks: c.Marks, At: c.At}}, nil
+	return []CreditEvent{
+		PaymentBooked{
+			CreditAccount: c.CreditAccount, ID: c.ID, Amount: c.Amount, Left: b.Left.Add(c.Amount), Method: c.Method,
+			Reference: c.Reference, Received: c.Received, Marks: c.Marks, At: c.At,
+		},
+	}, nil
 }
 
 func (c ApplyCredit) decide(b Balance) ([]CreditEvent, error) {
 	if !c.Amount.IsPositive() || c.Amount.GreaterThan(b.Left) {
 		return nil, ErrCreditUsed
 	}
-	return []CreditEvent{CreditApplied{CreditAccount: c.CreditAccount, Invoice: c.Invoice, Amount: c.Amount, Left: b.Left.Sub(c.Amount), At: c.At}}, nil
+	return []CreditEvent{
+		CreditApplied{CreditAccount: c.CreditAccount, Invoice: c.Invoice, Amount: c.Amount, Left: b.Left.Sub(c.Amount), At: c.At},
+	}, nil
 }
 
 func (c ReturnCredit) decide(b Balance) ([]CreditEvent, error) {
@@ -195,7 +205,12 @@ func (c ReturnCredit) decide(b Balance) ([]CreditEvent, error) {
 	case amount.GreaterThan(has):
 		return nil, ErrCreditUsed
 	}
-	return []CreditEvent{CreditReturned{CreditAccount: c.CreditAccount, Invoice: c.Invoice, Amount: amount, Left: b.Left.Add(amount), Reason: c.Reason, At: c.At}}, nil
+	return []CreditEvent{
+		CreditReturned{
+			CreditAccount: c.CreditAccount, Invoice: c.Invoice, Amount: amount, Left: b.Left.Add(amount),
+			Reason: c.Reason, At: c.At,
+		},
+	}, nil
 }
 
 func (c PayOut) decide(b Balance) ([]CreditEvent, error) {
@@ -213,7 +228,12 @@ func (c PayOut) decide(b Balance) ([]CreditEvent, error) {
 	case c.Amount.GreaterThan(b.Left):
 		return nil, ErrCreditUsed
 	}
-	return []CreditEvent{CreditPaidOut{CreditAccount: c.CreditAccount, Amount: c.Amount, Left: b.Left.Sub(c.Amount), Reference: c.Reference, Reason: c.Reason, At: c.At}}, nil
+	return []CreditEvent{
+		CreditPaidOut{
+			CreditAccount: c.CreditAccount, Amount: c.Amount, Left: b.Left.Sub(c.Amount), Reference: c.Reference,
+			Reason: c.Reason, At: c.At,
+		},
+	}, nil
 }
 
 func (c ReverseBooking) decide(b Balance) ([]CreditEvent, error) {
@@ -228,7 +248,12 @@ func (c ReverseBooking) decide(b Balance) ([]CreditEvent, error) {
 	case booked.Amount.GreaterThan(b.Left):
 		return nil, ErrCreditUsed
 	}
-	return []CreditEvent{BookingReversed{CreditAccount: c.CreditAccount, Booking: c.Booking, Amount: booked.Amount, Left: b.Left.Sub(booked.Amount), Reason: c.Reason, At: c.At}}, nil
+	return []CreditEvent{
+		BookingReversed{
+			CreditAccount: c.CreditAccount, Booking: c.Booking, Amount: booked.Amount, Left: b.Left.Sub(booked.Amount),
+			Reason: c.Reason, At: c.At,
+		},
+	}, nil
 }
 
 func (e PaymentBooked) evolve(b Balance) Balance {

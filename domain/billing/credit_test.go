@@ -16,12 +16,27 @@ import (
 
 var (
 	account  = billing.CreditAccount{Tenant: 17, Currency: "EUR"}
-	transfer = billing.BookPayment{CreditAccount: account, ID: payer, Amount: amount("20"), Method: "bank_transfer", Reference: "ST-1", Received: noon, At: noon}
-	booked   = billing.PaymentBooked{CreditAccount: account, ID: payer, Amount: amount("20"), Left: amount("20"), Method: "bank_transfer", Reference: "ST-1", Received: noon, At: noon}
+	transfer = billing.BookPayment{
+		CreditAccount: account, ID: payer, Amount: amount("20"), Method: "bank_transfer", Reference: "ST-1",
+		Received: noon, At: noon,
+	}
+	booked = billing.PaymentBooked{
+		CreditAccount: account, ID: payer, Amount: amount("20"), Left: amount("20"), Method: "bank_transfer",
+		Reference: "ST-1", Received: noon, At: noon,
+	}
 	applied  = billing.CreditApplied{CreditAccount: account, Invoice: ana, Amount: amount("12.50"), Left: amount("7.50"), At: noon}
-	returned = billing.CreditReturned{CreditAccount: account, Invoice: ana, Amount: amount("12.50"), Left: amount("20.00"), Reason: "waived", At: noon}
-	paidOut  = billing.CreditPaidOut{CreditAccount: account, Amount: amount("5"), Left: amount("2.50"), Reference: "OUT-1", Reason: "asked for", At: noon}
-	reversed = billing.BookingReversed{CreditAccount: account, Booking: payer, Amount: amount("20"), Left: amount("20").Sub(amount("20")), Reason: "another customer's", At: noon}
+	returned = billing.CreditReturned{
+		CreditAccount: account, Invoice: ana, Amount: amount("12.50"), Left: amount("20.00"), Reason: "waived",
+		At: noon,
+	}
+	paidOut = billing.CreditPaidOut{
+		CreditAccount: account, Amount: amount("5"), Left: amount("2.50"), Reference: "OUT-1", Reason: "asked for",
+		At: noon,
+	}
+	reversed = billing.BookingReversed{
+		CreditAccount: account, Booking: payer, Amount: amount("20"), Left: amount("20").Sub(amount("20")),
+		Reason: "another customer's", At: noon,
+	}
 )
 
 // everyMovement has an example of each event of a balance, and of what invoices take of it.
@@ -41,11 +56,17 @@ func TestAPaymentIsBookedOnce(t *testing.T) {
 	given.When(again).Then()
 	given.When(transfer).Then()
 	again.Amount = amount("-20")
-	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(domain.Invalid, "amount: Enter an amount above zero, with the decimal places of the currency.")
+	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(
+		domain.Invalid, "amount: Enter an amount above zero, with the decimal places of the currency.",
+	)
 	again.Amount, again.Currency = amount("20.5"), "JPY"
-	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(domain.Invalid, "amount: Enter an amount above zero, with the decimal places of the currency.")
+	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(
+		domain.Invalid, "amount: Enter an amount above zero, with the decimal places of the currency.",
+	)
 	again.Currency = "XXY"
-	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(domain.Invalid, "currency: Enter a currency of ISO 4217, such as EUR.")
+	domaintest.Given(t, billing.Balances, nil).When(again).ThenRefused(
+		domain.Invalid, "currency: Enter a currency of ISO 4217, such as EUR.",
+	)
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, reversed}).When(transfer).
 		ThenRefused(domain.Conflict, "A booking with this reference and amount was reversed. Give another reference.")
 }
@@ -64,10 +85,14 @@ func TestAPaymentThatMarksAnInvoiceHasAnIdentityOfItsOwn(t *testing.T) {
 func TestABalanceIsNeverNegative(t *testing.T) {
 	given := domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, applied})
 	used := billing.ErrCreditUsed.Message
-	given.When(billing.ApplyCredit{CreditAccount: account, Invoice: payer, Amount: amount("7.51"), At: noon}).ThenRefused(domain.Conflict, used)
-	given.When(billing.PayOut{CreditAccount: account, Amount: amount("7.51"), Reference: "OUT-1", Reason: "asked for", At: noon}).ThenRefused(domain.Conflict, used)
+	given.When(billing.ApplyCredit{CreditAccount: account, Invoice: payer, Amount: amount("7.51"), At: noon}).
+		ThenRefused(domain.Conflict, used)
+	given.When(
+		billing.PayOut{CreditAccount: account, Amount: amount("7.51"), Reference: "OUT-1", Reason: "asked for", At: noon},
+	).ThenRefused(domain.Conflict, used)
 	given.When(billing.ReverseBooking{CreditAccount: account, Booking: payer, Reason: "wrong", At: noon}).ThenRefused(domain.Conflict, used)
-	given.When(billing.ReturnCredit{CreditAccount: account, Invoice: ana, Amount: amount("12.51"), At: noon}).ThenRefused(domain.Conflict, used)
+	given.When(billing.ReturnCredit{CreditAccount: account, Invoice: ana, Amount: amount("12.51"), At: noon}).
+		ThenRefused(domain.Conflict, used)
 	given.When(billing.PayOut{CreditAccount: account, Amount: amount("5"), Reference: "OUT-1", Reason: "asked for", At: noon}).Then(paidOut)
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, applied, paidOut}).
 		When(billing.PayOut{CreditAccount: account, Amount: amount("5"), Reference: "OUT-1", Reason: "asked for", At: noon}).Then()
@@ -77,8 +102,12 @@ func TestAnInvoiceGivesBackWhatItHadOnce(t *testing.T) {
 	back := billing.ReturnCredit{CreditAccount: account, Invoice: ana, Reason: "waived", At: noon}
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, applied}).When(back).Then(returned)
 	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, applied, returned}).When(back).Then()
-	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked}).When(billing.ReverseBooking{CreditAccount: account, Booking: payer, Reason: "another customer's", At: noon}).Then(reversed)
-	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, reversed}).When(billing.ReverseBooking{CreditAccount: account, Booking: payer, Reason: "again", At: noon}).Then()
+	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked}).When(
+		billing.ReverseBooking{CreditAccount: account, Booking: payer, Reason: "another customer's", At: noon},
+	).Then(reversed)
+	domaintest.Given(t, billing.Balances, []billing.CreditEvent{booked, reversed}).When(
+		billing.ReverseBooking{CreditAccount: account, Booking: payer, Reason: "again", At: noon},
+	).Then()
 }
 
 func TestAnInvoiceIsPaidInParts(t *testing.T) {
@@ -88,12 +117,16 @@ func TestAnInvoiceIsPaidInParts(t *testing.T) {
 	part := billing.InvoicePartPaid{Amount: amount("20"), Due: amount("8.70"), Method: "bank_transfer", Reference: "ST-1", At: noon}
 	half := []billing.InvoiceEvent{unpaid, part}
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid}).When(take("20")).Then(part)
-	domaintest.Given(t, billing.Invoices, half).When(take("8.71")).ThenRefused(domain.Conflict, "The amount due has changed in the meantime.")
+	domaintest.Given(t, billing.Invoices, half).When(take("8.71")).ThenRefused(
+		domain.Conflict, "The amount due has changed in the meantime.",
+	)
 	rest := billing.InvoicePaid{Method: "bank_transfer", Reference: "ST-1", Credit: amount("8.70"), At: noon}
 	domaintest.Given(t, billing.Invoices, half).When(take("8.70")).Then(rest)
 	domaintest.Given(t, billing.Invoices, append(half, rest)).When(take("1")).ThenRefused(domain.Conflict, "The invoice is not open.")
 	back := billing.GiveCreditBack{Invoice: ana, Amount: amount("20"), Reason: billing.Reversed, At: noon}
-	domaintest.Given(t, billing.Invoices, half).When(back).Then(billing.InvoicePartReturned{Amount: amount("20"), Due: amount("28.70"), Reason: billing.Reversed, At: noon})
+	domaintest.Given(t, billing.Invoices, half).When(back).Then(
+		billing.InvoicePartReturned{Amount: amount("20"), Due: amount("28.70"), Reason: billing.Reversed, At: noon},
+	)
 	domaintest.Given(t, billing.Invoices, append(half, rest)).When(back).ThenRefused(domain.Conflict, "The invoice is not open.")
 }
 
@@ -107,10 +140,14 @@ func TestAPaymentOfTheWholeGivesThePartBack(t *testing.T) {
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, part}).When(whole).Then(paidTwice)
 	rest := whole
 	rest.Amount = amount("8.70")
-	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid}).When(rest).ThenRefused(domain.Conflict, billing.ErrPaidLess.Message)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid}).When(rest).ThenRefused(
+		domain.Conflict, billing.ErrPaidLess.Message,
+	)
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, part}).When(rest).Then(paid)
 	refund := billing.Credit{Invoice: ana, Order: payer, Refund: "re_1", Amount: amount("8.70"), Rest: true, At: noon}
-	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, part, paid}).When(refund).Then(note("re_1", "8.70", "7.19", "1.51"))
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, part, paid}).When(refund).Then(
+		note("re_1", "8.70", "7.19", "1.51"),
+	)
 }
 
 // Whatever is asked for, in whatever order, what was booked is where the balance says.
@@ -127,12 +164,18 @@ func TestNoMoneyOfABalanceIsLost(t *testing.T) {
 			cents := decimal.New(r.Int64N(5000)-100, -2)
 			invoice := ids[r.IntN(len(ids))]
 			c := []billing.CreditCommand{
-				billing.BookPayment{CreditAccount: account, ID: uuid.NewSHA1(ana, fmt.Append(nil, step/2)), Amount: cents, Method: "cash", Reference: fmt.Sprint(step / 2), At: noon},
+				billing.BookPayment{
+					CreditAccount: account, ID: uuid.NewSHA1(ana, fmt.Append(nil, step/2)), Amount: cents,
+					Method: "cash", Reference: fmt.Sprint(step / 2), At: noon,
+				},
 				billing.ApplyCredit{CreditAccount: account, Invoice: invoice, Amount: cents, At: noon},
 				billing.ReturnCredit{CreditAccount: account, Invoice: invoice, Amount: cents, At: noon},
 				billing.ReturnCredit{CreditAccount: account, Invoice: invoice, At: noon},
 				billing.PayOut{CreditAccount: account, Amount: cents, Reference: fmt.Sprint(step / 2), Reason: "asked for", At: noon},
-				billing.ReverseBooking{CreditAccount: account, Booking: uuid.NewSHA1(ana, fmt.Append(nil, r.IntN(step+1)/2)), Reason: "wrong", At: noon},
+				billing.ReverseBooking{
+					CreditAccount: account, Booking: uuid.NewSHA1(ana, fmt.Append(nil, r.IntN(step+1)/2)),
+					Reason: "wrong", At: noon,
+				},
 			}[r.IntN(6)]
 			events, _ := billing.Balances.Decide(b, c)
 			for _, e := range events {

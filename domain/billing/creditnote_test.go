@@ -20,7 +20,8 @@ var numbered = issued.WithNumber(1).(billing.InvoiceIssued)
 func note(refund, total, subtotal, tax string) billing.CreditNoteIssued {
 	return billing.CreditNoteIssued{
 		Order: order, Tenant: 17, Invoice: "INV-2026-000001", Refund: refund,
-		Total: amount(total), Subtotal: amount(subtotal), Tax: amount(tax), TaxRate: amount("21"), Currency: "EUR", Ledger: "CN-2026", At: noon,
+		Total: amount(total), Subtotal: amount(subtotal), Tax: amount(tax), TaxRate: amount("21"), Currency: "EUR",
+		Ledger: "CN-2026", At: noon,
 	}
 }
 
@@ -32,7 +33,9 @@ func credit(refund, total string) billing.Credit {
 // A credit note is taxed as its invoice is: under reverse charge it has no tax either.
 func TestACreditNoteIsTaxedAsItsInvoice(t *testing.T) {
 	reversed := issue
-	reversed.Treatment = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront"}
+	reversed.Treatment = tax.Treatment{
+		TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront",
+	}
 	reversed.Total, reversed.Subtotal, reversed.Tax, reversed.TaxRate = amount("23.72"), amount("23.72"), amount("0"), amount("0")
 	events, err := billing.Invoices.Decide(billing.Invoice{}, reversed)
 	if err != nil {
@@ -49,7 +52,10 @@ func TestACreditNoteIsTaxedAsItsInvoice(t *testing.T) {
 	}
 	for _, e := range []domain.Event{events[0], note} {
 		written, err := json.Marshal(e)
-		if err != nil || !strings.Contains(string(written), `"tax_kind":"reverse_charge","tax_country":"FR","tax_removed":"21","tax_id_accepted_by":"system:storefront"`) {
+		if err != nil || !strings.Contains(
+			string(written),
+			`"tax_kind":"reverse_charge","tax_country":"FR","tax_removed":"21","tax_id_accepted_by":"system:storefront"`,
+		) {
 			t.Error(string(written), err)
 		}
 	}
@@ -123,14 +129,17 @@ func TestADocumentIsMadeOnce(t *testing.T) {
 	command := billing.MakeDocument{Invoice: order, Number: made.Number, Files: made.Files, At: noon}
 	domaintest.Given(t, billing.Invoices, nil).When(command).ThenRefused(domain.NotFound, "No Invoice matches the given query.")
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(command).Then(made)
-	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, made}).When(command).ThenRefused(domain.Conflict, "The document is stored already.")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, made}).When(command).ThenRefused(
+		domain.Conflict, "The document is stored already.",
+	)
 	if f, is := made.File("pdf"); !is || f.Size != 35000 || made.Says() != "document INV-2026-000001 is stored as html, pdf" {
 		t.Error(f, made.Says())
 	}
 	if _, is := made.File("xml"); is {
 		t.Error("there is no XML")
 	}
-	if text := (billing.DocumentMade{Number: "INV-2026-000001"}).Says(); text != "document INV-2026-000001 cannot be made: the data of its buyer is erased" {
+	if text := (billing.DocumentMade{Number: "INV-2026-000001"}).Says(); text != "document INV-2026-000001 cannot be "+
+		"made: the data of its buyer is erased" {
 		t.Error(text)
 	}
 }

@@ -62,7 +62,10 @@ func (e DocumentMade) File(format string) (StoredFile, bool) {
 
 var (
 	// ErrNotMade refuses a document that is yet to be stored.
-	ErrNotMade = &domain.Error{Code: domain.Unavailable, Reason: "document_not_made", Message: "The document is being made. It is there in a moment."}
+	ErrNotMade = &domain.Error{
+		Code: domain.Unavailable, Reason: "document_not_made",
+		Message: "The document is being made. It is there in a moment.",
+	}
 	// ErrDocumentErased refuses a document whose key was destroyed.
 	ErrDocumentErased = &domain.Error{Code: domain.NotFound, Reason: "document_erased", Message: "The document was erased."}
 	// errMadeBefore refuses to store a document a second time.

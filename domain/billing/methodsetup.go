@@ -180,7 +180,10 @@ func (c OpenSetup) decide(m MethodSetup) ([]MethodSetupEvent, error) {
 	case m.Session != "" && m.Session == c.Session:
 		return nil, nil
 	case m.Status != SetupOpen || m.Session != "":
-		return nil, &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "The payment method cannot be added in this session."}
+		return nil, &domain.Error{
+			Code: domain.Conflict, Reason: "invalid_state",
+			Message: "The payment method cannot be added in this session.",
+		}
 	}
 	return []MethodSetupEvent{MethodSetupOpened{Session: c.Session, URL: c.URL, ExpiresAt: c.ExpiresAt, At: c.At}}, nil
 }
@@ -204,7 +207,8 @@ func (c EndSetup) decide(m MethodSetup) ([]MethodSetupEvent, error) {
 
 func (e MethodSetupStarted) evolve(MethodSetup) MethodSetup {
 	return MethodSetup{
-		Status: SetupOpen, Tenant: e.Tenant, User: e.User, Person: e.SubjectID, Provider: e.Provider, Test: e.Test, StartedAt: e.At, ExpiresAt: e.ExpiresAt,
+		Status: SetupOpen, Tenant: e.Tenant, User: e.User, Person: e.SubjectID, Provider: e.Provider, Test: e.Test,
+		StartedAt: e.At, ExpiresAt: e.ExpiresAt,
 	}
 }
 

@@ -56,7 +56,10 @@ func (e InvoicePartPaid) Says() string {
 }
 
 func (e InvoicePartReturned) Says() string {
-	return fmt.Sprintf("%s of the payment taken back (%s), %s is due", e.Amount.StringFixed(2), wording.Spaced(e.Reason), e.Due.StringFixed(2))
+	return fmt.Sprintf(
+		"%s of the payment taken back (%s), %s is due", e.Amount.StringFixed(2), wording.Spaced(e.Reason),
+		e.Due.StringFixed(2),
+	)
 }
 
 // Due is what has yet to be paid of the invoice.
@@ -82,7 +85,9 @@ func (i Invoice) Account() CreditAccount {
 }
 
 // errDueChanged refuses an amount that is not what is due any more.
-var errDueChanged = &domain.Error{Code: domain.Conflict, Reason: "amount_due_changed", Message: "The amount due has changed in the meantime."}
+var errDueChanged = &domain.Error{
+	Code: domain.Conflict, Reason: "amount_due_changed", Message: "The amount due has changed in the meantime.",
+}
 
 func (c TakeCredit) decide(i Invoice) ([]InvoiceEvent, error) {
 	due := i.Due()
@@ -96,7 +101,9 @@ func (c TakeCredit) decide(i Invoice) ([]InvoiceEvent, error) {
 	case c.Amount.Equal(due):
 		return []InvoiceEvent{InvoicePaid{Method: c.Method, Reference: c.Reference, Credit: c.Amount, At: c.At}}, nil
 	}
-	return []InvoiceEvent{InvoicePartPaid{Amount: c.Amount, Due: due.Sub(c.Amount), Method: c.Method, Reference: c.Reference, At: c.At}}, nil
+	return []InvoiceEvent{
+		InvoicePartPaid{Amount: c.Amount, Due: due.Sub(c.Amount), Method: c.Method, Reference: c.Reference, At: c.At},
+	}, nil
 }
 
 func (c GiveCreditBack) decide(i Invoice) ([]InvoiceEvent, error) {

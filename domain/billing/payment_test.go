@@ -34,7 +34,9 @@ func TestAnOpenInvoiceIsPaidOnce(t *testing.T) {
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, paid}).When(pay).Then()
 	twice := pay
 	twice.By = order
-	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, paid}).When(twice).ThenRefused(domain.Conflict, "The invoice is not open.")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, paid}).When(twice).ThenRefused(
+		domain.Conflict, "The invoice is not open.",
+	)
 	domaintest.Given(t, billing.Invoices, nil).When(pay).ThenRefused(domain.NotFound, "No Invoice matches the given query.")
 }
 
@@ -44,7 +46,9 @@ func TestAnInvoiceThatIsNotPaidIsWithdrawnAsAWhole(t *testing.T) {
 	note.Closes = true
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid}).When(withdraw).Then(note)
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, note}).When(withdraw).Then()
-	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, note}).When(pay).ThenRefused(domain.Conflict, "The invoice is not open.")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, note}).When(pay).ThenRefused(
+		domain.Conflict, "The invoice is not open.",
+	)
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{unpaid, paid}).When(withdraw).Then()
 }
 

@@ -124,7 +124,8 @@ func (c SaveMethod) decide(m PaymentMethod) ([]PaymentMethodEvent, error) {
 	}
 	k := c.Kept
 	return []PaymentMethodEvent{PaymentMethodSaved{
-		Tenant: c.Tenant, SubjectID: k.SubjectID, Order: k.Order, Setup: k.Setup, Provider: k.Provider, Customer: k.Customer, Token: k.Token,
+		Tenant: c.Tenant, SubjectID: k.SubjectID, Order: k.Order, Setup: k.Setup, Provider: k.Provider,
+		Customer: k.Customer, Token: k.Token,
 		Kind: k.Kind, Brand: k.Brand, Last4: k.Last4, Expires: k.Expires, At: c.At,
 	}}, nil
 }

@@ -29,7 +29,10 @@ func (p Proration) Due() decimal.Decimal { return p.Charge.Sub(p.Credit) }
 // Prorate computes what a change to a plan costs at a moment.
 func (s Subscription) Prorate(to PlanTerms, at time.Time) Proration {
 	left, places := s.unused(at), placesOf(s.Currency)
-	p := Proration{At: at, PeriodEnd: s.PeriodEnd, UnusedUntil: s.PeriodEnd, Credit: left.of(s.Price, places), Charge: left.of(to.Price, places)}
+	p := Proration{
+		At: at, PeriodEnd: s.PeriodEnd, UnusedUntil: s.PeriodEnd, Credit: left.of(s.Price, places),
+		Charge: left.of(to.Price, places),
+	}
 	if to.BillingPeriod != s.Cycle {
 		p.Anew, p.PeriodEnd, p.Charge = true, PeriodStart(at, to.BillingPeriod, 1), to.Price.Round(places)
 	}

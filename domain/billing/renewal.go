@@ -25,7 +25,10 @@ type Terms struct {
 const day = 24 * time.Hour
 
 // UsualTerms hold where nothing else is set.
-var UsualTerms = Terms{Lead: 7 * day, Reminders: []time.Duration{-2 * day, 3 * day, 7 * day}, Retries: []time.Duration{day, 3 * day, 5 * day, 7 * day}, Grace: 14 * day, Keep: 30 * day, Warning: 7 * day}
+var UsualTerms = Terms{
+	Lead: 7 * day, Reminders: []time.Duration{-2 * day, 3 * day, 7 * day},
+	Retries: []time.Duration{day, 3 * day, 5 * day, 7 * day}, Grace: 14 * day, Keep: 30 * day, Warning: 7 * day,
+}
 
 // apart is the shortest time between two steps, so that a panel that was off does not take
 // several at once.
@@ -234,7 +237,10 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 	case bill:
 		changed, s := c.changing(s)
 		from, to := s.NextPeriod()
-		e := PeriodInvoiced{Period: s.Period + 1, Invoice: c.Invoice, PeriodStart: from, PeriodEnd: to, DueAt: s.NextDue(c.At, c.Terms), At: c.At}
+		e := PeriodInvoiced{
+			Period: s.Period + 1, Invoice: c.Invoice, PeriodStart: from, PeriodEnd: to,
+			DueAt: s.NextDue(c.At, c.Terms), At: c.At,
+		}
 		e.NextAt = c.Terms.after(e, s, c.At)
 		return append(changed, e), nil
 	case remind:
@@ -284,7 +290,10 @@ func (c Renew) decide(s Subscription) ([]SubscriptionEvent, error) {
 	case s.awaitsPayment() && s.Change.Invoice == c.Invoice && c.At.Before(s.Change.PeriodEnd):
 		return []SubscriptionEvent{s.changed(c)}, nil
 	case !s.lives() || s.Open != c.Invoice:
-		return nil, &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "The invoice is not the open one of its subscription."}
+		return nil, &domain.Error{
+			Code: domain.Conflict, Reason: "invalid_state",
+			Message: "The invoice is not the open one of its subscription.",
+		}
 	}
 	start, end := s.NextPeriod()
 	e := PeriodRenewed{Period: s.Period + 1, Invoice: c.Invoice, PeriodStart: start, PeriodEnd: end, Waived: c.Waived, At: c.At}

@@ -54,15 +54,22 @@ func names(history []billing.SubscriptionEvent) (all []string) {
 func started31() []billing.SubscriptionEvent { return []billing.SubscriptionEvent{monthly} }
 
 func TestAPeriodIsBilledOnceBeforeItBegins(t *testing.T) {
-	billed := billing.PeriodInvoiced{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(2, 28), NextAt: on(2, 26), At: on(2, 21)}
+	billed := billing.PeriodInvoiced{
+		Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(2, 28), NextAt: on(2, 26),
+		At: on(2, 21),
+	}
 	early := advance(on(2, 21).Add(-time.Second))
 	domaintest.Given(t, billing.Subscriptions, started31()).When(early).Then()
 	domaintest.Given(t, billing.Subscriptions, started31()).When(advance(on(2, 21))).Then(billed)
 	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(advance(on(2, 21))).Then()
-	renewed := billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 22)}
+	renewed := billing.PeriodRenewed{
+		Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 22),
+	}
 	pay := billing.Renew{Order: order, Invoice: next, At: on(2, 22), Terms: billing.UsualTerms}
 	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(pay).Then(renewed)
-	domaintest.Given(t, billing.Subscriptions, append(started31(), billed, renewed)).When(pay).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
+	domaintest.Given(t, billing.Subscriptions, append(started31(), billed, renewed)).When(pay).ThenRefused(
+		domain.Conflict, "The invoice is not the open one of its subscription.",
+	)
 	domaintest.Given(t, billing.Subscriptions, nil).When(pay).ThenRefused(domain.NotFound, "No Subscription matches the given query.")
 }
 
@@ -109,7 +116,8 @@ func TestWhatWasMissedFollowsADayApart(t *testing.T) {
 			t.Fatal(facts, err)
 		}
 		history = append(history, facts...)
-		if again, err := billing.Subscriptions.Decide(billing.Subscriptions.Replay(history...), advance(at)); err != nil || len(again) != 0 {
+		if again, err := billing.Subscriptions.Decide(billing.Subscriptions.Replay(history...), advance(at)); err != nil ||
+			len(again) != 0 {
 			t.Fatalf("%s and %v at once", facts[0].EventName(), again)
 		}
 	}
@@ -130,13 +138,17 @@ func TestACancellationCountsFromTheEndOfThePeriod(t *testing.T) {
 	cancelled := append(billed, requested)
 	domaintest.Given(t, billing.Subscriptions, cancelled).When(cancel).Then()
 	domaintest.Given(t, billing.Subscriptions, cancelled).When(advance(on(2, 27))).Then()
-	domaintest.Given(t, billing.Subscriptions, cancelled).When(advance(on(2, 28))).Then(billing.SubscriptionEnded{Reason: billing.Cancelled, At: on(2, 28)})
+	domaintest.Given(t, billing.Subscriptions, cancelled).When(advance(on(2, 28))).Then(
+		billing.SubscriptionEnded{Reason: billing.Cancelled, At: on(2, 28)},
+	)
 	keep := billing.KeepOn{Order: order, At: on(2, 23), Terms: billing.UsualTerms}
 	revoked := billing.CancellationRevoked{NextAt: on(2, 21), At: on(2, 23)}
 	domaintest.Given(t, billing.Subscriptions, cancelled).When(keep).Then(revoked)
 	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 20))).When(billing.CancelAtEnd{Order: order, At: on(3, 20)}).
 		Then(billing.SubscriptionEnded{Reason: billing.Cancelled, Open: invoice, At: on(3, 20)})
-	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(keep).ThenRefused(domain.Conflict, "The subscription has ended.")
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(keep).ThenRefused(
+		domain.Conflict, "The subscription has ended.",
+	)
 }
 
 func TestAnOperatorGivesMoreTime(t *testing.T) {
@@ -152,7 +164,9 @@ func TestAnOperatorGivesMoreTime(t *testing.T) {
 	if last := late[len(late)-1].EventName(); last != "billing.subscription_suspended" {
 		t.Error(names(late))
 	}
-	domaintest.Given(t, billing.Subscriptions, started31()).When(extend).ThenRefused(domain.Conflict, "The subscription has no open invoice.")
+	domaintest.Given(t, billing.Subscriptions, started31()).When(extend).ThenRefused(
+		domain.Conflict, "The subscription has no open invoice.",
+	)
 	for _, wrong := range []struct {
 		change func(*billing.Extend)
 		says   string
@@ -169,16 +183,23 @@ func TestAnOperatorGivesMoreTime(t *testing.T) {
 // everyStep is one event of each sort that a renewal may bring.
 func everyStep() []domain.Event {
 	return []domain.Event{
-		billing.PeriodInvoiced{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), DueAt: noon, NextAt: noon, At: noon},
+		billing.PeriodInvoiced{
+			Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), DueAt: noon, NextAt: noon,
+			At: noon,
+		},
 		billing.PaymentOverdue{Invoice: ana, DueAt: noon, NextAt: noon, At: noon},
 		billing.MethodChosen{Method: card, NextAt: noon, At: noon},
 		billing.ChargeStarted{Invoice: ana, Method: card, Count: 1, NextAt: noon, At: noon},
 		billing.ChargeFailed{Invoice: ana, DueAt: noon, Count: 1, Code: "card_declined", Final: true, Reminders: 1, NextAt: noon, At: noon},
 		billing.PaymentMethodSaved{
-			Tenant: 17, SubjectID: ana, Order: order, Provider: "test", Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03", At: noon,
+			Tenant: 17, SubjectID: ana, Order: order, Provider: "test", Customer: "cus_1", Token: "pm_1", Kind: "card",
+			Brand: "visa", Last4: "4242", Expires: "2029-03", At: noon,
 		},
 		billing.PaymentMethodRemoved{Reason: billing.GoneAtProvider, At: noon},
-		billing.MethodSetupStarted{Tenant: 1, User: 7, SubjectID: uuid.UUID{7}, Provider: "test", Test: true, ExpiresAt: noon.Add(day), At: noon},
+		billing.MethodSetupStarted{
+			Tenant: 1, User: 7, SubjectID: uuid.UUID{7}, Provider: "test", Test: true, ExpiresAt: noon.Add(day),
+			At: noon,
+		},
 		billing.MethodSetupOpened{Session: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: noon.Add(day), At: noon},
 		billing.MethodSetupSaved{Method: uuid.UUID{8}, At: noon},
 		billing.MethodSetupEnded{Reason: billing.SetupExpired, At: noon},
@@ -193,9 +214,13 @@ func everyStep() []domain.Event {
 		billing.ChangeInvoiced{PlanTerms: larger, Invoice: ana, StartsAt: noon, PeriodEnd: noon, DueAt: noon, NextAt: noon, At: noon},
 		billing.ChangePlanned{PlanTerms: larger, StartsAt: noon, NextAt: noon, At: noon},
 		billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: ana, Reason: billing.Lapsed, NextAt: noon, At: noon},
-		billing.ChangeDropped{Plan: 8, PlanName: "Grande", Over: []billing.Overrun{{Limit: "sites", Used: 7, Most: 5}}, NextAt: noon, At: noon},
+		billing.ChangeDropped{
+			Plan: 8, PlanName: "Grande", Over: []billing.Overrun{{Limit: "sites", Used: 7, Most: 5}}, NextAt: noon,
+			At: noon,
+		},
 		billing.PlanChanged{
-			PlanTerms: larger, Invoice: ana, Waived: "goodwill", Anchor: noon, First: 1, Period: 1, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), NextAt: noon, At: noon,
+			PlanTerms: larger, Invoice: ana, Waived: "goodwill", Anchor: noon, First: 1, Period: 1, PeriodStart: noon,
+			PeriodEnd: noon.AddDate(0, 1, 0), NextAt: noon, At: noon,
 		},
 	}
 }
@@ -266,7 +291,8 @@ func TestAnyLifeHasEachPeriodOnce(t *testing.T) {
 					t.Fatalf("%+v beside %s", e, open)
 				}
 			case billing.PlanChanged:
-				if open != uuid.Nil || !e.PeriodEnd.Equal(end) && (e.Invoice == uuid.Nil || e.Anchor != e.PeriodStart || e.PeriodEnd.Before(e.At)) {
+				if open != uuid.Nil || !e.PeriodEnd.Equal(end) && (e.Invoice == uuid.Nil || e.Anchor != e.PeriodStart ||
+					e.PeriodEnd.Before(e.At)) {
 					t.Fatalf("%+v after %s", e, end)
 				}
 				end = e.PeriodEnd

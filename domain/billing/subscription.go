@@ -183,7 +183,8 @@ func (e SubscriptionEnded) Says() string {
 
 func (e SubscriptionStarted) evolve(Subscription) Subscription {
 	return Subscription{
-		Status: Running, Order: e.Order, Tenant: e.Tenant, Plan: e.Plan, PlanName: e.PlanName, Cycle: e.BillingPeriod, Price: e.Price, Currency: e.Currency,
+		Status: Running, Order: e.Order, Tenant: e.Tenant, Plan: e.Plan, PlanName: e.PlanName, Cycle: e.BillingPeriod,
+		Price: e.Price, Currency: e.Currency,
 		Anchor: e.PeriodStart, PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd, NextAt: e.NextAt,
 	}
 }

@@ -43,7 +43,9 @@ func Fields(d *Details) field.Set {
 		field.Text("customer_address", &d.Address).Max(200).Default("").Doc("Street and number, as the invoice names them."),
 		field.Text("customer_city", &d.City).Max(100).Default(""),
 		field.Text("customer_postal_code", &d.PostalCode).Max(20).Default(""),
-		field.Text("customer_country", &d.Country).Is(country).Default("").Doc("Two letters, as ISO 3166 has them. Required with a tax id."),
+		field.Text("customer_country", &d.Country).Is(country).Default("").Doc(
+			"Two letters, as ISO 3166 has them. Required with a tax id.",
+		),
 		field.Text("customer_tax_id", &d.TaxID).Is(taxID()).Default("").Doc("Kept in capitals, without blanks."),
 	}
 }

@@ -34,19 +34,33 @@ func TestDataByType(t *testing.T) {
 			[]string{dns.CNAME, dns.MX, dns.NS, dns.PTR},
 			"Enter a valid host name.",
 			map[string]string{
-				"Mail.Example.COM.": "mail.example.com.", "mail.example.com": "mail.example.com.", "mail": "mail.acme.test.", "@": "acme.test.",
+				"Mail.Example.COM.": "mail.example.com.", "mail.example.com": "mail.example.com.",
+				"mail": "mail.acme.test.", "@": "acme.test.",
 				"münchen.example": "xn--mnchen-3ya.example.", "com.": "com.",
 			},
-			[]string{"", "192.0.2.1", "mail example.com", "-a.example.com", "a..example.com", "*.example.com", "a/b", "mail.example.com..", "@.", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "com", "mail\n.example.com", `a\.b`},
+			[]string{
+				"", "192.0.2.1", "mail example.com", "-a.example.com", "a..example.com", "*.example.com", "a/b",
+				"mail.example.com..", "@.", strings.Repeat("a", 64), strings.Repeat("a.", 127) + "com",
+				"mail\n.example.com", `a\.b`,
+			},
 		},
-		{[]string{dns.CNAME}, "Enter a valid host name.", map[string]string{"s1._domainkey.example.com": "s1._domainkey.example.com."}, []string{"."}},
+		{
+			[]string{dns.CNAME}, "Enter a valid host name.",
+			map[string]string{"s1._domainkey.example.com": "s1._domainkey.example.com."}, []string{"."},
+		},
 		{[]string{dns.MX}, "Enter a valid host name.", map[string]string{".": "."}, []string{"_mail.example.com"}},
 		{[]string{dns.NS, dns.PTR}, "Enter a valid host name.", nil, []string{".", "_ns.example.com"}},
 		{
 			[]string{dns.SRV},
 			`Enter SRV data as "weight port target".`,
-			map[string]string{"5 5060 sip": "5 5060 sip.acme.test.", "0  0\t.": "0 0 .", "65535 065535 sip.example.com": "65535 65535 sip.example.com."},
-			[]string{"", "5 5060", "10 5 5060 sip", "5 65536 sip", "-1 1 sip", "+1 1 sip", "a 1 sip", "5 5060 192.0.2.1", "5 5060 _sip.example.com"},
+			map[string]string{
+				"5 5060 sip": "5 5060 sip.acme.test.", "0  0\t.": "0 0 .",
+				"65535 065535 sip.example.com": "65535 65535 sip.example.com.",
+			},
+			[]string{
+				"", "5 5060", "10 5 5060 sip", "5 65536 sip", "-1 1 sip", "+1 1 sip", "a 1 sip", "5 5060 192.0.2.1",
+				"5 5060 _sip.example.com",
+			},
 		},
 		{
 			[]string{dns.CAA},
@@ -55,16 +69,23 @@ func TestDataByType(t *testing.T) {
 				`0 issue "letsencrypt.org"`: `0 issue "letsencrypt.org"`, `128  IssueWild	";"`: `128 issuewild ";"`,
 				`0 iodef "mailto:ada@acme.test"`: `0 iodef "mailto:ada@acme.test"`, `0 issue ""`: `0 issue ""`,
 			},
-			[]string{"", `0 issue letsencrypt.org`, `1 issue "a"`, `0 policy "a"`, `0 issue "a`, `0 issue "a" b`, `0 issue "a\"b"`, `0 issue "ä"`, `issue "a"`},
+			[]string{
+				"", `0 issue letsencrypt.org`, `1 issue "a"`, `0 policy "a"`, `0 issue "a`, `0 issue "a" b`,
+				`0 issue "a\"b"`, `0 issue "ä"`, `issue "a"`,
+			},
 		},
 		{
 			[]string{dns.TXT},
 			"Enter valid TXT data.",
 			map[string]string{
 				"v=spf1 mx -all": "v=spf1 mx -all", `"v=spf1 mx -all"`: "v=spf1 mx -all", `"one" "two"`: "onetwo", `"one""two"`: "onetwo",
-				`"a\\b\065"`: `a\bA`, `say "hi"`: `say "hi"`, `"say \"hi\""`: `say "hi"`, `a\b`: `a\b`, " x ": " x ", "ñ<b>": "ñ<b>", long: long,
+				`"a\\b\065"`: `a\bA`, `say "hi"`: `say "hi"`, `"say \"hi\""`: `say "hi"`, `a\b`: `a\b`, " x ": " x ",
+				"ñ<b>": "ñ<b>", long: long,
 			},
-			[]string{"", `"a" b`, `"open`, `open"`, `"a\"`, `""`, `"one" two"`, "a\nb", "a\rb", `"a\010b"`, `"\200"`, `"\"a\""`, `"a\"b"`, long + "a", `"` + long + `"`},
+			[]string{
+				"", `"a" b`, `"open`, `open"`, `"a\"`, `""`, `"one" two"`, "a\nb", "a\rb", `"a\010b"`, `"\200"`,
+				`"\"a\""`, `"a\"b"`, long + "a", `"` + long + `"`,
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -79,7 +100,8 @@ func TestDataByType(t *testing.T) {
 			}
 			for _, data := range tt.bad {
 				var refusal *domain.Error
-				if err := dns.CheckData(recordType, data, "acme.test."); !errors.As(err, &refusal) || refusal.Field != "data" || refusal.Message != tt.message {
+				if err := dns.CheckData(recordType, data, "acme.test."); !errors.As(err, &refusal) ||
+					refusal.Field != "data" || refusal.Message != tt.message {
 					t.Errorf("%s %q is answered with %v, want %q", recordType, data, err, tt.message)
 				}
 				if got := dns.Normal(recordType, data, "acme.test."); got != data {
@@ -119,7 +141,8 @@ func TestACNAMEStandsAlone(t *testing.T) {
 		if tt.together != (err == nil) {
 			t.Errorf("%s at %s beside %v: %v", tt.recordType, tt.name, tt.others, err)
 		}
-		if want := "non_field_errors: A CNAME record cannot coexist with other records at the same name."; err != nil && err.Error() != want {
+		if want := "non_field_errors: A CNAME record cannot coexist with other records at the same name."; err != nil &&
+			err.Error() != want {
 			t.Errorf("refused with %q", err)
 		}
 	}

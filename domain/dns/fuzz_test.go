@@ -10,7 +10,8 @@ import (
 // form, and a zone with it is read back as the same records.
 func FuzzData(f *testing.F) {
 	for i, data := range []string{
-		"192.0.2.1", "2001:db8::1", "www.example.com", "mail", `"v=spf1" " -all"`, "ns1.example.net.", "5 5060 sip", `0 issue "ca.example"`, "@",
+		"192.0.2.1", "2001:db8::1", "www.example.com", "mail", `"v=spf1" " -all"`, "ns1.example.net.", "5 5060 sip",
+		`0 issue "ca.example"`, "@",
 		".", `a\"b`, `"\000"`, "$INCLUDE /etc/passwd", ";", "(", "x.\n@ IN A 192.0.2.1", "münchen.example", "0 0 .", `""`,
 	} {
 		f.Add(uint8(i), data)
@@ -36,7 +37,10 @@ func FuzzData(f *testing.F) {
 // FuzzNames sends anything as a name: what is taken is kept as it is from then
 // on, and a zone with it is read back as the same records.
 func FuzzNames(f *testing.F) {
-	for _, sent := range []string{"@", "www", "*.a", "_dmarc", "www.acme.test.", "a.b@x.com", `a\.b.x.com.`, "ñ", "xn--ida", "a\tb", "$TTL", "\\", "acme.test", "a'b@x.com"} {
+	for _, sent := range []string{
+		"@", "www", "*.a", "_dmarc", "www.acme.test.", "a.b@x.com", `a\.b.x.com.`, "ñ", "xn--ida", "a\tb", "$TTL",
+		"\\", "acme.test", "a'b@x.com",
+	} {
 		f.Add(sent)
 	}
 	f.Fuzz(func(t *testing.T, sent string) {

@@ -20,16 +20,29 @@ func TestOneSlipTakesNoDomainOffTheNet(t *testing.T) {
 		beside []dns.Record
 		out    bool
 	}{
-		"a mail host without address":                {record: at("@", dns.MX, "mail"), out: true},
-		"a mail host that has one":                   {record: at("@", dns.MX, "mail"), beside: []dns.Record{at("mail", dns.AAAA, "2001:db8::1")}},
-		"a mail host behind an alias":                {record: at("@", dns.MX, "mail"), beside: []dns.Record{at("mail", dns.CNAME, "x.test")}},
-		"a mail host elsewhere":                      {record: at("@", dns.MX, "mail.notacme.test")},
-		"no mail at all":                             {record: at("@", dns.MX, ".")},
-		"a mail host under a wildcard":               {record: at("@", dns.MX, "a.b.acme.test"), beside: []dns.Record{at("*", dns.A, "192.0.2.1")}},
-		"a mail host that hides from a wildcard":     {record: at("@", dns.MX, "a.b.acme.test"), beside: []dns.Record{at("*", dns.A, "192.0.2.1"), at("x.b", dns.TXT, "b is there")}, out: true},
-		"a mail host in a zone handed on":            {record: at("@", dns.MX, "a.sub.acme.test"), beside: []dns.Record{at("sub", dns.NS, "ns.other.test")}},
-		"a name server of the zone without address":  {record: at("@", dns.NS, "ns9"), out: true},
-		"a name server of the zone behind an alias":  {record: at("@", dns.NS, "ns9"), beside: []dns.Record{at("ns9", dns.CNAME, "x.test")}, out: true},
+		"a mail host without address": {record: at("@", dns.MX, "mail"), out: true},
+		"a mail host that has one": {
+			record: at("@", dns.MX, "mail"), beside: []dns.Record{at("mail", dns.AAAA, "2001:db8::1")},
+		},
+		"a mail host behind an alias": {
+			record: at("@", dns.MX, "mail"), beside: []dns.Record{at("mail", dns.CNAME, "x.test")},
+		},
+		"a mail host elsewhere": {record: at("@", dns.MX, "mail.notacme.test")},
+		"no mail at all":        {record: at("@", dns.MX, ".")},
+		"a mail host under a wildcard": {
+			record: at("@", dns.MX, "a.b.acme.test"), beside: []dns.Record{at("*", dns.A, "192.0.2.1")},
+		},
+		"a mail host that hides from a wildcard": {
+			record: at("@", dns.MX, "a.b.acme.test"),
+			beside: []dns.Record{at("*", dns.A, "192.0.2.1"), at("x.b", dns.TXT, "b is there")}, out: true,
+		},
+		"a mail host in a zone handed on": {
+			record: at("@", dns.MX, "a.sub.acme.test"), beside: []dns.Record{at("sub", dns.NS, "ns.other.test")},
+		},
+		"a name server of the zone without address": {record: at("@", dns.NS, "ns9"), out: true},
+		"a name server of the zone behind an alias": {
+			record: at("@", dns.NS, "ns9"), beside: []dns.Record{at("ns9", dns.CNAME, "x.test")}, out: true,
+		},
 		"a name server of the zone that has one":     {record: at("@", dns.NS, "ns9"), beside: []dns.Record{at("ns9", dns.A, "192.0.2.9")}},
 		"a zone handed on to a server without glue":  {record: at("sub", dns.NS, "ns.sub.acme.test")},
 		"a service without address":                  {record: at("_sip._tcp", dns.SRV, "0 5060 sip")},

@@ -17,21 +17,34 @@ func TestRulesOfNames(t *testing.T) {
 	}{
 		{
 			"origin", dns.Origin,
-			map[string]string{"Acme.Test": "acme.test.", "acme.test.": "acme.test.", "münchen.de": "xn--mnchen-3ya.de.", "2.0.192.in-addr.arpa": "2.0.192.in-addr.arpa.", "_msdcs.acme.test": "_msdcs.acme.test."},
-			[]string{"", "test", "test.", "*.acme.test", "@", "acme..test", "192.0.2.1", "-acme.test", "acme.test..", strings.Repeat("a.", 126) + "com"},
+			map[string]string{
+				"Acme.Test": "acme.test.", "acme.test.": "acme.test.", "münchen.de": "xn--mnchen-3ya.de.",
+				"2.0.192.in-addr.arpa": "2.0.192.in-addr.arpa.", "_msdcs.acme.test": "_msdcs.acme.test.",
+			},
+			[]string{
+				"", "test", "test.", "*.acme.test", "@", "acme..test", "192.0.2.1", "-acme.test", "acme.test..",
+				strings.Repeat("a.", 126) + "com",
+			},
 		},
 		{
 			"record name", dns.RecordName,
-			map[string]string{"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*.a": "*.a", "www.acme.test.": "www.acme.test.", "WWW.Acme.Test.": "www.acme.test.", "ñ": "xn--ida"},
+			map[string]string{
+				"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*.a": "*.a", "www.acme.test.": "www.acme.test.",
+				"WWW.Acme.Test.": "www.acme.test.", "ñ": "xn--ida",
+			},
 			[]string{"", ".", "a..b", "a.*", "@.", "a b", "-a", "a..", strings.Repeat("a", 64)},
 		},
 		{
 			"contact", dns.Contact,
 			map[string]string{
-				"a.b@x.com": `a\.b.x.com.`, `a\.b.x.com.`: `a\.b.x.com.`, "hostmaster.acme.test": "hostmaster.acme.test.", "Ada@Acme.Test": "Ada.acme.test.",
+				"a.b@x.com": `a\.b.x.com.`, `a\.b.x.com.`: `a\.b.x.com.`,
+				"hostmaster.acme.test": "hostmaster.acme.test.", "Ada@Acme.Test": "Ada.acme.test.",
 				"ada@münchen.de": "ada.xn--mnchen-3ya.de.", "a+b@x.com": "a+b.x.com.", `A.X.COM`: "A.x.com.",
 			},
-			[]string{"", "ada", "ada@", "@x.com", "a@b@x.com", "a b@x.com", `a\b.x.com.`, "x.com", strings.Repeat("a", 64) + "@x.com", "a..b@x.com", ".x.com."},
+			[]string{
+				"", "ada", "ada@", "@x.com", "a@b@x.com", "a b@x.com", `a\b.x.com.`, "x.com",
+				strings.Repeat("a", 64) + "@x.com", "a..b@x.com", ".x.com.",
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -67,7 +80,10 @@ func TestANameThatEndsInTheOriginIsShortened(t *testing.T) {
 	for _, tt := range tests {
 		kept, err := dns.Within(tt.sent, "acme.test.")
 		if err != nil || kept != tt.kept || dns.Full(kept, "acme.test.") != tt.full {
-			t.Errorf("%q is kept as %q and published as %q (%v), want %q and %q", tt.sent, kept, dns.Full(kept, "acme.test."), err, tt.kept, tt.full)
+			t.Errorf(
+				"%q is kept as %q and published as %q (%v), want %q and %q", tt.sent, kept,
+				dns.Full(kept, "acme.test."), err, tt.kept, tt.full,
+			)
 		}
 	}
 	long := strings.Repeat("a.", 121) + "ab"

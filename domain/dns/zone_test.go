@@ -151,11 +151,17 @@ var (
 		dns.CNAME: host, dns.MX: host, dns.NS: host, dns.PTR: host,
 		dns.SRV: rapid.StringMatching(`[0-9]{1,4} [1-9][0-9]{0,3} ([a-z]{1,5}\.[a-z]{2,5}|\.)`),
 		dns.CAA: rapid.StringMatching(`(0|128) (issue|issuewild|iodef) "[ !#-\[\]-~]{0,60}"`),
-		dns.TXT: rapid.OneOf(text, rapid.Map(text, func(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `" "\"quoted\""` })),
+		dns.TXT: rapid.OneOf(
+			text,
+			rapid.Map(text, func(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `" "\"quoted\""` }),
+		),
 	}
 	contact = rapid.StringMatching(`[A-Za-z0-9+_-]{1,20}(\.[a-z0-9]{1,5})?@[a-z]{1,10}\.[a-z]{2,5}`)
 	record  = rapid.Custom(func(t *rapid.T) dns.Record {
-		r := dns.Record{Name: name.Draw(t, "name"), Type: rapid.SampledFrom(dns.Types).Draw(t, "type"), TTL: rapid.Int64Range(0, 1<<31-1).Draw(t, "ttl")}
+		r := dns.Record{
+			Name: name.Draw(t, "name"), Type: rapid.SampledFrom(dns.Types).Draw(t, "type"),
+			TTL: rapid.Int64Range(0, 1<<31-1).Draw(t, "ttl"),
+		}
 		r.Data = data[r.Type].Draw(t, "data")
 		r.Priority = rapid.Int64Range(0, 65535).Draw(t, "priority")
 		if err := dns.CheckData(r.Type, r.Data, "acme.test."); err != nil {

@@ -62,7 +62,10 @@ func (g golden) present(sample domain.Event) {
 		return
 	}
 	if !bytes.Equal(encoded, written) {
-		g.t.Errorf("%s is written differently from %s:\n got %s\nwant %s\nA new shape is a new schema with a domain.Was.", name, path(name, schema), encoded, written)
+		g.t.Errorf(
+			"%s is written differently from %s:\n got %s\nwant %s\nA new shape is a new schema with a domain.Was.",
+			name, path(name, schema), encoded, written,
+		)
 	}
 	if again := g.decode(name, schema, written); !bytes.Equal(again, encoded) {
 		g.t.Errorf("%s does not survive reading:\n got %s\nwant %s", name, again, encoded)

@@ -50,7 +50,9 @@ func (e *Errors) Join(err error) { collect(err, e) }
 func (e Errors) Says(err error) bool {
 	return !slices.ContainsFunc(ErrorsOf(err), func(w Wrong) bool {
 		return !slices.ContainsFunc(e, func(known Wrong) bool {
-			return known.Field == w.Field && !slices.ContainsFunc(w.Messages, func(m string) bool { return !slices.Contains(known.Messages, m) })
+			return known.Field == w.Field && !slices.ContainsFunc(w.Messages, func(m string) bool {
+				return !slices.Contains(known.Messages, m)
+			})
 		})
 	})
 }

@@ -67,7 +67,8 @@ func TestATextThatNoRecordCanHaveFiltersAllOfThem(t *testing.T) {
 	for _, sent := range []string{strings.Repeat("x", 300), "a\nb", "a\u2028b", "\uFFFD", "<b>"} {
 		var f filters
 		given, err := f.Fields().Filter(map[string][]string{"name": {sent}, "note": {sent}, "slug__in": {sent + ", b"}})
-		if err != nil || len(given) != 3 || f.Name != sent || f.Note == nil || *f.Note != sent || !slices.Equal(f.Slugs, []string{sent, "b"}) {
+		if err != nil || len(given) != 3 || f.Name != sent || f.Note == nil || *f.Note != sent ||
+			!slices.Equal(f.Slugs, []string{sent, "b"}) {
 			t.Errorf("%q filters by %v %+v (%v)", sent, given, f, err)
 		}
 	}
@@ -78,7 +79,12 @@ func TestOnlyWhatIsGivenFilters(t *testing.T) {
 	if _, err := f.Fields().Filter(map[string][]string{"created_at__gte": {"2024-01-01"}}); err == nil {
 		t.Error("a day is no moment")
 	}
-	given, err := f.Fields().Filter(map[string][]string{"type": {"x", "vps"}, "is_active": {"perhaps"}, "plan": {""}, "id__in": {"1, 2"}, "unknown": {"x"}, "quota": {"7"}})
+	given, err := f.Fields().Filter(
+		map[string][]string{
+			"type": {"x", "vps"}, "is_active": {"perhaps"}, "plan": {""}, "id__in": {"1, 2"}, "unknown": {"x"},
+			"quota": {"7"},
+		},
+	)
 	if err != nil || len(given) != 3 || !given.Has("type") || !given.Has("id__in") || !given.Has("quota") {
 		t.Errorf("%v %v", given, err)
 	}

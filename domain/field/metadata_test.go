@@ -46,7 +46,8 @@ func ExampleSet_Describe() {
 	// quota_mb {"type":"integer","required":false,"read_only":false,"label":"Quota mb","min_value":-1,"max_value":10}
 	// is_active {"type":"boolean","required":false,"read_only":false,"label":"Is active"}
 	// price {"type":"decimal","required":false,"read_only":false,"label":"Price","min_value":0,"max_digits":10,"decimal_places":2}
-	// names {"type":"list","required":false,"read_only":false,"label":"Names","max_length":3,"child":{"type":"string","required":false,"read_only":false,"label":"","max_length":255}}
+	// names
+	// {"type":"list","required":false,"read_only":false,"label":"Names","max_length":3,"child":{"type":"string","required":false,"read_only":false,"label":"","max_length":255}}
 	// created_at {"type":"datetime","required":false,"read_only":true,"label":"Created at"}
 	// password {"type":"string","required":true,"read_only":false,"label":"Password","min_length":8,"max_length":128}
 }

@@ -50,7 +50,9 @@ func TestATextHasTenThousandValuesAtMost(t *testing.T) {
 	if _, err := field.Parse(list(10_000)); err != nil {
 		t.Error(err)
 	}
-	if _, err := field.Parse(list(10_001)); err == nil || !strings.HasPrefix(err.Error(), "JSON parse error - Too many values: line 1 column") {
+	if _, err := field.Parse(list(10_001)); err == nil || !strings.HasPrefix(
+		err.Error(), "JSON parse error - Too many values: line 1 column",
+	) {
 		t.Error(err)
 	}
 }
@@ -144,7 +146,9 @@ func same(t *testing.T, sent, shown []byte) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	body := []byte(`{"plan_id": 7, "customer_email": "ana@example.com", "customer_name": "Ana Ruiz", "payment_method": "test", "billing_period": "yearly", "domain": "example.com", "language": "es"}`)
+	body := []byte(
+		`{"plan_id": 7, "customer_email": "ana@example.com", "customer_name": "Ana Ruiz", "payment_method": "test", "billing_period": "yearly", "domain": "example.com", "language": "es"}`,
+	)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {

@@ -54,8 +54,15 @@ var (
 	FullName = Rule{Max: 254, Message: notDomain, Tidy: tidyFullName, Holds: isFullName}
 
 	Username = Match(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
-	Color    = Rule{Pattern: `^#[0-9A-Fa-f]{6}$`, Max: 7, Message: "Enter a valid color in the form #RRGGBB.", Holds: matches(`^#[0-9A-Fa-f]{6}$`)}
-	Slug     = Rule{Pattern: `^[-a-zA-Z0-9_]+$`, OfType: true, Message: `Enter a valid "slug" consisting of letters, numbers, underscores or hyphens.`, Holds: matches(`^[-a-zA-Z0-9_]+$`)}
+	Color    = Rule{
+		Pattern: `^#[0-9A-Fa-f]{6}$`, Max: 7, Message: "Enter a valid color in the form #RRGGBB.",
+		Holds: matches(`^#[0-9A-Fa-f]{6}$`),
+	}
+	Slug = Rule{
+		Pattern: `^[-a-zA-Z0-9_]+$`, OfType: true,
+		Message: `Enter a valid "slug" consisting of letters, numbers, underscores or hyphens.`,
+		Holds:   matches(`^[-a-zA-Z0-9_]+$`),
+	}
 	Language = withMax(Match(`^[a-z]{2}(-[A-Z]{2})?$`), 5)
 	Phone    = withMax(Match(`^[0-9+() .-]*$`), 32)
 	Currency = withMax(Match(`^[A-Z]{3}$`), 3)
@@ -74,7 +81,9 @@ var (
 	IP = Rule{Format: "ip", Message: "Enter a valid IPv4 or IPv6 address.", Tidy: tidyIP, Holds: isIP}
 
 	// IPOrAny is an address, or "*" for all of them.
-	IPOrAny = Rule{Message: `Enter a valid IPv4 or IPv6 address, or "*".`, Tidy: tidyIP, Holds: func(s string) bool { return s == "*" || isIP(s) }}
+	IPOrAny = Rule{Message: `Enter a valid IPv4 or IPv6 address, or "*".`, Tidy: tidyIP, Holds: func(s string) bool {
+		return s == "*" || isIP(s)
+	}}
 
 	// Plain texts go to engines: no character above U+FFFF, no "<" or ">".
 	Plain = Rule{Message: "Enter a valid text.", Holds: isPlain}

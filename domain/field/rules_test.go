@@ -18,8 +18,14 @@ func TestRules(t *testing.T) {
 	}{
 		{
 			"domain", field.Domain,
-			map[string]string{"Example.COM.": "example.com", "münchen.de": "xn--mnchen-3ya.de", "a.bc": "a.bc", label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3"},
-			[]string{"com", "a.b", "-a.com", "a-.com", "a..com", "a_b.com", "192.0.2.1", label63 + "a.com", "ex ample.com", "*.example.com", strings.Repeat("a.", 127) + "com"},
+			map[string]string{
+				"Example.COM.": "example.com", "münchen.de": "xn--mnchen-3ya.de", "a.bc": "a.bc",
+				label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3",
+			},
+			[]string{
+				"com", "a.b", "-a.com", "a-.com", "a..com", "a_b.com", "192.0.2.1", label63 + "a.com", "ex ample.com",
+				"*.example.com", strings.Repeat("a.", 127) + "com",
+			},
 		},
 		{
 			"dns_name", field.DNSName,
@@ -31,20 +37,39 @@ func TestRules(t *testing.T) {
 			map[string]string{"ns1.example.com": "ns1.example.com.", "NS1.example.com.": "ns1.example.com."},
 			[]string{"@", "a..b", "a b."},
 		},
-		{"username", field.Username, map[string]string{"ana": "ana", "A.b_c-9": "A.b_c-9"}, []string{"_a", ".a", "a b", strings.Repeat("a", 33)}},
+		{
+			"username", field.Username, map[string]string{"ana": "ana", "A.b_c-9": "A.b_c-9"},
+			[]string{"_a", ".a", "a b", strings.Repeat("a", 33)},
+		},
 		{"color", field.Color, map[string]string{"#4F46e5": "#4F46e5"}, []string{"4F46E5", "#FFF", "#GGGGGG"}},
 		{"path", field.Path, map[string]string{"/": "/", "/a b/c.d": "/a b/c.d"}, []string{"a", "/../x", "//a", "/ü"}},
 		{
 			"email", field.Email,
-			map[string]string{"Ana@Example.COM": "Ana@example.com", "a+b@x.example": "a+b@x.example", "admin@localhost": "admin@localhost", "a@bücher.example": "a@xn--bcher-kva.example"},
-			[]string{"ana", "@x.com", "a@", "a@b", "a b@x.com", "a..b@x.com", ".a@x.com", "Ana <a@x.com>", strings.Repeat("a", 65) + "@x.com"},
+			map[string]string{
+				"Ana@Example.COM": "Ana@example.com", "a+b@x.example": "a+b@x.example",
+				"admin@localhost": "admin@localhost", "a@bücher.example": "a@xn--bcher-kva.example",
+			},
+			[]string{
+				"ana", "@x.com", "a@", "a@b", "a b@x.com", "a..b@x.com", ".a@x.com", "Ana <a@x.com>",
+				strings.Repeat("a", 65) + "@x.com",
+			},
 		},
 		{
 			"https_url", field.HTTPSURL,
-			map[string]string{"https://example.com/a?b#c": "https://example.com/a?b#c", "http://localhost:8080/": "http://localhost:8080/", "http://127.0.0.1/": "http://127.0.0.1/", "https://203.0.113.9/": "https://203.0.113.9/"},
-			[]string{"http://example.com/", "https://u:p@example.com/", "https://10.0.0.1/", "https://[fe80::1]/", "https://intern/", "javascript:alert(1)", "//example.com", "https:example.com", "https://exa mple.com"},
+			map[string]string{
+				"https://example.com/a?b#c": "https://example.com/a?b#c",
+				"http://localhost:8080/":    "http://localhost:8080/", "http://127.0.0.1/": "http://127.0.0.1/",
+				"https://203.0.113.9/": "https://203.0.113.9/",
+			},
+			[]string{
+				"http://example.com/", "https://u:p@example.com/", "https://10.0.0.1/", "https://[fe80::1]/",
+				"https://intern/", "javascript:alert(1)", "//example.com", "https:example.com", "https://exa mple.com",
+			},
 		},
-		{"ip", field.IP, map[string]string{"192.0.2.1": "192.0.2.1", "2001:DB8::0001": "2001:db8::1"}, []string{"*", "192.0.2", "fe80::1%eth0"}},
+		{
+			"ip", field.IP, map[string]string{"192.0.2.1": "192.0.2.1", "2001:DB8::0001": "2001:db8::1"},
+			[]string{"*", "192.0.2", "fe80::1%eth0"},
+		},
 		{"ip or any", field.IPOrAny, map[string]string{"*": "*", "192.0.2.1": "192.0.2.1"}, []string{"x", "**"}},
 		{"language", field.Language, map[string]string{"es": "es", "pt-BR": "pt-BR"}, []string{"ES", "spa", "es-es"}},
 		{"phone", field.Phone, map[string]string{"+34 (91) 1.2-3": "+34 (91) 1.2-3"}, []string{"12a", "1/2"}},
@@ -52,8 +77,16 @@ func TestRules(t *testing.T) {
 		{"plain", field.Plain, map[string]string{"Ana & Ño": "Ana & Ño"}, []string{"<b>", "a😀"}},
 		{
 			"origin", field.Origin,
-			map[string]string{"Example.com": "example.com", "*.example.com": "*.example.com", "localhost": "localhost", "127.0.0.1": "127.0.0.1", "https://example.com:8443": "https://example.com:8443", "http://localhost:3000": "http://localhost:3000", "HTTPS://Bücher.example": "https://xn--bcher-kva.example"},
-			[]string{"*", "*.com", "https://example.com/", "ftp://example.com", "example.com/x", "https://u@example.com", "null", "*.*.example.com"},
+			map[string]string{
+				"Example.com": "example.com", "*.example.com": "*.example.com", "localhost": "localhost",
+				"127.0.0.1": "127.0.0.1", "https://example.com:8443": "https://example.com:8443",
+				"http://localhost:3000":  "http://localhost:3000",
+				"HTTPS://Bücher.example": "https://xn--bcher-kva.example",
+			},
+			[]string{
+				"*", "*.com", "https://example.com/", "ftp://example.com", "example.com/x", "https://u@example.com",
+				"null", "*.*.example.com",
+			},
 		},
 	}
 	for _, test := range tests {
@@ -83,7 +116,9 @@ func check(r field.Rule, sent string) (kept, wrong string) {
 // anyway is not turned.
 func TestTextsThatAreTooLongAreNotTidied(t *testing.T) {
 	tidied := false
-	rule := field.Rule{Message: "no", Max: 10, Tidy: func(s string) string { tidied = true; return s }, Holds: func(string) bool { return true }}
+	rule := field.Rule{Message: "no", Max: 10, Tidy: func(s string) string { tidied = true; return s }, Holds: func(string) bool {
+		return true
+	}}
 	if _, wrong := check(rule, strings.Repeat("x", 1000)); wrong != "x: Ensure this field has no more than 10 characters." || tidied {
 		t.Error(wrong, tidied)
 	}
@@ -101,7 +136,8 @@ func TestARuleMaySayEverythingThatIsWrong(t *testing.T) {
 	}}
 	set := field.Set{field.Text("css", &s).Lines().Is(lines)}
 	_, err := set.DecodeJSON([]byte(`{"css":"url(\nb\nurl("}`), field.Create)
-	if got := string(field.ErrorsOf(err).AppendJSON(nil)); got != `{"css":["Line 1: url() is not allowed.","Line 3: url() is not allowed."]}` {
+	if got := string(field.ErrorsOf(err).
+		AppendJSON(nil)); got != `{"css":["Line 1: url() is not allowed.","Line 3: url() is not allowed."]}` {
 		t.Error(got)
 	}
 	if _, err := set.DecodeJSON([]byte(`{"css":"a"}`), field.Create); err != nil {

@@ -60,5 +60,6 @@ func isEntry(s string, least, most int) bool {
 	from, _ := strconv.Atoi(m[1])
 	to, _ := strconv.Atoi(m[2])
 	step, _ := strconv.Atoi(m[3])
-	return (m[1] == "" || least <= from && from <= most) && (m[2] == "" || from < to && to <= most) && (m[3] == "" || 1 < step && step < most)
+	return (m[1] == "" || least <= from && from <= most) && (m[2] == "" || from < to && to <= most) && (m[3] == "" ||
+		1 < step && step < most)
 }

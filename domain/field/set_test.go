@@ -15,7 +15,9 @@ import (
 
 func TestDefaultsAreForCreationOnly(t *testing.T) {
 	s := sample{Quota: 3}
-	if wrong := decode(&s, `{"domain":"example.com"}`, field.Create); wrong != "" || s.Quota != 10 || s.Theme != "light" || s.Setup.String() != "1.5" {
+	if wrong := decode(
+		&s, `{"domain":"example.com"}`, field.Create,
+	); wrong != "" || s.Quota != 10 || s.Theme != "light" || s.Setup.String() != "1.5" {
 		t.Errorf("created %+v %s", s, wrong)
 	}
 	s = sample{Quota: 3, Domain: "example.com"}
@@ -53,7 +55,8 @@ func TestWhatIsGivenOnceMayBeRepeatedButNotChanged(t *testing.T) {
 func TestAListMayBeNullIfItSaysSo(t *testing.T) {
 	var names, others []string
 	s := field.Set{field.Texts("names", &names, nil).Min(1).OrNull(), field.Texts("others", &others, nil)}
-	if _, err := s.DecodeJSON([]byte(`{"names":["a"],"others":null}`), field.Patch); err == nil || err.Error() != "others: This field may not be null." {
+	if _, err := s.DecodeJSON([]byte(`{"names":["a"],"others":null}`), field.Patch); err == nil ||
+		err.Error() != "others: This field may not be null." {
 		t.Error(err)
 	}
 	if got := string(s.AppendJSON(nil)); got != `{"names":["a"],"others":[]}` {
@@ -74,7 +77,10 @@ func TestAListMayBeNullIfItSaysSo(t *testing.T) {
 }
 
 func TestTheLogKeepsWhatItLoads(t *testing.T) {
-	s := sample{Domain: "example.com", Price: decimal.RequireFromString("1.2345"), Starts: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), Options: []string{"a"}, Metadata: json.RawMessage(`{}`)}
+	s := sample{
+		Domain: "example.com", Price: decimal.RequireFromString("1.2345"),
+		Starts: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), Options: []string{"a"}, Metadata: json.RawMessage(`{}`),
+	}
 	var again sample
 	if err := again.Fields().Load(s.Fields().Values()); err != nil {
 		t.Fatal(err)
@@ -129,11 +135,13 @@ func TestErrorsOfSeveralCommandsAreOneBody(t *testing.T) {
 	wrong.Add("b", "one")
 	wrong.Add("b", "two")
 	err := fmt.Errorf("place: %w", &joined{[]error{wrong, domain.RefuseField("a", "three"), domain.Refuse(domain.Denied, "no")}})
-	if got := string(field.ErrorsOf(err.(interface{ Unwrap() error }).Unwrap()).AppendJSON(nil)); got != `{"b":["one","two"],"a":["three"]}` {
+	if got := string(field.ErrorsOf(err.(interface{ Unwrap() error }).Unwrap()).
+		AppendJSON(nil)); got != `{"b":["one","two"],"a":["three"]}` {
 		t.Error(got)
 	}
 	set := field.Set{field.Text("a", new(string)), field.Text("b", new(string))}
-	if got := string(field.ErrorsOf(&joined{[]error{wrong, domain.RefuseField("a", "three")}}).In(set).AppendJSON(nil)); got != `{"a":["three"],"b":["one","two"]}` {
+	if got := string(field.ErrorsOf(&joined{[]error{wrong, domain.RefuseField("a", "three")}}).In(set).
+		AppendJSON(nil)); got != `{"a":["three"],"b":["one","two"]}` {
 		t.Error(got)
 	}
 }
@@ -144,7 +152,9 @@ func (j *joined) Error() string   { return "several" }
 func (j *joined) Unwrap() []error { return j.errs }
 
 func TestTheSchemaTellsWhatADeclarationSays(t *testing.T) {
-	schema, err := json.Marshal((&sample{}).Fields().Only("domain", "theme", "quota", "parent", "password", "created_at").Schema(field.Create))
+	schema, err := json.Marshal(
+		(&sample{}).Fields().Only("domain", "theme", "quota", "parent", "password", "created_at").Schema(field.Create),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,12 +56,18 @@ func TestValuesOutliveTheBufferThatTheyWereReadFrom(t *testing.T) {
 }
 
 func TestFieldsLoadAsPackageJSONReadsThem(t *testing.T) {
-	for _, raw := range []string{`"plain"`, `""`, `"a\nb"`, `"\u00fc"`, "\"\xff\"", `null`, `12`, `-7`, `"`, `1.5`, `99999999999999999999`, `true`, `false`, `tru`} {
+	for _, raw := range []string{
+		`"plain"`, `""`, `"a\nb"`, `"\u00fc"`, "\"\xff\"", `null`, `12`, `-7`, `"`, `1.5`, `99999999999999999999`,
+		`true`, `false`, `tru`,
+	} {
 		for _, pair := range [][2]any{{new(string), new(string)}, {new(int64), new(int64)}, {new(bool), new(bool)}} {
 			wrong := json.Unmarshal([]byte(raw), pair[0])
 			err := setOf(pair[1]).Load(field.Values{"x": json.RawMessage(raw)})
 			if (err == nil) != (wrong == nil) || err == nil && !reflect.DeepEqual(pair[0], pair[1]) {
-				t.Errorf("%s as %T: %v (%v), package json says %v (%v)", raw, pair[1], reflect.ValueOf(pair[1]).Elem(), err, reflect.ValueOf(pair[0]).Elem(), wrong)
+				t.Errorf(
+					"%s as %T: %v (%v), package json says %v (%v)", raw, pair[1], reflect.ValueOf(pair[1]).Elem(), err,
+					reflect.ValueOf(pair[0]).Elem(), wrong,
+				)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ var certificates = Kind{
 	Names:   siteDomain,
 	Sets:    [][]string{{"site", "cert_type", "domain"}},
 	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
-	Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"}, Called: "domain", Issued: true,
+	Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"},
+	Called: "domain", Issued: true,
 	EngineName: domainOf, Quota: "ssl_certificates", Feature: SSLEnabled, Uncounted: true,
 	Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
 }

@@ -19,14 +19,20 @@ import (
 
 func TestCertificates(t *testing.T) {
 	answers(t, "ssl_certificate", placeOf("ssl_certificate"), []asked{
-		{`{"site":3}`, `{"site":3,"cert_type":"acme","domain":"example.com","auto_renew":true,"status":"pending","last_error":"","expires_at":null,"is_active":true}`},
+		{
+			`{"site":3}`,
+			`{"site":3,"cert_type":"acme","domain":"example.com","auto_renew":true,"status":"pending","last_error":"","expires_at":null,"is_active":true}`,
+		},
 		{`{"site":3,"domain":"WWW.example.com","auto_renew":false}`, `{"domain":"www.example.com","auto_renew":false}`},
 		{`{"site":3,"domain":"notexample.com"}`, `{"domain":["The domain does not belong to the site."]}`},
 		{`{"site":3,"domain":"x"}`, `{"domain":["Enter a valid domain name."]}`},
 		{`{"site":3,"cert_type":"bought"}`, `{"cert_type":["\"bought\" is not a valid choice."]}`},
 		{`{"site":3,"cert_type":"custom"}`, `{"certificate":["This field is required."],"private_key":["This field is required."]}`},
 		{`{}`, `{"site":["This field is required."]}`},
-		{`{"site":3,"cert_type":"custom","certificate":"` + long(65537) + `","private_key":"x"}`, `{"certificate":["Ensure this field has no more than 65536 characters."]}`},
+		{
+			`{"site":3,"cert_type":"custom","certificate":"` + long(65537) + `","private_key":"x"}`,
+			`{"certificate":["Ensure this field has no more than 65536 characters."]}`,
+		},
 	})
 }
 
@@ -62,18 +68,24 @@ func TestACertificateOfOnesOwn(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ pair, want string }{
-		"over":          {of(paper{until: noon.Add(-time.Second)}), `{"certificate":["The certificate has expired."]}`},
-		"not yet":       {of(paper{from: noon.Add(time.Second)}), `{"certificate":["The certificate is not valid yet."]}`},
-		"another name":  {of(paper{names: []string{"www.example.com"}}), `{"certificate":["The certificate does not cover the domain."]}`},
-		"no name":       {of(paper{names: []string{}}), ""}, // but the common one
-		"not this name": {of(paper{names: []string{}, common: "example.org"}), `{"certificate":["The certificate does not cover the domain."]}`},
+		"over":         {of(paper{until: noon.Add(-time.Second)}), `{"certificate":["The certificate has expired."]}`},
+		"not yet":      {of(paper{from: noon.Add(time.Second)}), `{"certificate":["The certificate is not valid yet."]}`},
+		"another name": {of(paper{names: []string{"www.example.com"}}), `{"certificate":["The certificate does not cover the domain."]}`},
+		"no name":      {of(paper{names: []string{}}), ""}, // but the common one
+		"not this name": {
+			of(paper{names: []string{}, common: "example.org"}),
+			`{"certificate":["The certificate does not cover the domain."]}`,
+		},
 	} {
 		certificate, key, _ := strings.Cut(c.pair, "|")
 		if _, got := create("ssl_certificate", own(certificate, key, ""), placeOf("ssl_certificate")); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	spec, _ := create("ssl_certificate", fmt.Sprintf(`{"site":3,"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)), placeOf("ssl_certificate"))
+	spec, _ := create(
+		"ssl_certificate", fmt.Sprintf(`{"site":3,"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)),
+		placeOf("ssl_certificate"),
+	)
 	if c := spec.(*hosting.Certificate); c.PrivateKey != "" || c.Certificate != "" { // which an acme one has no use for
 		t.Error("kept")
 	}
@@ -83,7 +95,8 @@ func TestWhenOnesOwnCertificateEndsIsNoted(t *testing.T) {
 	cert := pairOf(t, paper{until: noon.Add(90 * days)})
 	spec, wrong := create("ssl_certificate", own(cert.text(), cert.keyText(t), ""), placeOf("ssl_certificate"))
 	c := spec.(*hosting.Certificate)
-	if wrong != "" || c.BroughtTo == nil || !c.BroughtTo.Equal(noon.Add(90*days)) || c.ExpiresAt != nil || c.OrderedAt == nil || !c.OrderedAt.Equal(noon) {
+	if wrong != "" || c.BroughtTo == nil || !c.BroughtTo.Equal(noon.Add(90*days)) || c.ExpiresAt != nil ||
+		c.OrderedAt == nil || !c.OrderedAt.Equal(noon) {
 		t.Errorf("%s %+v", wrong, c)
 	}
 }
@@ -95,7 +108,10 @@ func TestOnlyTheRenewalOfACertificateChanges(t *testing.T) {
 	for _, c := range []asked{
 		{`{"auto_renew":false}`, ""},
 		{`{"domain":"www.example.com","cert_type":"custom"}`, `{"cert_type":` + not + `,"domain":` + not + `}`},
-		{fmt.Sprintf(`{"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)), `{"certificate":` + not + `,"private_key":` + not + `}`},
+		{
+			fmt.Sprintf(`{"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)),
+			`{"certificate":` + not + `,"private_key":` + not + `}`,
+		},
 		{`{"status":"issued","is_active":false}`, ""},
 	} {
 		if got := change(spec, c.body, placeOf("ssl_certificate")); got != c.want {
@@ -125,7 +141,8 @@ func TestDaysAreCountedDown(t *testing.T) {
 			t.Errorf("%s: %s", c.left, got)
 		}
 	}
-	if got := string(hosting.Derived(&hosting.Certificate{}, now, false).AppendJSON(nil)); got != `{"is_expired":false,"days_until_expiry":null}` {
+	if got := string(hosting.Derived(&hosting.Certificate{}, now, false).
+		AppendJSON(nil)); got != `{"is_expired":false,"days_until_expiry":null}` {
 		t.Error(got)
 	}
 }

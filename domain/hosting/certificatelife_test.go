@@ -23,7 +23,10 @@ const days = 24 * time.Hour
 // asks requests a certificate at noon.
 func asks(change func(*hosting.Certificate)) hosting.Requested {
 	at := noon
-	c := hosting.Certificate{Site: 3, Type: "acme", Domain: "example.com", AutoRenew: true, Status: "pending", IsActive: true, OrderedAt: &at}
+	c := hosting.Certificate{
+		Site: 3, Type: "acme", Domain: "example.com", AutoRenew: true, Status: "pending", IsActive: true,
+		OrderedAt: &at,
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -125,7 +128,9 @@ func TestAnAuthorityIsLeftAloneAfterFailures(t *testing.T) {
 	at := noon
 	for n, wait := range []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 24 * time.Hour} {
 		history = append(history, noAnswer, failed(at))
-		given(t, history...).When(order(at.Add(wait-time.Second))).ThenRefused(domain.Throttled, "The certificate authority is asked again in 1s.")
+		given(t, history...).When(order(at.Add(wait-time.Second))).ThenRefused(
+			domain.Throttled, "The certificate authority is asked again in 1s.",
+		)
 		at = at.Add(wait)
 		given(t, history...).When(order(at)).Then(ordered(at))
 		if n < 3 {

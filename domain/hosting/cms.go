@@ -28,8 +28,14 @@ func (c *CMS) Fields() field.Set {
 
 // Installable are all of them.
 var Installable = []CMS{
-	{ID: "wordpress", Name: "WordPress", Version: "6.8", Description: "Blogs and websites, with the largest choice of themes and plugins.", NeedsDatabase: true},
-	{ID: "joomla", Name: "Joomla", Version: "5.3", Description: "Websites and portals with many languages and fine-grained rights.", NeedsDatabase: true},
+	{
+		ID: "wordpress", Name: "WordPress", Version: "6.8",
+		Description: "Blogs and websites, with the largest choice of themes and plugins.", NeedsDatabase: true,
+	},
+	{
+		ID: "joomla", Name: "Joomla", Version: "5.3",
+		Description: "Websites and portals with many languages and fine-grained rights.", NeedsDatabase: true,
+	},
 	{ID: "drupal", Name: "Drupal", Version: "11.2", Description: "Large websites with content of many sorts.", NeedsDatabase: true},
 }
 

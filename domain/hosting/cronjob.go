@@ -12,9 +12,12 @@ var cronJobs = Kind{
 	Name: "cron_job", Class: "CronJob", Label: "cron job", Collection: "cron-jobs", EngineID: "hosting_cron_id", CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "cron job", "es": "tarea programada"},
 	Plurals: map[string]string{"en": "Cron jobs", "es": "Tareas programadas"},
-	Shown:   words("id tenant tenant_name site site_domain schedule command hosting_cron_id is_active sync_status sync_error created_at updated_at"),
-	Names:   siteDomain, Sets: [][]string{{"site", "schedule", "command"}}, Refs: []Reference{{Field: "site", Kind: "site", Parent: true}},
-	Filters: []string{"site"}, Search: []string{"command"}, NamedBy: []string{"site", "schedule", "command"}, NamedIn: true, Shape: shapeCronJob,
+	Shown: words(
+		"id tenant tenant_name site site_domain schedule command hosting_cron_id is_active sync_status sync_error created_at updated_at",
+	),
+	Names: siteDomain, Sets: [][]string{{"site", "schedule", "command"}}, Refs: []Reference{{Field: "site", Kind: "site", Parent: true}},
+	Filters: []string{"site"}, Search: []string{"command"}, NamedBy: []string{"site", "schedule", "command"},
+	NamedIn: true, Shape: shapeCronJob,
 	Quota: "cron_jobs", Rationed: true, Verbs: All, Writers: Member, New: spec[CronJob],
 }
 
@@ -29,8 +32,12 @@ type CronJob struct {
 func (j *CronJob) Fields() field.Set {
 	return field.Set{
 		field.Ref("site", &j.Site).Required().Once(),
-		field.Text("schedule", &j.Schedule).Required().Is(field.Schedule).Doc("Minute, hour, day, month and weekday; or @hourly, @daily, @weekly, @monthly, @yearly."),
-		field.Text("command", &j.Command).Required().Doc("An https URL of one of the tenant's sites; a shell command where the package allows shells."),
+		field.Text("schedule", &j.Schedule).Required().Is(field.Schedule).Doc(
+			"Minute, hour, day, month and weekday; or @hourly, @daily, @weekly, @monthly, @yearly.",
+		),
+		field.Text("command", &j.Command).Required().Doc(
+			"An https URL of one of the tenant's sites; a shell command where the package allows shells.",
+		),
 		field.Flag("is_active", &j.IsActive).Default(true),
 	}
 }

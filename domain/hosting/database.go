@@ -17,7 +17,8 @@ var databases = Kind{
 	Sets:    [][]string{{"tenant", "name"}, {"tenant", "db_user"}},
 	Refs:    []Reference{{Field: "site", Kind: "site"}},
 	Filters: []string{"site", "name"}, Search: []string{"name", "db_user"}, Called: "name",
-	NamedBy: []string{"engine_name"}, Quota: "databases", Plan: "quota_databases", Generated: "db_password", Verbs: Create | Delete, Writers: Member, New: spec[Database],
+	NamedBy: []string{"engine_name"}, Quota: "databases", Plan: "quota_databases", Generated: "db_password",
+	Verbs: Create | Delete, Writers: Member, New: spec[Database],
 }
 
 // A Database is a relational one, and the user who may log in to it.

@@ -50,7 +50,8 @@ func TestDNSGoesOnWhateverHappensToItsTenant(t *testing.T) {
 }
 
 func TestNothingIsHaltedForNoReason(t *testing.T) {
-	if _, err := hosting.Decider.Decide(hosting.Decider.Replay(requested), hosting.Disable{Ref: site, By: "mood"}); err == nil || domain.CodeOf(err) != "" {
+	if _, err := hosting.Decider.Decide(hosting.Decider.Replay(requested), hosting.Disable{Ref: site, By: "mood"}); err == nil ||
+		domain.CodeOf(err) != "" {
 		t.Error(err)
 	}
 }
@@ -60,9 +61,13 @@ func TestWhatIsInTheBinComesBackAsItWas(t *testing.T) {
 	given(t, requested, made, trashed).When(hosting.MoveToBin{Ref: site}).Then()
 	given(t, requested, made, trashed).When(hosting.Restore{Ref: site}).Then(hosting.Restored{})
 	given(t, requested, made).When(hosting.Restore{Ref: site}).Then()
-	given(t, requested, made, trashed).When(hosting.Change{Ref: site, Spec: off}).ThenRefused(domain.NotFound, "No Site matches the given query.")
+	given(t, requested, made, trashed).When(hosting.Change{Ref: site, Spec: off}).ThenRefused(
+		domain.NotFound, "No Site matches the given query.",
+	)
 	given(t, requested, made, trashed).When(hosting.Remove{Ref: site}).Then(leaving)
-	given(t, requested, made, trashed, leaving).When(hosting.Restore{Ref: site}).ThenRefused(domain.NotFound, "No Site matches the given query.")
+	given(t, requested, made, trashed, leaving).When(hosting.Restore{Ref: site}).ThenRefused(
+		domain.NotFound, "No Site matches the given query.",
+	)
 	stands(t, hosting.Changing, requested, made, trashed)
 	if hosting.Decider.Replay(requested, made, trashed, hosting.Restored{}).Trashed {
 		t.Error("still in the bin")
@@ -71,7 +76,9 @@ func TestWhatIsInTheBinComesBackAsItWas(t *testing.T) {
 
 func TestOnlySomeKindsHaveABin(t *testing.T) {
 	ftp := hosting.Ref{Kind: "ftp_account", ID: 3}
-	_, err := hosting.Decider.Decide(hosting.Decider.Replay(hosting.Requested{Kind: "ftp_account", Tenant: 17}), hosting.MoveToBin{Ref: ftp})
+	_, err := hosting.Decider.Decide(
+		hosting.Decider.Replay(hosting.Requested{Kind: "ftp_account", Tenant: 17}), hosting.MoveToBin{Ref: ftp},
+	)
 	if err == nil || domain.CodeOf(err) != "" {
 		t.Error(err)
 	}

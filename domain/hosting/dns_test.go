@@ -12,7 +12,10 @@ import (
 
 func TestDNSZones(t *testing.T) {
 	answers(t, "dns_zone", placeOf("dns_zone"), []asked{
-		{`{"origin":"Example.com"}`, `{"origin":"example.com.","ns_primary":"ns1.panel.example.","admin_email":"hostmaster.example.com.","ttl":3600,"is_active":true}`},
+		{
+			`{"origin":"Example.com"}`,
+			`{"origin":"example.com.","ns_primary":"ns1.panel.example.","admin_email":"hostmaster.example.com.","ttl":3600,"is_active":true}`,
+		},
 		{
 			`{"origin":"example.com.","ns_primary":"NS.other.example","admin_email":"a.b@X.com","ttl":60}`,
 			`{"origin":"example.com.","ns_primary":"ns.other.example.","admin_email":"a\\.b.x.com.","ttl":60}`,
@@ -25,8 +28,14 @@ func TestDNSZones(t *testing.T) {
 		{`{}`, `{"origin":["This field is required."]}`},
 		{`{"origin":"example.com","ttl":59}`, `{"ttl":["Ensure this value is greater than or equal to 60."]}`},
 		{`{"origin":"example.com","ttl":2147483648}`, `{"ttl":["Ensure this value is less than or equal to 2147483647."]}`},
-		{`{"origin":"example.com","ns_primary":"","admin_email":"@"}`, `{"ns_primary":["This field may not be blank."],"admin_email":["Enter a valid email address."]}`},
-		{`{"origin":"` + strings.Repeat("a.", 126) + `com"}`, `{"origin":["Ensure this field has no more than 254 characters.","Enter a valid domain name."]}`},
+		{
+			`{"origin":"example.com","ns_primary":"","admin_email":"@"}`,
+			`{"ns_primary":["This field may not be blank."],"admin_email":["Enter a valid email address."]}`,
+		},
+		{
+			`{"origin":"` + strings.Repeat("a.", 126) + `com"}`,
+			`{"origin":["Ensure this field has no more than 254 characters.","Enter a valid domain name."]}`,
+		},
 	})
 	spec, _ := create("dns_zone", `{"origin":"example.com"}`, placeOf("dns_zone"))
 	if wrong := change(spec, `{"origin":"EXAMPLE.com"}`, placeOf("dns_zone")); wrong != "" {
@@ -54,13 +63,22 @@ func TestDNSRecords(t *testing.T) {
 		{`{"zone":3,"record_type":"A","name":"a.*","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
 		{`{"zone":3,"record_type":"A","name":"www.other.com.","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
 		{`{"zone":3,"record_type":"A","name":"-a","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
-		{`{"zone":3,"record_type":"A","name":"` + strings.Repeat("a.", 122) + `a","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
-		{`{"zone":3,"record_type":"SOA","name":"","data":""}`, `{"record_type":["\"SOA\" is not a valid choice."],"name":["This field may not be blank."],"data":["This field may not be blank."]}`},
+		{
+			`{"zone":3,"record_type":"A","name":"` + strings.Repeat("a.", 122) + `a","data":"192.0.2.1"}`,
+			`{"name":["Enter a valid domain name."]}`,
+		},
+		{
+			`{"zone":3,"record_type":"SOA","name":"","data":""}`,
+			`{"record_type":["\"SOA\" is not a valid choice."],"name":["This field may not be blank."],"data":["This field may not be blank."]}`,
+		},
 		{
 			`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":65536,"ttl":1}`,
 			`{"priority":["Ensure this value is less than or equal to 65535."],"ttl":["Ensure this value is greater than or equal to 60."]}`,
 		},
-		{`{}`, `{"zone":["This field is required."],"record_type":["This field is required."],"name":["This field is required."],"data":["This field is required."]}`},
+		{
+			`{}`,
+			`{"zone":["This field is required."],"record_type":["This field is required."],"name":["This field is required."],"data":["This field is required."]}`,
+		},
 	})
 }
 
@@ -113,7 +131,10 @@ func TestWhatDNSRecordsHold(t *testing.T) {
 		{"TXT", long(4096), ""},
 		{"TXT", long(4097), "Ensure this field has no more than 4096 characters."},
 	} {
-		_, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), placeOf("dns_record"))
+		_, got := create(
+			"dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data),
+			placeOf("dns_record"),
+		)
 		want := ""
 		if c.want != "" {
 			want = `{"data":["` + c.want + `"]}`
@@ -143,7 +164,9 @@ func TestACNAMEStandsAlone(t *testing.T) {
 		for _, sort := range c.beside {
 			p.Beside = append(p.Beside, values(`{"name":"www","record_type":"`+sort+`","data":"other.example."}`))
 		}
-		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":%q,"data":"a"}`, c.sort, c.name), p); got != c.want {
+		if _, got := create(
+			"dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":%q,"data":"a"}`, c.sort, c.name), p,
+		); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
@@ -160,7 +183,9 @@ func TestARecordIsNotSaidTwice(t *testing.T) {
 		p := placeOf("dns_record")
 		there, _ := json.Marshal(map[string]string{"name": "www", "record_type": c.sort, "data": c.there})
 		p.Beside = []field.Values{values(string(there))}
-		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), p); got != c.want {
+		if _, got := create(
+			"dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), p,
+		); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

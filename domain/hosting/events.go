@@ -84,7 +84,10 @@ func (Removed) EventName() string          { return "hosting.removed" }
 func (EngineRefused) EventName() string    { return "hosting.engine_refused" }
 
 func (e Requested) Says() string {
-	return fmt.Sprintf("%s wanted by tenant %d%s%s", e.Kind, e.Tenant, wording.Around(": ", e.Values().Label(), ""), wording.Around(" (", e.For, ")"))
+	return fmt.Sprintf(
+		"%s wanted by tenant %d%s%s", e.Kind, e.Tenant, wording.Around(": ", e.Values().Label(), ""),
+		wording.Around(" (", e.For, ")"),
+	)
 }
 
 func (e Changed) Says() string { return "to be changed: " + wording.Keys(e.Values()) }

@@ -3,7 +3,8 @@ package hosting
 import "hostpanel/domain/field"
 
 var ftpAccounts = Kind{
-	Name: "ftp_account", Class: "FTPAccount", Label: "ftp account", Collection: "ftp-accounts", EngineID: "hosting_ftp_user_id", CanBeDisabled: true,
+	Name: "ftp_account", Class: "FTPAccount", Label: "ftp account", Collection: "ftp-accounts",
+	EngineID: "hosting_ftp_user_id", CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "FTP account", "es": "cuenta FTP"},
 	Plurals: map[string]string{"en": "FTP accounts", "es": "Cuentas FTP"},
 	Shown: words("id tenant tenant_name site site_domain username hosting_ftp_user_id directory quota_mb is_active " +

@@ -136,7 +136,8 @@ func ExamplePackageFrom() {
 	})
 	shown, _ := json.Marshal(limits.Fields())
 	fmt.Println(string(shown))
-	// Output: {"max_sites":5,"max_databases":0,"max_storage_mb":10240,"max_traffic_mb":-1,"max_mail_domains":3,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":2,"max_shell_users":-1,"max_dns_zones":3,"max_cron_jobs":0}
+	// Output:
+	// {"max_sites":5,"max_databases":0,"max_storage_mb":10240,"max_traffic_mb":-1,"max_mail_domains":3,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":2,"max_shell_users":-1,"max_dns_zones":3,"max_cron_jobs":0}
 }
 
 func TestWhatAPlanDoesNotSpeakOfHasNoLimit(t *testing.T) {
@@ -156,7 +157,10 @@ func TestNamesFollowFromIDs(t *testing.T) {
 }
 
 func ExampleMachine() {
-	machine := hosting.Machine{Name: hosting.MachineName(77), Tag: "6f1c", Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1, OS: "debian-12"}
+	machine := hosting.Machine{
+		Name: hosting.MachineName(77), Tag: "6f1c", Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1,
+		OS: "debian-12",
+	}
 	fmt.Printf("%+v\n", machine.VM())
 	// Output: {External: Name:vm77 Tag:6f1c Cores:2 MemoryMB:2048 DiskGB:40 TrafficTB:1 OS:debian-12 State: Address:}
 }

@@ -11,7 +11,10 @@ import (
 
 func TestMailDomains(t *testing.T) {
 	answers(t, "mail_domain", placeOf("mail_domain"), []asked{
-		{`{"domain":"Example.com"}`, `{"domain":"example.com","dkim_enabled":false,"dkim_selector":"default","dkim_public":"","is_active":true}`},
+		{
+			`{"domain":"Example.com"}`,
+			`{"domain":"example.com","dkim_enabled":false,"dkim_selector":"default","dkim_public":"","is_active":true}`,
+		},
 		{`{"domain":"example.com","dkim_enabled":true,"dkim_selector":"s1"}`, `{"dkim_enabled":true,"dkim_selector":"s1"}`},
 		{`{"domain":"example.com","dkim_selector":"S-1"}`, `{"dkim_selector":["This value does not match the required pattern."]}`},
 		{`{"domain":"com"}`, `{"domain":["Enter a valid domain name."]}`},
@@ -35,12 +38,18 @@ func TestMailboxes(t *testing.T) {
 		{box(`,"quota_mb":10485761`), `{"quota_mb":["Ensure this value is less than or equal to 10485760."]}`},
 		{box(`,"name":"<b>"`), `{"name":["Enter a valid text."]}`},
 		{box(`,"name":"a\nb"`), `{"name":["Line breaks are not allowed."]}`},
-		{`{}`, `{"mail_domain":["This field is required."],"local_part":["This field is required."],"password":["This field is required."]}`},
+		{
+			`{}`,
+			`{"mail_domain":["This field is required."],"local_part":["This field is required."],"password":["This field is required."]}`,
+		},
 		{
 			`{"mail_domain":null,"local_part":"","password":null}`,
 			`{"mail_domain":["This field may not be null."],"local_part":["This field may not be blank."],"password":["This field may not be null."]}`,
 		},
-		{`{"mail_domain":"x","local_part":"a","password":"a\u0007bcdefghi"}`, `{"mail_domain":["Incorrect type. Expected pk value, received str."],"password":["` + pattern + `"]}`},
+		{
+			`{"mail_domain":"x","local_part":"a","password":"a\u0007bcdefghi"}`,
+			`{"mail_domain":["Incorrect type. Expected pk value, received str."],"password":["` + pattern + `"]}`,
+		},
 	})
 	for _, bad := range []string{"a..b", "a.", ".a", "-a", "a+b", "a b", "ñ", long(65)} {
 		_, got := create("mailbox", fmt.Sprintf(`{"mail_domain":3,"local_part":%q,"password":"correct horse"}`, bad), placeOf("mailbox"))
@@ -68,7 +77,10 @@ func TestStorageWithoutBoundsIsForTenantsWithoutThem(t *testing.T) {
 		answers(t, "ftp_account", limitedTo(c.storage, placeOf("ftp_account")), []asked{{account + c.body, c.want}})
 		answers(t, "shell_user", limitedTo(c.storage, placeOf("shell_user")), []asked{{account + c.body, c.want}})
 	}
-	answers(t, "mailbox", limitedTo(500, placeOf("mailbox")), []asked{{`{"mail_domain":3,"local_part":"a","password":"correct horse","quota_mb":-1}`, refused}})
+	answers(
+		t, "mailbox", limitedTo(500, placeOf("mailbox")),
+		[]asked{{`{"mail_domain":3,"local_part":"a","password":"correct horse","quota_mb":-1}`, refused}},
+	)
 }
 
 func TestAPasswordIsNeverShownAndMayStay(t *testing.T) {
@@ -98,8 +110,14 @@ func TestMailAliases(t *testing.T) {
 		return fmt.Sprintf(`{"mail_domain":3,"source":%q,"destination":%s}`, source, destination)
 	}
 	answers(t, "mail_alias", placeOf("mail_alias"), []asked{
-		{alias("Info", `"ana@example.com"`), `{"mail_domain":3,"mail_domain_name":"example.com","source":"info","email":"info@example.com","destination":"ana@example.com","is_active":true}`},
-		{alias("info@EXAMPLE.com", `["ana@example.com","Eva@Other.org"]`), `{"source":"info","email":"info@example.com","destination":"ana@example.com, Eva@other.org"}`},
+		{
+			alias("Info", `"ana@example.com"`),
+			`{"mail_domain":3,"mail_domain_name":"example.com","source":"info","email":"info@example.com","destination":"ana@example.com","is_active":true}`,
+		},
+		{
+			alias("info@EXAMPLE.com", `["ana@example.com","Eva@Other.org"]`),
+			`{"source":"info","email":"info@example.com","destination":"ana@example.com, Eva@other.org"}`,
+		},
 		{alias("info", `" a@b.es , c@d.es,a@B.es"`), `{"destination":"a@b.es, c@d.es"}`},
 		{alias("*", `"a@b.es"`), `{"source":"*","email":"@example.com"}`},
 		{alias("", `"a@b.es"`), `{"source":"*","email":"@example.com"}`},
@@ -114,7 +132,10 @@ func TestMailAliases(t *testing.T) {
 		{alias("info", `" , "`), `{"destination":["This field may not be blank."]}`},
 		{alias("info", `7`), `{"destination":["Expected a list of items but got type \"int\"."]}`},
 		{alias("info", `"`+strings.Repeat("a@b.es,", 51)+`"`), `{"destination":["Ensure this field has no more than 50 elements."]}`},
-		{`{}`, `{"mail_domain":["This field is required."],"source":["This field is required."],"destination":["This field is required."]}`},
+		{
+			`{}`,
+			`{"mail_domain":["This field is required."],"source":["This field is required."],"destination":["This field is required."]}`,
+		},
 	})
 }
 
@@ -129,7 +150,10 @@ func TestAnAliasTellsWhatItIs(t *testing.T) {
 		{"info", "a@b.es", false, `{"destinations":["a@b.es"],"alias_type":"forward"}`},
 		{"info", "a@b.es,c@d.es", true, `{"destinations":["a@b.es","c@d.es"],"alias_type":"forward"}`},
 	} {
-		spec, wrong := create("mail_alias", fmt.Sprintf(`{"mail_domain":3,"source":%q,"destination":%q}`, c.source, c.destination), placeOf("mail_alias"))
+		spec, wrong := create(
+			"mail_alias", fmt.Sprintf(`{"mail_domain":3,"source":%q,"destination":%q}`, c.source, c.destination),
+			placeOf("mail_alias"),
+		)
 		if got := string(hosting.Derived(spec, time.Time{}, c.mailbox).AppendJSON(nil)); got != c.want || wrong != "" {
 			t.Errorf("%s %s", got, wrong)
 		}

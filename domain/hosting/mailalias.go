@@ -9,16 +9,19 @@ import (
 )
 
 var mailAliases = Kind{
-	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", CanBeDisabled: true,
+	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases",
+	EngineID: "hosting_alias_id", CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "mail alias", "es": "alias de correo"},
 	Plurals: map[string]string{"en": "Mail aliases", "es": "Alias de correo"},
-	Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
+	Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations " +
+		"alias_type hosting_alias_id is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",
 	Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
 	Personal: []string{"source", "email", "destination"},
 	Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "destination"}, Called: "email",
-	NamedBy: []string{"email"}, Shape: shapeAlias, Told: []string{"alias_type"}, Quota: "mail_aliases", Verbs: All, Writers: Member, New: spec[MailAlias],
+	NamedBy: []string{"email"}, Shape: shapeAlias, Told: []string{"alias_type"}, Quota: "mail_aliases", Verbs: All,
+	Writers: Member, New: spec[MailAlias],
 }
 
 // A MailAlias sends on what arrives at an address, or at all addresses of a

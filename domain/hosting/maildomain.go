@@ -8,10 +8,12 @@ import (
 )
 
 var mailDomains = Kind{
-	Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id", CanBeDisabled: true, KeyIn: "dns_record",
+	Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains",
+	EngineID: "hosting_mail_domain_id", CanBeDisabled: true, KeyIn: "dns_record",
 	Nouns:   map[string]string{"en": "mail domain", "es": "dominio de correo"},
 	Plurals: map[string]string{"en": "Mail domains", "es": "Dominios de correo"},
-	Shown: words("id tenant tenant_name domain hosting_mail_domain_id dkim_enabled dkim_selector dkim_public mailboxes_count aliases_count is_active " +
+	Shown: words("id tenant tenant_name domain hosting_mail_domain_id dkim_enabled dkim_selector dkim_public " +
+		"mailboxes_count aliases_count is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Counts: []Count{
 		{Field: "mailboxes_count", Kind: "mailbox", By: "mail_domain"},

@@ -164,7 +164,8 @@ func (c QueueOperation) decide(o Operation) ([]OperationEvent, error) {
 		return nil, nil // the same request again
 	}
 	return []OperationEvent{OperationQueued{
-		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID, Install: c.Install, Sync: c.Sync, Pack: c.Pack,
+		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID,
+		Install: c.Install, Sync: c.Sync, Pack: c.Pack,
 		Projection: c.Projection,
 	}}, nil
 }
@@ -188,7 +189,9 @@ func (c ProgressOperation) decide(o Operation) ([]OperationEvent, error) {
 		}
 		personal = string(text)
 	}
-	return []OperationEvent{OperationProgressed{Result: c.Result, SubjectID: c.Subject, Personal: personal, Pushed: c.Pushed, Compared: c.Compared}}, nil
+	return []OperationEvent{
+		OperationProgressed{Result: c.Result, SubjectID: c.Subject, Personal: personal, Pushed: c.Pushed, Compared: c.Compared},
+	}, nil
 }
 
 func (c SucceedOperation) decide(o Operation) ([]OperationEvent, error) {

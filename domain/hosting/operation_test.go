@@ -13,16 +13,26 @@ import (
 )
 
 var (
-	job        = uuid.MustParse("70b00000-0000-4000-8000-00000000000a")
-	install    = &hosting.Installation{CMS: "wordpress", Version: "6.8", Domain: "example.com", AdminUser: "admin", Directory: "/blog", URL: "https://example.com/blog", Database: 7, Generated: true}
+	job     = uuid.MustParse("70b00000-0000-4000-8000-00000000000a")
+	install = &hosting.Installation{
+		CMS: "wordpress", Version: "6.8", Domain: "example.com", AdminUser: "admin", Directory: "/blog",
+		URL: "https://example.com/blog", Database: 7, Generated: true,
+	}
 	everywhere = &hosting.Sync{Repair: true}
 
-	installQueued = hosting.OperationQueued{Kind: hosting.InstallCMS, Tenant: 17, User: 3, ResourceType: "site", ResourceID: 42, Install: install}
-	anyQueued     = hosting.OperationQueued{Kind: hosting.InstallCMS, Tenant: 17, User: 3, ResourceType: "site", ResourceID: 42, Install: install, Sync: everywhere}
-	syncQueued    = hosting.OperationQueued{Kind: hosting.TenantSync, Tenant: 17, User: 3, ResourceType: "tenant", ResourceID: 17, Sync: everywhere}
-	begun         = hosting.OperationStarted{}
-	broken        = hosting.OperationFailed{Code: "not_supported"}
-	wellDone      = hosting.OperationSucceeded{Result: values(`{"cms":"wordpress"}`)}
+	installQueued = hosting.OperationQueued{
+		Kind: hosting.InstallCMS, Tenant: 17, User: 3, ResourceType: "site", ResourceID: 42, Install: install,
+	}
+	anyQueued = hosting.OperationQueued{
+		Kind: hosting.InstallCMS, Tenant: 17, User: 3, ResourceType: "site", ResourceID: 42, Install: install,
+		Sync: everywhere,
+	}
+	syncQueued = hosting.OperationQueued{
+		Kind: hosting.TenantSync, Tenant: 17, User: 3, ResourceType: "tenant", ResourceID: 17, Sync: everywhere,
+	}
+	begun    = hosting.OperationStarted{}
+	broken   = hosting.OperationFailed{Code: "not_supported"}
+	wellDone = hosting.OperationSucceeded{Result: values(`{"cms":"wordpress"}`)}
 )
 
 // An operation is asked for, begins, and ends once; what comes later comes to
@@ -31,7 +41,9 @@ func TestAnOperationEndsOnce(t *testing.T) {
 	queue := hosting.QueueOperation{ID: job, Kind: hosting.InstallCMS, Tenant: 17, User: 3, About: site, Install: install}
 	start, fail := hosting.StartOperation{ID: job}, hosting.FailOperation{ID: job, Code: "not_supported"}
 	succeed := hosting.SucceedOperation{ID: job, Result: wellDone.Result}
-	operation := func(history ...hosting.OperationEvent) *domaintest.Story[hosting.Operation, hosting.OperationCommand, hosting.OperationEvent] {
+	operation := func(
+		history ...hosting.OperationEvent,
+	) *domaintest.Story[hosting.Operation, hosting.OperationCommand, hosting.OperationEvent] {
 		return domaintest.Given(t, hosting.Operations, history)
 	}
 	operation().When(queue).Then(installQueued)
@@ -52,7 +64,9 @@ func TestAnOperationEndsOnce(t *testing.T) {
 func TestASyncTellsWhatItHasPushed(t *testing.T) {
 	pushed := []hosting.PushedRequest{{Kind: "site", ID: 42, Wish: 7}}
 	progressed := hosting.OperationProgressed{Result: values(`{"missing":0}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: pushed}
-	progress := hosting.ProgressOperation{ID: job, Result: progressed.Result, Subject: ana, Personal: values(`{"drift":[]}`), Pushed: pushed}
+	progress := hosting.ProgressOperation{
+		ID: job, Result: progressed.Result, Subject: ana, Personal: values(`{"drift":[]}`), Pushed: pushed,
+	}
 	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun}).When(progress).Then(progressed)
 	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun, broken}).When(progress).Then()
 	domaintest.Given(t, hosting.Operations, nil).When(progress).Then()
@@ -92,7 +106,10 @@ func TestAnAdoptionIsNoRequest(t *testing.T) {
 // What is in the log for ever, but not in the example of the event.
 func TestAQueuedEvidencePackKeepsItsShape(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-	queued := hosting.OperationQueued{Kind: hosting.EvidencePack, Tenant: 17, User: 3, Pack: &hosting.EvidenceOrder{Order: job, Tenant: 17, From: at, To: at.Add(time.Hour)}}
+	queued := hosting.OperationQueued{
+		Kind: hosting.EvidencePack, Tenant: 17, User: 3,
+		Pack: &hosting.EvidenceOrder{Order: job, Tenant: 17, From: at, To: at.Add(time.Hour)},
+	}
 	const stored = `{"kind":"evidence_pack","tenant":17,"user":3,"pack":{"order":"70b00000-0000-4000-8000-00000000000a","tenant":17,"from":"2026-05-01T10:00:00Z","to":"2026-05-01T11:00:00Z"}}`
 	if text, err := json.Marshal(queued); err != nil || string(text) != stored {
 		t.Errorf("%s %v", text, err)
@@ -126,7 +143,8 @@ func TestARebuildOfAReadTableKeepsItsShape(t *testing.T) {
 			t.Errorf("%s %v", text, err)
 		}
 	}
-	if says := queued.Says() + "; " + compared.Says(); says != "asked for: projection rebuild, orders; compared with the log, up to event 4711" {
+	if says := queued.Says() +
+		"; " + compared.Says(); says != "asked for: projection rebuild, orders; compared with the log, up to event 4711" {
 		t.Error(says)
 	}
 }

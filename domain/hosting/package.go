@@ -9,7 +9,8 @@ import (
 var packages = Kind{
 	Name: "package", Class: "Package", Label: "package", Collection: "packages", Backend: Local, Shared: true,
 	Shown: words("id name slug description max_sites max_databases max_storage_mb max_traffic_mb max_mail_domains max_mailboxes " +
-		"max_mail_aliases max_ftp_accounts max_shell_users max_dns_zones max_* ssl_enabled shell_enabled backup_enabled is_default is_active " +
+		"max_mail_aliases max_ftp_accounts max_shell_users max_dns_zones max_* ssl_enabled shell_enabled " +
+		"backup_enabled is_default is_active " +
 		"created_at updated_at"),
 	Unique: []string{"name", "slug"}, Single: "is_default", InUse: "The package is in use.",
 	Filters: []string{"is_default", "slug"}, Search: []string{"name", "description"}, Ordering: []string{"name"}, Called: "slug",

@@ -134,7 +134,9 @@ func (c Request) decide(r Resource) ([]Event, error) {
 			return nil, err
 		}
 		spec, personal := kind.divide(c.Spec)
-		return kind.settled(Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For}), nil
+		return kind.settled(
+			Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For},
+		), nil
 	case c.For != "" && c.For == r.For:
 		return nil, nil // a repeated step of the same order
 	}

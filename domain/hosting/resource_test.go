@@ -181,7 +181,9 @@ func TestATenantsPersonalFieldsAreApart(t *testing.T) {
 		t.Fatal(events, err)
 	}
 	e := events[0].(hosting.Requested)
-	for _, name := range []string{"name", "email", "slug", "phone", "contact_name", "company_name", "tax_id", "address", "city", "postal_code"} {
+	for _, name := range []string{
+		"name", "email", "slug", "phone", "contact_name", "company_name", "tax_id", "address", "city", "postal_code",
+	} {
 		if _, open := e.Spec[name]; open {
 			t.Errorf("%s stands in the open", name)
 		}
@@ -206,17 +208,23 @@ func TestATenantsPersonalFieldsAreApart(t *testing.T) {
 
 func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, hosting.EventTypes,
-		hosting.Requested{Kind: "tenant", Tenant: 17, Spec: values(`{"language":"es","username":"t17"}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`, For: "order:6f1c"},
+		hosting.Requested{
+			Kind: "tenant", Tenant: 17, Spec: values(`{"language":"es","username":"t17"}`), SubjectID: ana,
+			Personal: `{"name":"Ana Ruiz"}`, For: "order:6f1c",
+		},
 		hosting.Changed{Spec: values(`{"language":"en"}`), SubjectID: ana, Personal: `{"phone":"601"}`},
 		hosting.EngineConfirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
 		leaving, hosting.Removed{}, refused,
-		hosting.Disabled{By: hosting.ByTenant}, hosting.Enabled{By: hosting.BySite}, hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}, hosting.MovedToBin{}, hosting.Restored{},
+		hosting.Disabled{By: hosting.ByTenant}, hosting.Enabled{By: hosting.BySite},
+		hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}, hosting.MovedToBin{},
+		hosting.Restored{},
 		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
 		hosting.PushRequested{}, hosting.Synced{},
 		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},
 		anyQueued, hosting.OperationStarted{}, hosting.OperationFailed{Code: "docroot_not_empty"},
 		hosting.OperationProgressed{
-			Result: values(`{"missing":1}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: []hosting.PushedRequest{{Kind: "site", ID: 42, Wish: 7, New: true}},
+			Result: values(`{"missing":1}`), SubjectID: ana, Personal: `{"drift":[]}`,
+			Pushed: []hosting.PushedRequest{{Kind: "site", ID: 42, Wish: 7, New: true}},
 		},
 		hosting.OperationSucceeded{Result: values(`{"url":"https://example.com/"}`)},
 	)
@@ -234,5 +242,7 @@ func TestWhatWasBroughtBackIsNotPurged(t *testing.T) {
 	given(t, requested, made, hosting.MovedToBin{}).When(purge).Then(leaving)
 	given(t, requested, made, hosting.MovedToBin{}, leaving).When(purge).Then()
 	given(t, requested, made, hosting.MovedToBin{}, hosting.Restored{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
-	given(t, requested, made, hosting.MovedToBin{}, hosting.Restored{}, hosting.MovedToBin{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
+	given(t, requested, made, hosting.MovedToBin{}, hosting.Restored{}, hosting.MovedToBin{}).When(purge).ThenRefused(
+		domain.Conflict, "It has left the bin.",
+	)
 }

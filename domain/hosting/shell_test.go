@@ -30,14 +30,23 @@ func TestFTPAccounts(t *testing.T) {
 func TestShellUsers(t *testing.T) {
 	user := func(more string) string { return `{"site":3,"username":"ana"` + more + `}` }
 	answers(t, "shell_user", placeOf("shell_user"), []asked{
-		{user(`,"password":"correct horse"`), `{"site":3,"username":"ana","ssh_public_key":"","shell":"/bin/bash","chroot":"jailkit","quota_mb":-1,"home_directory":"","is_active":true}`},
+		{
+			user(`,"password":"correct horse"`),
+			`{"site":3,"username":"ana","ssh_public_key":"","shell":"/bin/bash","chroot":"jailkit","quota_mb":-1,"home_directory":"","is_active":true}`,
+		},
 		{user(`,"ssh_public_key":"` + keyED25519 + `","shell":"/bin/sh"`), `{"ssh_public_key":"` + keyED25519 + `","shell":"/bin/sh"}`},
 		{user(``), `{"non_field_errors":["Provide a password or an SSH public key."]}`},
 		{user(`,"password":"short"`), `{"password":["Ensure this field has at least 8 characters."]}`},
-		{user(`,"password":"correct horse","shell":"/bin/zsh","chroot":"cage"`), `{"shell":["\"/bin/zsh\" is not a valid choice."],"chroot":["\"cage\" is not a valid choice."]}`},
+		{
+			user(`,"password":"correct horse","shell":"/bin/zsh","chroot":"cage"`),
+			`{"shell":["\"/bin/zsh\" is not a valid choice."],"chroot":["\"cage\" is not a valid choice."]}`,
+		},
 		{user(`,"password":"correct horse","chroot":"none"`), `{"chroot":["\"none\" is not a valid choice."]}`},
 		{`{"site":3,"username":"a b","password":"correct horse"}`, `{"username":["This value does not match the required pattern."]}`},
-		{`{}`, `{"site":["This field is required."],"username":["This field is required."],"non_field_errors":["Provide a password or an SSH public key."]}`},
+		{
+			`{}`,
+			`{"site":["This field is required."],"username":["This field is required."],"non_field_errors":["Provide a password or an SSH public key."]}`,
+		},
 	})
 	for _, name := range []string{"root", "www-data", "nobody", "Root", "mysql", "sshd"} {
 		answers(t, "shell_user", placeOf("shell_user"), []asked{
@@ -100,7 +109,9 @@ func TestSSHPublicKeys(t *testing.T) {
 // Keys as ssh-keygen makes them, and one that is too short.
 const (
 	keyED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJsy5JYTlfRjrP/QH9fTtSjV+ImVSVqqT0jd+A/V7T/6 ana@laptop"
-	keyECDSA   = "ecdsa-sha2-nistp384 AAAAE2VjZHNhLXNoYTItbmlzdHAzODQAAAAIbmlzdHAzODQAAABhBLlTov2hDpiZqQx+jSxlrRC2EJl0iY63cJkCeqjG+nzGrl/BGqrtNWfSuvBjz2GQIzx8Udng0geN7PqFVQ6rc2xnUxaQZMraLkIsrnVAdI4IZEvR3tqQyV7D94UYZTizFg=="
+	keyECDSA   = "ecdsa-sha2-nistp384 " +
+		"AAAAE2VjZHNhLXNoYTItbmlzdHAzODQAAAAIbmlzdHAzODQAAABhBLlTov2hDpiZqQx+jSxlrRC2EJl0iY63cJkCeqjG+nzGrl/" +
+		"BGqrtNWfSuvBjz2GQIzx8Udng0geN7PqFVQ6rc2xnUxaQZMraLkIsrnVAdI4IZEvR3tqQyV7D94UYZTizFg=="
 	keyRSA     = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQDOFgE4OTmc7JaYb7QXp8jZZ3P0KrIT8bXC8X3wk2ObdcInOcLrTK4zTOqtPX4BfqvRz8rDABAFIquPXAe6ipasseyi/4LghMrF+SSJgH8AA1ejoWW3EioAdlz23V4GF34FJFH6LJnzU3mAaaG2Yu1R7bpSuV8vuc+lXr/OgthShJY1I+8PEoH+cGgJGk36U/O2eNZt+a42vlM1MKfPQ+UWKrsOaDLQUZmBs1NIfnqYoaOO63qnL5ljB7icxIFEBkJcSpDuvbucLJZbxuJZLirkABBllyyCfeu8LSTDwZRKNbdeljvOpmqzvUGV/RVAhJwn/T+MNDqYXWFv5E82hzD3"
 	keyRSA1024 = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxQ=="
 )

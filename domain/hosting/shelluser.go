@@ -8,10 +8,12 @@ import (
 )
 
 var shellUsers = Kind{
-	Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users", EngineID: "hosting_shell_user_id", CanBeDisabled: true,
+	Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users",
+	EngineID: "hosting_shell_user_id", CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "shell user", "es": "usuario de shell"},
 	Plurals: map[string]string{"en": "Shell users", "es": "Usuarios de shell"},
-	Shown: words("id tenant tenant_name site site_domain username hosting_shell_user_id ssh_public_key shell chroot quota_mb home_directory is_active " +
+	Shown: words("id tenant tenant_name site site_domain username hosting_shell_user_id ssh_public_key shell chroot " +
+		"quota_mb home_directory is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Names:   siteDomain,
 	Unique:  []string{"username"},
@@ -55,10 +57,14 @@ var unreserved = field.Rule{Message: "This username is reserved.", Holds: func(s
 	return !slices.Contains(systemNames, strings.ToLower(s))
 }}
 
-var systemNames = words("root admin administrator daemon bin sys sync games man lp mail news uucp proxy www-data www apache nginx backup list irc gnats " +
-	"nobody nogroup systemd-network systemd-resolve systemd-timesync systemd-journal messagebus sshd ssh mysql mariadb postgres redis memcached bind named " +
-	"postfix dovecot dovenull vmail amavis clamav rspamd opendkim ftp proftpd pure-ftpd vsftpd ispconfig ispapps ispadmin getmail sudo wheel staff users " +
-	"operator halt shutdown adm tty disk kmem dialout fax voice cdrom floppy tape audio dip src shadow utmp video sasl plugdev input kvm render crontab " +
+var systemNames = words("root admin administrator daemon bin sys sync games man lp mail news uucp proxy www-data www " +
+	"apache nginx backup list irc gnats " +
+	"nobody nogroup systemd-network systemd-resolve systemd-timesync systemd-journal messagebus sshd ssh mysql " +
+	"mariadb postgres redis memcached bind named " +
+	"postfix dovecot dovenull vmail amavis clamav rspamd opendkim ftp proftpd pure-ftpd vsftpd ispconfig ispapps " +
+	"ispadmin getmail sudo wheel staff users " +
+	"operator halt shutdown adm tty disk kmem dialout fax voice cdrom floppy tape audio dip src shadow utmp video " +
+	"sasl plugdev input kvm render crontab " +
 	"docker lxd polkitd uuidd tcpdump tss landscape pollinate git ntp chrony syslog debian ubuntu")
 
 func (u *ShellUser) complete(p Place) { completeQuota(&u.QuotaMB, p) }

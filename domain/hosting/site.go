@@ -25,7 +25,9 @@ type Site struct {
 func (s *Site) Fields() field.Set {
 	return field.Set{
 		field.Text("domain", &s.Domain).Required().Is(field.Domain),
-		field.Text("ip_address", &s.IPAddress).Default("*").Emptied().Is(field.IPOrAny).Doc("An address, or * for all addresses; null and blank are *."),
+		field.Text("ip_address", &s.IPAddress).Default("*").Emptied().Is(field.IPOrAny).Doc(
+			"An address, or * for all addresses; null and blank are *.",
+		),
 		field.Flag("is_active", &s.IsActive).Default(true),
 		field.Flag("ssl_enabled", &s.SSLEnabled).Default(false).Doc("Serve HTTPS once a certificate is issued."),
 		field.Text("document_root", &s.DocumentRoot).ReadOnly(),

@@ -23,9 +23,18 @@ func TestSites(t *testing.T) {
 
 func TestDatabases(t *testing.T) {
 	answers(t, "database", placeOf("database"), []asked{
-		{`{"name":"shop"}`, `{"name":"shop","db_user":"shop","site":null,"is_active":true,"engine_name":"c17_shop","engine_user":"c17_shop"}`},
-		{`{"name":"shop","db_user":"reader","site":4}`, `{"db_user":"reader","site":4,"engine_name":"c17_shop","engine_user":"c17_reader"}`},
-		{`{"name":"` + long(40) + `"}`, `{"db_user":"` + long(32) + `","engine_name":"c17_` + long(40) + `","engine_user":"c17_` + long(21) + `_3c09fd"}`},
+		{
+			`{"name":"shop"}`,
+			`{"name":"shop","db_user":"shop","site":null,"is_active":true,"engine_name":"c17_shop","engine_user":"c17_shop"}`,
+		},
+		{
+			`{"name":"shop","db_user":"reader","site":4}`,
+			`{"db_user":"reader","site":4,"engine_name":"c17_shop","engine_user":"c17_reader"}`,
+		},
+		{
+			`{"name":"` + long(40) + `"}`,
+			`{"db_user":"` + long(32) + `","engine_name":"c17_` + long(40) + `","engine_user":"c17_` + long(21) + `_3c09fd"}`,
+		},
 		{`{"name":"` + long(64) + `","db_user":"x_"}`, `{"engine_name":"c17_` + long(53) + `_b3803f","engine_user":"c17_x_"}`},
 		{`{"name":"a"}`, `{"name":["This value does not match the required pattern."]}`},
 		{`{"name":"my-shop"}`, `{"name":["This value does not match the required pattern."]}`},
@@ -55,7 +64,8 @@ func TestPackages(t *testing.T) {
 				`"max_dns_zones":["Ensure this value is greater than or equal to -1."]}`,
 		},
 		{`{"name":""}`, `{"name":["This field may not be blank."]}`},
-		{`{"name":"` + long(101) + `","slug":"a b","description":"` + long(2001) + `"}`, `{"name":["Ensure this field has no more than 100 characters."],` +
+		{`{"name":"` + long(101) + `","slug":"a b","description":"` + long(2001) +
+			`"}`, `{"name":["Ensure this field has no more than 100 characters."],` +
 			`"slug":["Enter a valid \"slug\" consisting of letters, numbers, underscores or hyphens."],"description":["Ensure this field has no more than 2000 characters."]}`},
 	})
 }
@@ -66,7 +76,8 @@ func TestAPackageWithoutShellsAllowsNone(t *testing.T) {
 	with := p.Allows()
 	p.Shell = false
 	without := p.Allows()
-	if with.Of("shell_users") != 5 || without.Of("shell_users") != 0 || without.Of("sites") != 3 || without.Of("castles") != hosting.Unlimited {
+	if with.Of("shell_users") != 5 || without.Of("shell_users") != 0 || without.Of("sites") != 3 ||
+		without.Of("castles") != hosting.Unlimited {
 		t.Error(with, without)
 	}
 }
@@ -76,7 +87,10 @@ func TestTenants(t *testing.T) {
 		{`{"name":"Ana Ruiz","email":"Ana@Example.com"}`, `{"name":"Ana Ruiz","email":"Ana@example.com","slug":"ana-ruiz","contact_name":"","company_name":"","phone":"",` +
 			`"tax_id":"","address":"","city":"","postal_code":"","country":"","language":"es","package":5,"parent":null,"username":"t9","customer_number":"t9",` +
 			`"status":"active","suspended_reason":"","suspended_at":null,"is_active":true}`},
-		{`{"name":"A","email":"a@b.es","package":null,"username":"ana","slug":"x"}`, `{"slug":"x","package":null,"username":"ana","customer_number":"t9"}`},
+		{
+			`{"name":"A","email":"a@b.es","package":null,"username":"ana","slug":"x"}`,
+			`{"slug":"x","package":null,"username":"ana","customer_number":"t9"}`,
+		},
 		{`{"name":"A","email":"a@b.es","status":"suspended"}`, `{"status":"suspended","suspended_at":"2026-03-01T12:00:00Z"}`},
 		{`{"name":"日本","email":"a@b.es"}`, `{"slug":"tenant-9"}`},
 		{`{}`, `{"name":["This field is required."],"email":["This field is required."]}`},
@@ -99,19 +113,29 @@ func TestWhiteLabelConfigurations(t *testing.T) {
 	answers(t, "whitelabel", placeOf("whitelabel"), []asked{
 		{`{"brand_name":"Acme"}`, `{"brand_name":"Acme","logo_url":"","favicon_url":"","primary_color":"#4F46E5","secondary_color":"#10B981","sidebar_bg_color":"#1F2937",` +
 			`"sidebar_text_color":"#F9FAFB","custom_css":"","footer_text":"","footer_url":"","email_from_name":"","email_from_address":"","custom_panel_domain":"","is_active":true}`},
-		{`{"brand_name":"Acme","custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`, `{"custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`},
-		{`{"brand_name":"A","logo_url":"` + url + long(481) + `","footer_url":"` + url + long(1000) + `"}`, `{"logo_url":["Ensure this field has no more than 500 characters."]}`},
+		{
+			`{"brand_name":"Acme","custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`,
+			`{"custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`,
+		},
+		{
+			`{"brand_name":"A","logo_url":"` + url + long(481) + `","footer_url":"` + url + long(1000) + `"}`,
+			`{"logo_url":["Ensure this field has no more than 500 characters."]}`,
+		},
 		{
 			`{"brand_name":"A","logo_url":"http://example.com/","favicon_url":"https://10.0.0.1/","footer_url":"https://u:p@example.com/"}`,
 			`{"logo_url":["Enter a valid URL."],"favicon_url":["Enter a valid URL."],"footer_url":["Enter a valid URL."]}`,
 		},
-		{`{"brand_name":"` + long(101) + `","footer_text":"` + long(501) + `","email_from_name":"` + long(101) + `"}`, `{"brand_name":["Ensure this field has no more than 100 characters."],` +
+		{`{"brand_name":"` + long(101) + `","footer_text":"` + long(501) + `","email_from_name":"` + long(101) +
+			`"}`, `{"brand_name":["Ensure this field has no more than 100 characters."],` +
 			`"footer_text":["Ensure this field has no more than 500 characters."],"email_from_name":["Ensure this field has no more than 100 characters."]}`},
 		{
 			`{"brand_name":"A","primary_color":"red","secondary_color":"#12345"}`,
 			`{"primary_color":["Enter a valid color in the form #RRGGBB."],"secondary_color":["Enter a valid color in the form #RRGGBB."]}`,
 		},
-		{`{"brand_name":"A","email_from_address":"x","custom_panel_domain":"localhost"}`, `{"email_from_address":["Enter a valid email address."],"custom_panel_domain":["Enter a valid domain name."]}`},
+		{
+			`{"brand_name":"A","email_from_address":"x","custom_panel_domain":"localhost"}`,
+			`{"email_from_address":["Enter a valid email address."],"custom_panel_domain":["Enter a valid domain name."]}`,
+		},
 		{`{"brand_name":"A","custom_panel_domain":"panel.example"}`, `{"custom_panel_domain":["This domain cannot be used."]}`},
 		{`{"brand_name":"A","custom_panel_domain":"x.ns1.panel.example"}`, `{"custom_panel_domain":["This domain cannot be used."]}`},
 		{`{"brand_name":"A","custom_panel_domain":"otherpanel.example"}`, `{"custom_panel_domain":"otherpanel.example"}`},

@@ -9,7 +9,8 @@ import (
 
 func TestATenantRestsForItsOrderWhateverItsStateIs(t *testing.T) {
 	tenant := hosting.Ref{Kind: "tenant", ID: 17}
-	asked, rested, roused := hosting.Requested{Kind: "tenant", Tenant: 17}, hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}
+	asked, rested, roused := hosting.Requested{Kind: "tenant", Tenant: 17},
+		hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}
 	rest, rouse := hosting.SuspendService{Ref: tenant, By: hosting.ByOrder}, hosting.ResumeService{Ref: tenant, By: hosting.ByOrder}
 	given(t, asked).When(rest).Then(rested)
 	given(t, asked, rested).When(rest).Then()
@@ -37,7 +38,10 @@ func TestATenantRestsForItsOrderWhateverItsStateIs(t *testing.T) {
 }
 
 func TestOnlyTenantsRest(t *testing.T) {
-	for _, c := range []hosting.Command{hosting.SuspendService{Ref: site, By: hosting.ByOrder}, hosting.ResumeService{Ref: hosting.Ref{Kind: "tenant", ID: 17}, By: "mood"}} {
+	for _, c := range []hosting.Command{
+		hosting.SuspendService{Ref: site, By: hosting.ByOrder},
+		hosting.ResumeService{Ref: hosting.Ref{Kind: "tenant", ID: 17}, By: "mood"},
+	} {
 		if _, err := hosting.Decider.Decide(hosting.Decider.Replay(requested), c); err == nil || domain.CodeOf(err) != "" {
 			t.Error(err)
 		}

@@ -15,7 +15,8 @@ import (
 
 var tenants = Kind{
 	Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id", Owner: true, Soft: true,
-	Shown: words("id name email slug contact_name company_name phone tax_id address city postal_code country language package parent username " +
+	Shown: words("id name email slug contact_name company_name phone tax_id address city postal_code country " +
+		"language package parent username " +
 		"status suspended_reason is_active package_name customer_number suspended_at hosting_client_id last_synced_at " +
 		"sync_status sync_error created_at updated_at"),
 	Names:  []Name{{Field: "package_name", Of: "package", Shows: "name"}},
@@ -176,7 +177,8 @@ func (t *Tenant) checkParent(p Place, wrong *field.Errors) {
 			wrong.Add("package", field.NoSuchPK(*t.Package))
 		}
 	}
-	if text(p.Before, "status") == Suspended && text(p.Before, "suspended_by") != ByParent && t.Status == InService && !wrong.Has("status") {
+	if text(p.Before, "status") == Suspended && text(p.Before, "suspended_by") != ByParent && t.Status == InService &&
+		!wrong.Has("status") {
 		wrong.Add("status", "An operator has suspended this tenant.")
 	}
 }

@@ -154,7 +154,9 @@ func TestASuspensionTakesBackExactlyWhatItDid(t *testing.T) {
 		})
 		with.becomes(hosting.InService)
 		for ref, r := range with.records {
-			if other := without.records[ref]; !slices.Equal(r.DisabledBy, other.DisabledBy) || r.Trashed != other.Trashed || r.wanted != other.wanted {
+			if other := without.records[ref]; !slices.Equal(
+				r.DisabledBy, other.DisabledBy,
+			) || r.Trashed != other.Trashed || r.wanted != other.wanted {
 				t.Fatalf("%s is %+v, not %+v", ref.Stream(), r, other)
 			}
 		}

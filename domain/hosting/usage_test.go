@@ -30,8 +30,11 @@ func TestAMeasurementKeepsWhatTheEngineDoesNotKnow(t *testing.T) {
 			ReadAt: at("2026-11-29 10:00:00"), Storage: []hosting.Measure{{Kind: "site", Name: "a.example"}},
 		}, 0, 0},
 		{"a byte more is a megabyte more", hosting.Usage{
-			ReadAt:  at("2026-11-30 10:00:00"),
-			Storage: []hosting.Measure{{"site", "a.example", known(5*mb + 1)}, {"mailbox", "a@a.example", known(0)}, {"database", "c1_a", known(2 * mb)}},
+			ReadAt: at("2026-11-30 10:00:00"),
+			Storage: []hosting.Measure{
+				{"site", "a.example", known(5*mb + 1)}, {"mailbox", "a@a.example", known(0)},
+				{"database", "c1_a", known(2 * mb)},
+			},
 			Traffic: map[string]int64{"a.example": 3 * mb, "b.example": 4 * mb},
 		}, 8, 7},
 		{"what is unknown keeps its value, what is gone does not; a site that is off has had its traffic", hosting.Usage{

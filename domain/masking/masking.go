@@ -13,7 +13,9 @@ import (
 const Masked = "***"
 
 // secretNames are the names of things that are never shown.
-var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`)
+var secretNames = regexp.MustCompile(
+	`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`,
+)
 
 // IsSecret tells whether the value under this name is never shown.
 func IsSecret(key string) bool { return secretNames.MatchString(strings.TrimSpace(key)) }

@@ -136,7 +136,9 @@ func TestAmountsAreCountedInTheMinorUnitOfTheirCurrency(t *testing.T) {
 
 func TestAmountsAreWrittenWithTheirPlaces(t *testing.T) {
 	for want, got := range map[string]string{
-		"28.70 EUR": money.Format(2870, "eur"), "500 JPY": money.Format(500, "JPY"), "1.230 KWD": money.Format(1230, "KWD"), "1.00 ZZZ": money.Format(100, "ZZZ"), // not in the table: two places
+		// not in the table: two places
+		"28.70 EUR": money.Format(2870, "eur"), "500 JPY": money.Format(500, "JPY"),
+		"1.230 KWD": money.Format(1230, "KWD"), "1.00 ZZZ": money.Format(100, "ZZZ"),
 	} {
 		if got != want {
 			t.Errorf("%s instead of %s", got, want)

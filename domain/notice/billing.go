@@ -31,7 +31,8 @@ func (b Bill) News(template, language string) Text {
 		page = ExportPage(b.Tenant)
 	}
 	return say(template, language,
-		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "rest", texts.Money(language, b.Rest, b.Currency), "day", texts.Date(language, b.Day)).At(page)
+		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "rest",
+		texts.Money(language, b.Rest, b.Currency), "day", texts.Date(language, b.Day)).At(page)
 }
 
 // PlanNews is what is told of the plan of a service whose invoice does not matter. It leads
@@ -64,7 +65,10 @@ func ChangeDroppedOf(order uuid.UUID, number, plan, over, language string) Text 
 // CreditNews is what the administrators of a tenant are told of its credit balance, of which
 // rest is left. It leads to the invoices, which show the balance.
 func CreditNews(template string, amount, rest decimal.Decimal, currency, language string) Text {
-	return say(template, language, "amount", texts.Money(language, amount, currency), "rest", texts.Money(language, rest, currency)).At(InvoicesPath)
+	return say(
+		template, language, "amount", texts.Money(language, amount, currency), "rest",
+		texts.Money(language, rest, currency),
+	).At(InvoicesPath)
 }
 
 // The templates of news about credit balances.

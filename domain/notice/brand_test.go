@@ -13,13 +13,15 @@ import (
 )
 
 var bread = notice.Brand{
-	Name: "Bread & Co", LogoURL: "https://bread.example/logo.png", Color: "#FFCC00", FooterText: "Bread & Co, S.L.\r\nCalle Mayor 1\x00", FooterURL: "https://bread.example/",
+	Name: "Bread & Co", LogoURL: "https://bread.example/logo.png", Color: "#FFCC00",
+	FooterText: "Bread & Co, S.L.\r\nCalle Mayor 1\x00", FooterURL: "https://bread.example/",
 }
 
 func TestALetterLooksLikeItsTenant(t *testing.T) {
 	m := welcome(t, func(l *notice.Letter) { l.Brand = bread })
 	for _, part := range []string{
-		`<img src="https://bread.example/logo.png" alt="Bread &amp; Co"`, `background:#FFCC00;color:#000000`, `border-bottom:3px solid #FFCC00`,
+		`<img src="https://bread.example/logo.png" alt="Bread &amp; Co"`, `background:#FFCC00;color:#000000`,
+		`border-bottom:3px solid #FFCC00`,
 		"Bread &amp; Co, S.L.<br>\nCalle Mayor 1<br>", `<a href="https://bread.example/"`, "Un saludo<br>Bread &amp; Co",
 	} {
 		if !strings.Contains(m.HTML, part) {
@@ -33,7 +35,9 @@ func TestALetterLooksLikeItsTenant(t *testing.T) {
 		!strings.Contains(m.HTML, `<strong style="font-size:20px">Bread</strong>`) || strings.Contains(m.Text, "--") {
 		t.Errorf("%s\n%s", m.HTML, m.Text)
 	}
-	if m := welcome(t, func(*notice.Letter) {}); strings.Contains(m.HTML, "<img") || !strings.Contains(m.HTML, "background:#4F46E5;color:#FFFFFF") {
+	if m := welcome(t, func(*notice.Letter) {}); strings.Contains(m.HTML, "<img") || !strings.Contains(
+		m.HTML, "background:#4F46E5;color:#FFFFFF",
+	) {
 		t.Error(m.HTML)
 	}
 }
@@ -92,7 +96,8 @@ func TestABrandCannotBreakOut(t *testing.T) {
 			FooterText: "<b>\u2028--", FooterURL: "javascript:alert(2)",
 		}
 	})
-	if strings.Contains(m.HTML, "<script>") || strings.Contains(m.HTML, `="javascript`) || strings.Contains(m.HTML, "url(") || strings.Contains(m.HTML, "<b>") ||
+	if strings.Contains(m.HTML, "<script>") || strings.Contains(m.HTML, `="javascript`) ||
+		strings.Contains(m.HTML, "url(") || strings.Contains(m.HTML, "<b>") ||
 		strings.Contains(m.Text, "\nBcc:") {
 		t.Errorf("%s\n%s", m.HTML, m.Text)
 	}
@@ -142,7 +147,9 @@ func TestEveryTemplateHasASampleThatCanBeWritten(t *testing.T) {
 // saysTheSame compares the words of both bodies, whatever stands around them.
 func saysTheSame(t *testing.T, m notice.Mail) {
 	t.Helper()
-	page := strings.NewReplacer("&amp;", "&", "&#39;", "'", "&#34;", `"`, "&#43;", "+").Replace(tags.ReplaceAllString(m.HTML, " ") + hrefs(m.HTML))
+	page := strings.NewReplacer("&amp;", "&", "&#39;", "'", "&#34;", `"`, "&#43;", "+").Replace(
+		tags.ReplaceAllString(m.HTML, " ") + hrefs(m.HTML),
+	)
 	for _, line := range strings.Split(m.Text, "\n") {
 		line = strings.TrimSuffix(line, ":")
 		if line == "--" {
@@ -174,7 +181,8 @@ func TestOnlyNewsCanBeUnsubscribedFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		news := l.Occasion == notice.News
-		if (m.Headers["List-Unsubscribe"] == "<"+l.Unsubscribe+">" && m.Headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click") != news ||
+		if (m.Headers["List-Unsubscribe"] == "<"+l.Unsubscribe+">" &&
+			m.Headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click") != news ||
 			(m.Headers["List-Unsubscribe"] != "") != news || strings.Contains(m.Text, "/unsubscribe/") != news {
 			t.Errorf("%s: %+v\n%s", name, m.Headers, m.Text)
 		}

@@ -6,7 +6,10 @@ import "github.com/google/uuid"
 // "webhook_parked", and what it is about, by ids. It leads to the incident's page.
 func Incident(id uuid.UUID, kind string, about map[string]string, language string) Text {
 	var values []string
-	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields", "host", "file", "witness", "key"} {
+	for _, name := range []string{
+		"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind",
+		"id", "engine_id", "fields", "host", "file", "witness", "key",
+	} {
 		values = append(values, name, about[name])
 	}
 	return say(kind, language, values...).At(IncidentPage(id))

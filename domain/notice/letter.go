@@ -55,7 +55,8 @@ func (l Letter) Write() (Mail, error) {
 	w := wordsIn(l.Language)
 	t := l.says(w)
 	m := Mail{
-		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: t.subject,
+		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo,
+		To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: t.subject,
 		Text: l.text(t, w), Headers: l.headers(w),
 	}
 	if err := m.Check(); err != nil {

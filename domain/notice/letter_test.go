@@ -79,7 +79,10 @@ func TestWhoHasAnAccountSignsIn(t *testing.T) {
 func TestBothBodiesSayTheSame(t *testing.T) {
 	for _, language := range []string{"es", "es-MX", "en", "de", ""} {
 		m := welcome(t, func(w *notice.Letter) { w.Language = language })
-		for _, part := range []string{"Ana Ruiz", "Básico", "ORD-20261121-7F3K9Q", "https://panel.example/set-password/?token=abc", "ana@example.com", "72"} {
+		for _, part := range []string{
+			"Ana Ruiz", "Básico", "ORD-20261121-7F3K9Q", "https://panel.example/set-password/?token=abc",
+			"ana@example.com", "72",
+		} {
 			if !strings.Contains(m.Text, part) || !strings.Contains(m.HTML, part) {
 				t.Errorf("%q: %s is missing\n%s\n%s", language, part, m.Text, m.HTML)
 			}

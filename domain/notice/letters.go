@@ -42,7 +42,10 @@ type letterText struct {
 func (l Letter) says(w words) letterText {
 	if l.Occasion == News {
 		about := texts.Say(l.Language, "letter.sorts."+l.News.Type.Preference())
-		return letterText{subject: oneLine(l.News.Title), news: l.News.Message, call: w.Open, ignore: texts.Say(l.Language, "letter.why", "sort", about)}
+		return letterText{
+			subject: oneLine(l.News.Title), news: l.News.Message, call: w.Open,
+			ignore: texts.Say(l.Language, "letter.why", "sort", about),
+		}
 	}
 	say := func(part string) string {
 		return texts.Say(l.Language, "letter.texts."+string(l.Occasion)+"."+part, "number", l.Order, "plan", l.Plan)

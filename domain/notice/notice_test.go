@@ -29,14 +29,17 @@ var (
 	read   = notice.Read{At: noon, User: 12}
 	unread = notice.MarkedUnread{User: 12}
 	asked  = notice.MailRequested{
-		User: 12, Type: notice.Success, Template: "order_active", Language: "es", Title: text.Title, Message: text.Message, URL: text.URL, Tenant: 7, At: noon,
+		User: 12, Type: notice.Success, Template: "order_active", Language: "es", Title: text.Title,
+		Message: text.Message, URL: text.URL, Tenant: 7, At: noon,
 	}
 	mailed  = notice.Mailed{At: noon, User: 12}
 	givenUp = notice.MailGivenUp{Code: "switched_off", At: noon, User: 12}
 	deleted = notice.Deleted{User: 12}
 )
 
-func given(t *testing.T, history ...notice.NotificationEvent) *domaintest.Story[notice.Notification, notice.NotificationCommand, notice.NotificationEvent] {
+func given(
+	t *testing.T, history ...notice.NotificationEvent,
+) *domaintest.Story[notice.Notification, notice.NotificationCommand, notice.NotificationEvent] {
 	return domaintest.Given(t, notice.Notifications, history)
 }
 
@@ -57,7 +60,9 @@ func TestOneIsToldInThePanelByMailOrBoth(t *testing.T) {
 	given(t).When(told(true, true)).Then(raised, asked)
 	given(t).When(told(false, true)).Then(asked)
 	given(t).When(told(false, false)).Then()
-	for _, history := range [][]notice.NotificationEvent{{raised}, {asked}, {raised, asked}, {raised, asked, mailed, deleted}, {asked, givenUp}} {
+	for _, history := range [][]notice.NotificationEvent{
+		{raised}, {asked}, {raised, asked}, {raised, asked, mailed, deleted}, {asked, givenUp},
+	} {
 		given(t, history...).When(told(true, true)).Then()
 	}
 }
@@ -131,7 +136,9 @@ func TestEventsAreSentToTheInboxOfTheirUser(t *testing.T) {
 			t.Errorf("%s is heard in %s", e.EventName(), at)
 		}
 	}
-	for in, e := range map[domain.Stream]domain.Event{notice.InboxOf(7): notice.AllRead{Through: noon}, {Category: "preferences", ID: "7"}: notice.PreferencesSet{}} {
+	for in, e := range map[domain.Stream]domain.Event{
+		notice.InboxOf(7): notice.AllRead{Through: noon}, {Category: "preferences", ID: "7"}: notice.PreferencesSet{},
+	} {
 		if at := notice.Heard(in, e); at != in {
 			t.Errorf("%s is heard in %s", e.EventName(), at)
 		}
@@ -142,7 +149,8 @@ func ExamplePreferences() {
 	preferences := notice.DefaultPreferences()
 	shown, _ := json.Marshal(preferences.Fields())
 	fmt.Println(string(shown))
-	// Output: {"email_on_ticket_reply":true,"email_on_invoice":true,"email_on_hosting_alert":true,"email_on_vps_alert":true,"email_on_system":true,"in_app_enabled":true}
+	// Output:
+	// {"email_on_ticket_reply":true,"email_on_invoice":true,"email_on_hosting_alert":true,"email_on_vps_alert":true,"email_on_system":true,"in_app_enabled":true}
 }
 
 func values(text string) field.Values {
@@ -159,7 +167,9 @@ func TestPreferencesKeepWhatChanged(t *testing.T) {
 	domaintest.Given(t, notice.Preferring, nil).When(whole).Then(off)
 	domaintest.Given(t, notice.Preferring, []notice.PreferencesSet{off}).When(whole).Then()
 	domaintest.Given(t, notice.Preferring, nil).When(notice.SetPreferences{User: 12}).Then()
-	if _, err := notice.Preferring.Decide(notice.PreferencesState{}, notice.SetPreferences{User: 12, Values: values(`{"horn":true}`)}); err == nil {
+	if _, err := notice.Preferring.Decide(
+		notice.PreferencesState{}, notice.SetPreferences{User: 12, Values: values(`{"horn":true}`)},
+	); err == nil {
 		t.Error("there is no such preference")
 	}
 	p := notice.Preferring.Replay(off).Preferences()
@@ -214,22 +224,33 @@ func ExampleTokenReused() {
 		fmt.Println(text.Type, text.URL, text.Title)
 	}
 	id := uuid.MustParse("7f3c9c1e-0000-4000-8000-000000000000")
-	for _, text := range []notice.Text{notice.OrderParked(id, "ORD-1", "tenant.engine", "name_taken", "es"), notice.PaymentMismatch(id, "ORD-1", []string{"amount", "payee"}, "en"), notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en")} {
+	for _, text := range []notice.Text{
+		notice.OrderParked(id, "ORD-1", "tenant.engine", "name_taken", "es"),
+		notice.PaymentMismatch(id, "ORD-1", []string{"amount", "payee"}, "en"),
+		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"),
+	} {
 		fmt.Println(text.Type, text.URL, text.Message)
 	}
 	// Output:
 	// warning /account/ Se ha cerrado una sesión
 	// warning /account/ You have been signed out
-	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ La puesta en marcha del pedido ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
-	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ A payment for order ORD-1 is not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
-	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ The customer's bank claims back 2.99 EUR of order ORD-1. Answer it at the provider.
+	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ La puesta en marcha del pedido
+	// ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ A payment for order ORD-1 is
+	// not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ The customer's bank claims
+	// back 2.99 EUR of order ORD-1. Answer it at the provider.
 }
 
 // What is told leads into the panel, has no gaps left, and is said in two languages.
 func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
 	expiring := func(_, domain, language string) notice.Text { return notice.CertificateExpiring(domain, 3, language) }
-	ofOrder := []func(string, string) notice.Text{notice.InvoiceCreated, notice.RefundDone, notice.MachineReady, notice.MachineFailed, notice.Installed}
-	ofResource := []func(string, string, string) notice.Text{notice.CertificateIssued, notice.CertificateFailed, expiring, notice.EngineRefused}
+	ofOrder := []func(string, string) notice.Text{
+		notice.InvoiceCreated, notice.RefundDone, notice.MachineReady, notice.MachineFailed, notice.Installed,
+	}
+	ofResource := []func(string, string, string) notice.Text{
+		notice.CertificateIssued, notice.CertificateFailed, expiring, notice.EngineRefused,
+	}
 	ofTenant := []func(string) notice.Text{notice.TenantSuspended, notice.TenantReactivated}
 	seen := map[string]bool{}
 	for _, language := range []string{"es", "en"} {
@@ -267,7 +288,8 @@ func TestEventsAreReadForever(t *testing.T) {
 		}
 	}
 	domaintest.Golden(t, notice.EventTypes,
-		raised, notice.Read{At: noon}, notice.MarkedUnread{}, asked, notice.Mailed{At: noon}, givenUp, notice.Deleted{}, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
+		raised, notice.Read{At: noon}, notice.MarkedUnread{}, asked, notice.Mailed{At: noon}, givenUp, notice.Deleted{},
+		notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
 }
 
 func TestStreamsAreNamedByNumber(t *testing.T) {

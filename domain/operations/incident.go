@@ -34,7 +34,8 @@ const (
 
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{
-	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck, ErasuresNotKept, WitnessDown,
+	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused,
+	ReaderStuck, ErasuresNotKept, WitnessDown,
 	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode, TaskParked,
 }
 

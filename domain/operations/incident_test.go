@@ -12,13 +12,17 @@ import (
 
 var (
 	noon   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	parked = operations.Trouble{Kind: operations.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "stripe"}}
+	parked = operations.Trouble{
+		Kind: operations.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "stripe"},
+	}
 
 	reported = operations.IncidentReported{Kind: operations.WebhookParked, About: parked.About, At: noon}
 	settled  = operations.IncidentSettled{Reason: "replayed", At: noon}
 )
 
-func given(t *testing.T, history ...operations.IncidentEvent) *domaintest.Story[operations.Incident, operations.IncidentCommand, operations.IncidentEvent] {
+func given(
+	t *testing.T, history ...operations.IncidentEvent,
+) *domaintest.Story[operations.Incident, operations.IncidentCommand, operations.IncidentEvent] {
 	return domaintest.Given(t, operations.Incidents, history)
 }
 
@@ -49,7 +53,9 @@ func TestADifferenceIsAnsweredWithWhatItOffers(t *testing.T) {
 	given(t, told, answered(operations.Ignore)).When(answer(operations.Ignore)).Then()
 	given(t, told, answered(operations.Ignore)).When(lost.Report(noon)).Then()
 	given(t, told, answered(operations.Ignore)).When(answer(operations.Remake)).Then(answered(operations.Remake))
-	given(t, told, answered(operations.Ignore)).When(lost.Settle("it is over", noon)).Then(operations.IncidentSettled{Reason: "it is over", At: noon})
+	given(t, told, answered(operations.Ignore)).When(lost.Settle("it is over", noon)).Then(
+		operations.IncidentSettled{Reason: "it is over", At: noon},
+	)
 	given(t, told, answered(operations.Ignore), settled).When(lost.Report(noon)).Then(told)
 	given(t, told).When(answer(operations.Adopt)).ThenRefused(domain.Conflict, "This incident has no such answer.")
 	given(t, reported).When(answer(operations.Ignore)).ThenRefused(domain.Conflict, "This incident has no such answer.")
@@ -60,7 +66,9 @@ func TestADifferenceIsAnsweredWithWhatItOffers(t *testing.T) {
 // A difference in other fields is another incident, so that one that is ignored
 // does not hide it.
 func TestADifferenceInOtherFieldsIsAnotherIncident(t *testing.T) {
-	one, same := operations.ChangedTrouble(5, "site", 7, []string{"b", "a"}), operations.ChangedTrouble(5, "site", 7, []string{"a", "b", "a"})
+	one, same := operations.ChangedTrouble(5, "site", 7, []string{"b", "a"}), operations.ChangedTrouble(
+		5, "site", 7, []string{"a", "b", "a"},
+	)
 	if other := operations.ChangedTrouble(5, "site", 7, []string{"a"}); one.ID() != same.ID() || one.ID() == other.ID() {
 		t.Error(one, same, other)
 	}
@@ -87,9 +95,13 @@ func TestEveryEventThatWasEverWrittenCanBeRead(t *testing.T) {
 		reported, settled, operations.IncidentAnswered{Answer: operations.Ignore, Reason: "the customer moves away", At: noon},
 		operations.RecheckRequested{Reason: "the customer says that they paid", At: noon},
 		operations.WebhookReplayed{
-			Webhook: 7, Provider: "test", Event: "evt_1", Type: "checkout.session.completed", Before: "unmatched", Reason: "the order is there now", At: noon,
+			Webhook: 7, Provider: "test", Event: "evt_1", Type: "checkout.session.completed", Before: "unmatched",
+			Reason: "the order is there now", At: noon,
 		},
-		operations.WebhooksReplayed{Filter: map[string]string{"provider": "test", "state": "parked"}, Count: 12, Reason: "the fault is mended", At: noon},
+		operations.WebhooksReplayed{
+			Filter: map[string]string{"provider": "test", "state": "parked"}, Count: 12, Reason: "the fault is mended",
+			At: noon,
+		},
 		operations.RunsRebuilt{Count: 3, Reason: "rows were lost", At: noon},
 	)
 }

@@ -79,7 +79,10 @@ func (e RecheckRequested) Says() string {
 }
 
 func (e WebhookReplayed) Says() string {
-	return fmt.Sprintf("webhook %d of %s (%s), which was %s, is acted on again%s", e.Webhook, e.Provider, e.Type, e.Before, wording.Around(" (", e.Reason, ")"))
+	return fmt.Sprintf(
+		"webhook %d of %s (%s), which was %s, is acted on again%s", e.Webhook, e.Provider, e.Type, e.Before,
+		wording.Around(" (", e.Reason, ")"),
+	)
 }
 
 func (e WebhooksReplayed) Says() string {

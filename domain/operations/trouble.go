@@ -29,7 +29,10 @@ func ProviderTrouble(name string) Trouble {
 // AccessTrouble is a server that does not grant us what it lacks: the login, or a
 // function. The queue is that of the work which waits for it.
 func AccessTrouble(queue, code, lacks string) Trouble {
-	return Trouble{Kind: AccessRefused, Subject: queue + "/" + lacks, About: map[string]string{"queue": queue, "code": code, "lacks": lacks}}
+	return Trouble{
+		Kind: AccessRefused, Subject: queue + "/" + lacks,
+		About: map[string]string{"queue": queue, "code": code, "lacks": lacks},
+	}
 }
 
 // ReaderTrouble is a reader of the log that does not move from a position.

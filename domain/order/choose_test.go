@@ -56,5 +56,7 @@ func TestAPaidOrderGetsANewTenantInsteadOfTheChosenOne(t *testing.T) {
 	given(t, placed, opened, chosen).When(instead).ThenRefused(domain.Conflict, "The order is payment_processing and gets no other tenant.")
 	ordered := placed
 	ordered.Tenant, ordered.User = 5, 2
-	given(t, ordered, opened, confirmed, started).When(instead).ThenRefused(domain.Conflict, "The order is provisioning and gets no other tenant.")
+	given(t, ordered, opened, confirmed, started).When(instead).ThenRefused(
+		domain.Conflict, "The order is provisioning and gets no other tenant.",
+	)
 }

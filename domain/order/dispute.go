@@ -79,7 +79,8 @@ func (e DisputeOpened) Says() string {
 }
 
 func (e DisputeClosed) Says() string {
-	return "the dispute over " + money.Format(e.Dispute.Minor, e.Dispute.Currency) + " was " + string(e.Dispute.State) + wording.Around(": ", e.Note, "")
+	return "the dispute over " + money.Format(e.Dispute.Minor, e.Dispute.Currency) + " was " + string(e.Dispute.State) +
+		wording.Around(": ", e.Note, "")
 }
 
 // disputeRank orders what is known of one dispute. Nothing reopens a closed

@@ -25,7 +25,9 @@ func TestADisputeSuspendsUntilItIsDecided(t *testing.T) {
 	given(t, active...).When(claimed(order.DisputeOpen, 2870)).Then(begun)
 	open := append(slices.Clone(active), begun)
 	given(t, open...).When(claimed(order.DisputeOpen, 2870)).Then()
-	if o := order.Decider.Replay(open...); o.Service() != order.ServiceSuspended || !slices.Equal(o.Holds, []order.Hold{order.DisputeHold}) {
+	if o := order.Decider.Replay(open...); o.Service() != order.ServiceSuspended || !slices.Equal(
+		o.Holds, []order.Hold{order.DisputeHold},
+	) {
 		t.Errorf("%s, held for %v", o.Service(), o.Holds)
 	}
 
@@ -36,7 +38,10 @@ func TestADisputeSuspendsUntilItIsDecided(t *testing.T) {
 	}
 	given(t, append(open, won)...).When(claimed(order.DisputeOpen, 2870)).Then() // nothing reopens it
 
-	lost := order.DisputeClosed{Dispute: disputed(order.DisputeLost), Returned: 2870, Chargeback: true, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
+	lost := order.DisputeClosed{
+		Dispute: disputed(order.DisputeLost), Returned: 2870, Chargeback: true, Before: order.StatusActive,
+		Holds: []order.Hold{}, At: later,
+	}
 	given(t, open...).When(claimed(order.DisputeLost, 2870)).Then(lost)
 	o := order.Decider.Replay(append(open, lost)...)
 	if o.Status != order.StatusRefunded || o.Net()["eur"] != 0 || o.Service() != order.ServiceEnds {
@@ -50,7 +55,8 @@ func TestADisputeOverAPartDoesNotEndTheOrder(t *testing.T) {
 	part.Minor = 1000
 	lost := order.DisputeClosed{Dispute: part, Returned: 1000, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
 	given(t, active...).When(claimed(order.DisputeLost, 1000)).Then(lost)
-	if o := order.Decider.Replay(append(active, lost)...); o.Status != order.StatusActive || o.Net()["eur"] != 1870 || o.Service() != order.ServiceRuns {
+	if o := order.Decider.Replay(append(active, lost)...); o.Status != order.StatusActive || o.Net()["eur"] != 1870 ||
+		o.Service() != order.ServiceRuns {
 		t.Errorf("%s, %v, %s", o.Status, o.Net(), o.Service())
 	}
 }
@@ -76,7 +82,9 @@ func TestAnOperatorConfirmsADispute(t *testing.T) {
 	given(t, append(held, begun)...).When(decide).
 		Then(order.DisputeClosed{Dispute: told, Before: order.StatusActive, Note: "seen at PayPal", Holds: []order.Hold{}, At: later})
 	given(t, held...).When(decide). // it was none
-					Then(order.DisputeClosed{Dispute: told, Before: order.StatusActive, Note: "seen at PayPal", Holds: []order.Hold{}, At: later})
+					Then(
+			order.DisputeClosed{Dispute: told, Before: order.StatusActive, Note: "seen at PayPal", Holds: []order.Hold{}, At: later},
+		)
 
 	decide.Outcome = "perhaps"
 	given(t, held...).When(decide).ThenRefused(domain.Invalid, `outcome: "perhaps" is not a valid choice.`)
@@ -105,7 +113,9 @@ func TestCancellingAPaidOrderTakesEverythingBack(t *testing.T) {
 		}
 	}
 	history := events(placed, opened, confirmed, started, wanted)
-	given(t, history...).When(order.Activate{ID: id, At: later}).ThenRefused(domain.Conflict, "The order is provisioning and is being cancelled.")
+	given(t, history...).When(order.Activate{ID: id, At: later}).ThenRefused(
+		domain.Conflict, "The order is provisioning and is being cancelled.",
+	)
 	given(t, placed, opened, confirmed, wanted).When(order.StartProvisioning{ID: id, At: later}).
 		ThenRefused(domain.Conflict, "The order is paid and is being cancelled.")
 }
@@ -113,7 +123,8 @@ func TestCancellingAPaidOrderTakesEverythingBack(t *testing.T) {
 // Only what is being set up can be taken back.
 func TestWhatRunsIsNotTakenBack(t *testing.T) {
 	for _, c := range []order.Command{
-		order.StartCompensation{ID: id, At: later}, order.ParkCompensation{ID: id, At: later}, order.CompleteCompensation{ID: id, At: later},
+		order.StartCompensation{ID: id, At: later}, order.ParkCompensation{ID: id, At: later},
+		order.CompleteCompensation{ID: id, At: later},
 	} {
 		given(t, active...).When(c).ThenRefused(domain.Conflict, "The order is active and is not taken back.")
 		given(t).When(c).ThenRefused(domain.NotFound, "No Order matches the given query.")
@@ -124,7 +135,10 @@ func TestWhatRunsIsNotTakenBack(t *testing.T) {
 func TestCancellingWhatCostNothingNeedsNoRefund(t *testing.T) {
 	free, nothing := placed, seen
 	free.Minor, nothing.Minor = 0, 0
-	history := events(free, opened, order.PaymentConfirmed{Payment: nothing, At: later}, started, order.CancelRequested{By: order.ByAdmin, At: later})
+	history := events(
+		free, opened, order.PaymentConfirmed{Payment: nothing, At: later}, started,
+		order.CancelRequested{By: order.ByAdmin, At: later},
+	)
 	given(t, history...).When(order.CompleteCompensation{ID: id, At: later}).
 		Then(order.CompensationCompleted{Holds: []order.Hold{}, At: later}, order.Cancelled{Reason: order.ByAdmin, At: later})
 }

@@ -26,7 +26,8 @@ type Event interface {
 // EventTypes lists every event that an order's stream may hold.
 var EventTypes = []domain.EventType{
 	domain.Register[Placed]().Sealing(domain.Contact,
-		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url").Sealing(domain.Contact, buyer.Names...),
+		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url",
+		"cancel_url").Sealing(domain.Contact, buyer.Names...),
 	domain.Register[PaymentSessionOpened](),
 	domain.Register[PaymentSessionFailed](),
 	domain.Register[PaymentApproved](),
@@ -268,7 +269,10 @@ func (WelcomeMailGivenUp) EventName() string    { return "order.welcome_mail_giv
 func (ProviderEventIgnored) EventName() string  { return "order.provider_event_ignored" }
 
 func (e Placed) Says() string {
-	return fmt.Sprintf("%s orders %s, %s, for %s %s: %s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod, e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"))
+	return fmt.Sprintf(
+		"%s orders %s, %s, for %s %s: %s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod,
+		e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"),
+	)
 }
 
 func (e PaymentSessionOpened) Says() string {
@@ -299,7 +303,9 @@ func (e PaymentMismatchFound) Says() string {
 }
 
 func (e LatePaymentFound) Says() string {
-	return paid(e.Payment) + " arrived after the order was cancelled" + wording.Around("; to be given back: ", strings.Join(e.Refund, ", "), "")
+	return paid(e.Payment) + " arrived after the order was cancelled" + wording.Around(
+		"; to be given back: ", strings.Join(e.Refund, ", "), "",
+	)
 }
 
 func (e Reopened) Says() string { return "opened again by payment " + e.Payment }

@@ -56,7 +56,8 @@ func (c MatchWebhook) decide(o Order) ([]Event, error) {
 		return nil, domain.RefuseField("order", "The webhook cannot be about this order: "+why)
 	}
 	return []Event{WebhookMatched{
-		Webhook: c.Webhook, Provider: c.Fetched.Provider, News: c.News, Type: c.Type, Session: c.Fetched.Session, Payment: c.Payment, Reason: c.Reason, At: c.At,
+		Webhook: c.Webhook, Provider: c.Fetched.Provider, News: c.News, Type: c.Type, Session: c.Fetched.Session,
+		Payment: c.Payment, Reason: c.Reason, At: c.At,
 	}}, nil
 }
 

@@ -11,7 +11,10 @@ import (
 
 // fetched are the provider's books of a session with a payment.
 func fetched(change func(*order.Fetched)) order.Fetched {
-	f := order.Fetched{Provider: "test", Session: "cs_2", State: order.SessionComplete, Payments: []order.Payment{{ID: "pay_2", State: order.StatePaid, Minor: 2870, Currency: "eur", At: later}}}
+	f := order.Fetched{
+		Provider: "test", Session: "cs_2", State: order.SessionComplete,
+		Payments: []order.Payment{{ID: "pay_2", State: order.StatePaid, Minor: 2870, Currency: "eur", At: later}},
+	}
 	if change != nil {
 		change(&f)
 	}
@@ -20,8 +23,14 @@ func fetched(change func(*order.Fetched)) order.Fetched {
 
 // An operator's word matches a webhook with an order, unless the books speak against it.
 func TestAWebhookIsMatchedWithTheOrderThatItCanBeAbout(t *testing.T) {
-	match := order.MatchWebhook{ID: id, Webhook: 7, News: "evt_1", Type: "checkout.session.completed", Payment: "pay_2", Fetched: fetched(nil), Reason: "paid by link", At: later}
-	matched := order.WebhookMatched{Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_2", Payment: "pay_2", Reason: "paid by link", At: later}
+	match := order.MatchWebhook{
+		ID: id, Webhook: 7, News: "evt_1", Type: "checkout.session.completed", Payment: "pay_2", Fetched: fetched(nil),
+		Reason: "paid by link", At: later,
+	}
+	matched := order.WebhookMatched{
+		Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_2",
+		Payment: "pay_2", Reason: "paid by link", At: later,
+	}
 	given(t, placed, opened).When(match).Then(matched)
 	given(t, placed, opened, expired).When(match).Then(matched)
 

@@ -134,7 +134,10 @@ func (o Order) holdsAfter(e Event) []Hold {
 		{DisputeHold, after.Reported || after.isDisputed()},
 		{DuplicateHold, after.Status != StatusCancelled && after.keeps(after.isSurplus)},
 		{OperatorHold, after.Stuck || after.Status == StatusCancelled && after.keeps(after.isStray)},
-		{MismatchHold, after.Status != StatusCancelled && after.keeps(after.isStray) || after.Unlike && after.Status == StatusPaymentProcessing},
+		{
+			MismatchHold,
+			after.Status != StatusCancelled && after.keeps(after.isStray) || after.Unlike && after.Status == StatusPaymentProcessing,
+		},
 		{RefundHold, after.refundFailed()},
 	} {
 		if h.stands {

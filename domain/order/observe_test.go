@@ -188,7 +188,9 @@ func TestASecondPaymentGoesBackByItself(t *testing.T) {
 		Refund: order.Ask{N: 1, Payment: "pay_2", Minor: 2870, Currency: "eur"}, Reason: order.RefundOfDuplicate,
 		Holds: []order.Hold{order.DuplicateHold}, At: later,
 	}
-	given(t, placed, opened, confirmed, started).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), second)).Then(again, back)
+	given(t, placed, opened, confirmed, started).When(
+		truth(order.SessionComplete, payment("pay_1", order.StatePaid), second),
+	).Then(again, back)
 	given(t, placed, opened, confirmed, started, again).When(truth(order.SessionComplete, second)).Then(back)
 	given(t, placed, opened, confirmed, started, again, back).When(truth(order.SessionComplete, second)).Then()
 	o := order.Decider.Replay(placed, opened, confirmed, started, again, back)
@@ -206,10 +208,18 @@ func TestOldNewsIsIgnoredOnce(t *testing.T) {
 
 	p := payment("pay_2", order.StatePending)
 	given(t, placed, opened, expired).When(truth(order.SessionExpired, p)).
-		Then(order.ProviderEventIgnored{News: "payment_pending", Session: "cs_1", Payment: "pay_2", Status: order.StatusCancelled, At: later})
+		Then(
+			order.ProviderEventIgnored{
+				News: "payment_pending", Session: "cs_1", Payment: "pay_2", Status: order.StatusCancelled, At: later,
+			},
+		)
 	p.State = order.StateFailed
 	given(t, placed, opened, confirmed, started).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), p)).
-		Then(order.ProviderEventIgnored{News: "payment_failed", Session: "cs_1", Payment: "pay_2", Status: order.StatusProvisioning, At: later})
+		Then(
+			order.ProviderEventIgnored{
+				News: "payment_failed", Session: "cs_1", Payment: "pay_2", Status: order.StatusProvisioning, At: later,
+			},
+		)
 }
 
 // I-10: a foreign session says nothing of this order.
@@ -264,16 +274,21 @@ func TestALatePaymentReopensWhatOnlyExpired(t *testing.T) {
 // lateBack sends a whole payment back that came too late.
 func lateBack(p order.Seen) order.RefundRequested {
 	return order.RefundRequested{
-		Refund: order.Ask{N: 1, Payment: p.ID, Minor: p.Minor, Currency: p.Currency}, Reason: order.RefundOfLate, Holds: []order.Hold{}, At: later,
+		Refund: order.Ask{N: 1, Payment: p.ID, Minor: p.Minor, Currency: p.Currency}, Reason: order.RefundOfLate,
+		Holds: []order.Hold{}, At: later,
 	}
 }
 
 // T20: money for what was cancelled for another reason goes back.
 func TestALatePaymentOfACancelledOrderGoesBack(t *testing.T) {
-	for _, reason := range []order.CancelReason{order.ByCustomer, order.ByAdmin, order.PaymentFailed, order.ApprovalReversed, order.CaptureDeadline, order.NoSession, order.Ended} {
+	for _, reason := range []order.CancelReason{
+		order.ByCustomer, order.ByAdmin, order.PaymentFailed, order.ApprovalReversed, order.CaptureDeadline,
+		order.NoSession, order.Ended,
+	} {
 		cancelled := order.Cancelled{Reason: reason, At: later}
 		found := order.LatePaymentFound{Payment: seen, Refund: []string{"reason"}, At: later}
-		given(t, placed, opened, cancelled).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid))).Then(found, lateBack(seen))
+		given(t, placed, opened, cancelled).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid))).
+			Then(found, lateBack(seen))
 		o := order.Decider.Replay(placed, opened, cancelled, found, lateBack(seen))
 		if o.Status != order.StatusCancelled || o.OnHold() || len(o.Open()) != 1 {
 			t.Errorf("%s: %s, held for %v, refunds %v", reason, o.Status, o.Holds, o.Open())

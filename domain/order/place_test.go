@@ -151,7 +151,10 @@ func TestASessionNeedsAnIDAndTime(t *testing.T) {
 }
 
 func TestASessionIsOpenedOnce(t *testing.T) {
-	same := order.OpenSession{ID: id, Session: order.Session{ID: "cs_1", URL: opened.URL, ExpiresAt: opened.ExpiresAt}, Host: "pay.example", At: later}
+	same := order.OpenSession{
+		ID: id, Session: order.Session{ID: "cs_1", URL: opened.URL, ExpiresAt: opened.ExpiresAt}, Host: "pay.example",
+		At: later,
+	}
 	given(t, placed, opened).When(same).Then()
 	other := same
 	other.Session.ID = "cs_2"
@@ -187,7 +190,10 @@ func TestAnOrderThatCouldNotBePaidIsGivenUp(t *testing.T) {
 func TestAnOrderUnderReverseChargeIsOverThePriceWithoutTax(t *testing.T) {
 	reversed := place
 	reversed.TaxRate = decimal.Zero
-	reversed.Tax = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: decimal.RequireFromString("21"), TaxIDAcceptedBy: "system:storefront"}
+	reversed.Tax = tax.Treatment{
+		TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: decimal.RequireFromString("21"),
+		TaxIDAcceptedBy: "system:storefront",
+	}
 	want := placed
 	want.Treatment, want.TaxRate, want.Minor = reversed.Tax, decimal.Zero, 2372
 	want.Total, want.Subtotal, want.Tax = decimal.RequireFromString("23.72"), decimal.RequireFromString("23.72"), decimal.Zero

@@ -199,7 +199,10 @@ func settle(t *rapid.T, o order.Order, last order.Observe) order.Order {
 				if a.Payment != p.ID {
 					return false
 				}
-				r := order.Refund{ID: fmt.Sprint("re_", a.N), State: order.RefundSucceeded, Minor: min(a.Minor, p.Minor-o.Returned(p.ID)), Currency: "eur", Reference: a.Reference(id)}
+				r := order.Refund{
+					ID: fmt.Sprint("re_", a.N), State: order.RefundSucceeded,
+					Minor: min(a.Minor, p.Minor-o.Returned(p.ID)), Currency: "eur", Reference: a.Reference(id),
+				}
 				p.Refunds = append(slices.Clone(p.Refunds), r)
 				return true
 			})

@@ -47,7 +47,9 @@ func TestAParkedOrderGoesOnWhenAnOperatorSaysSo(t *testing.T) {
 	silent.Reason = ""
 	given(t, placed, opened, confirmed, started, parked).When(silent).
 		ThenRefused(domain.Invalid, "reason: This field is required.")
-	if o := order.Decider.Replay(placed, opened, confirmed, started, parked, resumed); o.Status != order.StatusProvisioning || o.Step != "" {
+	if o := order.Decider.Replay(
+		placed, opened, confirmed, started, parked, resumed,
+	); o.Status != order.StatusProvisioning || o.Step != "" {
 		t.Errorf("%+v", o)
 	}
 }
@@ -79,7 +81,10 @@ func TestTheWelcomeMailNeverFailsAnOrder(t *testing.T) {
 
 // I-15: not even an event that comes out of turn lowers what is known.
 func TestEventsOutOfOrderLowerNothing(t *testing.T) {
-	o := order.Decider.Replay(placed, opened, confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later})
+	o := order.Decider.Replay(
+		placed, opened, confirmed,
+		order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later},
+	)
 	if o.Payments["pay_1"].State != order.StatePaid || o.Received()["eur"] != 2870 {
 		t.Errorf("%+v", o.Payments)
 	}

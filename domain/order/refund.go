@@ -135,7 +135,10 @@ func (e RefundRequested) Says() string {
 		RefundByOperator: e.Note, RefundOfDuplicate: "the order was paid more than once",
 		RefundOfLate: "it came too late", RefundOfCancelled: "the order was cancelled",
 	}[e.Reason]
-	return fmt.Sprintf("refund %d: %s is to go back%s", e.Refund.N, money.Format(e.Refund.Minor, e.Refund.Currency), wording.Around(": ", why, ""))
+	return fmt.Sprintf(
+		"refund %d: %s is to go back%s", e.Refund.N, money.Format(e.Refund.Minor, e.Refund.Currency),
+		wording.Around(": ", why, ""),
+	)
 }
 
 func (e RefundStarted) Says() string     { return returned(e.Refund) + " is on its way back" }
@@ -213,9 +216,15 @@ func (o Order) refundable(amount decimal.Decimal) (int64, error) {
 	case !units.IsInteger():
 		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure that there are no more than %d decimal places.", o.Decimals))
 	case !units.IsPositive():
-		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is greater than or equal to %s.", decimal.New(1, -o.Decimals).StringFixed(o.Decimals)))
+		return 0, domain.RefuseField(
+			"amount",
+			fmt.Sprintf("Ensure this value is greater than or equal to %s.", decimal.New(1, -o.Decimals).StringFixed(o.Decimals)),
+		)
 	case amount.GreaterThan(money.Major(left, o.Currency)):
-		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is less than or equal to %s.", money.Major(left, o.Currency).StringFixed(o.Decimals)))
+		return 0, domain.RefuseField(
+			"amount",
+			fmt.Sprintf("Ensure this value is less than or equal to %s.", money.Major(left, o.Currency).StringFixed(o.Decimals)),
+		)
 	}
 	minor, _ := money.Minor(amount, o.Currency)
 	return minor, nil

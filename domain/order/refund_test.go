@@ -67,14 +67,19 @@ func TestAFullRefundEndsTheOrder(t *testing.T) {
 	whole.Refund.Minor = 2870
 	given(t, active...).When(ask("")).Then(whole)
 	given(t, active...).When(ask("28.70")).Then(whole)
-	done := order.RefundCompleted{Refund: gone(order.RefundSucceeded, 2870), Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
+	done := order.RefundCompleted{
+		Refund: gone(order.RefundSucceeded, 2870), Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{},
+		At: later,
+	}
 	truly := truth(order.SessionComplete, back(refund(order.RefundSucceeded, 2870)))
 	given(t, append(active, whole)...).When(truly).Then(done)
 	o := order.Decider.Replay(append(active, whole, done)...)
 	if o.Status != order.StatusRefunded || o.Service() != order.ServiceEnds {
 		t.Errorf("%s, %s", o.Status, o.Service())
 	}
-	given(t, append(active, whole, done)...).When(ask("")).ThenRefused(domain.Conflict, "The order is refunded and has nothing to be refunded.")
+	given(t, append(active, whole, done)...).When(ask("")).ThenRefused(
+		domain.Conflict, "The order is refunded and has nothing to be refunded.",
+	)
 }
 
 // T19: a refund at the provider itself refunds the order as well.
@@ -88,7 +93,12 @@ func TestARefundMadeAtTheProviderCounts(t *testing.T) {
 
 	whole := requested
 	whole.Refund.Minor = 2870
-	o := order.Decider.Replay(append(active, whole, order.RefundCompleted{Refund: seen, Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later})...)
+	o := order.Decider.Replay(
+		append(
+			active, whole,
+			order.RefundCompleted{Refund: seen, Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later},
+		)...,
+	)
 	if len(o.Open()) != 0 {
 		t.Errorf("still to come: %v", o.Open())
 	}
@@ -164,8 +174,12 @@ func TestMoneyThatIsHeldIsAcceptedOrGoesBack(t *testing.T) {
 	accept := order.Accept{ID: id, Reason: "one cent", At: later}
 	accepted := order.PaymentAccepted{Payment: "pay_1", Reason: "one cent", Holds: []order.Hold{}, At: later}
 	given(t, placed, opened, found).When(accept).Then(accepted, order.PaymentConfirmed{Payment: wrong, At: later})
-	given(t, placed, opened, confirmed).When(accept).ThenRefused(domain.Conflict, "The order is paid and has no payment that could be accepted.")
-	given(t, placed, opened).When(accept).ThenRefused(domain.Conflict, "The order is payment_processing and has no payment that could be accepted.")
+	given(t, placed, opened, confirmed).When(accept).ThenRefused(
+		domain.Conflict, "The order is paid and has no payment that could be accepted.",
+	)
+	given(t, placed, opened).When(accept).ThenRefused(
+		domain.Conflict, "The order is payment_processing and has no payment that could be accepted.",
+	)
 
 	whole := requested
 	whole.Refund.Minor, whole.Holds = 2869, []order.Hold{order.MismatchHold}

@@ -84,12 +84,21 @@ func events(list ...order.Event) []order.Event { return list }
 func TestEventsAreReadForever(t *testing.T) {
 	packageID := int64(3)
 	vps, saas := placed, placed
-	vps.Plan = order.Plan{ID: 8, Name: "VPS 1", Slug: "vps-1", ResourceType: "vps", VPS: &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}}
-	saas.Plan = order.Plan{ID: 9, Name: "SaaS", Slug: "saas", ResourceType: "saas", Package: &packageID, SaaS: &order.SaaS{MaxVMs: 1, MaxHostingAccounts: 2, MaxAgents: 3, WhiteLabel: true}}
+	vps.Plan = order.Plan{
+		ID: 8, Name: "VPS 1", Slug: "vps-1", ResourceType: "vps",
+		VPS: &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"},
+	}
+	saas.Plan = order.Plan{
+		ID: 9, Name: "SaaS", Slug: "saas", ResourceType: "saas", Package: &packageID,
+		SaaS: &order.SaaS{MaxVMs: 1, MaxHostingAccounts: 2, MaxAgents: 3, WhiteLabel: true},
+	}
 
 	domaintest.Golden(t, order.EventTypes,
 		placed, opened, order.PaymentSessionFailed{Code: "timeout", At: noon},
-		order.PaymentApproved{Payment: order.Seen{Session: "cs_1", ID: "o_1", State: order.StateCreated, Minor: 2870, Currency: "EUR", Payee: "M1"}, At: later},
+		order.PaymentApproved{
+			Payment: order.Seen{Session: "cs_1", ID: "o_1", State: order.StateCreated, Minor: 2870, Currency: "EUR", Payee: "M1"},
+			At:      later,
+		},
 		order.AwaitingSettlement{Payment: of(payment("pay_1", order.StatePending)), At: later},
 		confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later},
 		order.PaymentMismatchFound{Payment: seen, Differs: []string{"amount"}, At: later},
@@ -105,20 +114,31 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.PaymentAccepted{Payment: "pay_1", Reason: "rounded by the bank", Holds: []order.Hold{}, At: later},
 		requested, order.RefundStarted{Refund: gone(order.RefundPending, 1000), At: later},
 		order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Returned: 1000, Holds: []order.Hold{}, At: later},
-		order.RefundCompleted{Refund: gone(order.RefundSucceeded, 2870), Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later},
-		order.RefundFailed{N: 1, ID: "re_1", Payment: "pay_1", Returned: 1000, Code: "returned", Holds: []order.Hold{order.RefundHold}, At: later},
+		order.RefundCompleted{
+			Refund: gone(order.RefundSucceeded, 2870), Returned: 2870, Before: order.StatusActive,
+			Holds: []order.Hold{}, At: later,
+		},
+		order.RefundFailed{
+			N: 1, ID: "re_1", Payment: "pay_1", Returned: 1000, Code: "returned",
+			Holds: []order.Hold{order.RefundHold}, At: later,
+		},
 		order.DisputeReported{At: later}, order.DisputeOpened{Dispute: disputed(order.DisputeOpen), Note: "seen at PayPal", At: later},
 		order.DisputeClosed{
-			Dispute: disputed(order.DisputeLost), Returned: 2870, Chargeback: true, Before: order.StatusActive, Note: "told by mail", Holds: []order.Hold{}, At: later,
+			Dispute: disputed(order.DisputeLost), Returned: 2870, Chargeback: true, Before: order.StatusActive,
+			Note: "told by mail", Holds: []order.Hold{}, At: later,
 		},
 		order.CancelRequested{By: order.ByAdmin, Reason: "asked for by mail", At: later}, order.CompensationStarted{At: later},
 		order.CompensationParked{Step: "tenant.engine", Code: "not_empty", Holds: []order.Hold{order.OperatorHold}, At: later},
 		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
 		order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
-		order.PaymentMethodKept{SubjectID: ana, Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03", At: later},
+		order.PaymentMethodKept{
+			SubjectID: ana, Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242",
+			Expires: "2029-03", At: later,
+		},
 		order.TenantChosen{Tenant: 7, User: 3, At: later},
 		order.WebhookMatched{
-			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1", Payment: "pay_1", Reason: "paid by telephone", At: later,
+			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1",
+			Payment: "pay_1", Reason: "paid by telephone", At: later,
 		},
 	)
 	returning, billed := placed, placed
@@ -134,7 +154,10 @@ func TestEventsAreReadForever(t *testing.T) {
 // C-6: what tells of the customer is sealed, and nothing else is.
 func TestTheCustomersDataIsPersonal(t *testing.T) {
 	personal := domain.NewCatalogue(order.EventTypes).Personal("order.placed")
-	for _, name := range append([]string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"}, buyer.Names...) {
+	for _, name := range append(
+		[]string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"},
+		buyer.Names...,
+	) {
 		if personal[name] != domain.Contact {
 			t.Errorf("%s is not sealed", name)
 		}

@@ -108,7 +108,8 @@ func (c Observe) kept(o Order) []Event {
 	}
 	m := c.Fetched.Payments[i].Saved
 	return []Event{PaymentMethodKept{
-		SubjectID: o.KeepFor, Customer: m.Customer, Token: m.Token, Kind: m.Kind, Brand: m.Brand, Last4: m.Last4, Expires: m.Expires(), At: c.At,
+		SubjectID: o.KeepFor, Customer: m.Customer, Token: m.Token, Kind: m.Kind, Brand: m.Brand, Last4: m.Last4,
+		Expires: m.Expires(), At: c.At,
 	}}
 }
 

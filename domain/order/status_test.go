@@ -147,7 +147,10 @@ func step(t *rapid.T, o Order, c Command) Order {
 
 // What an older state was stays what it was, however the order goes on.
 func TestStatesDoNotShareTheirSets(t *testing.T) {
-	before := Order{Holds: []Hold{OperatorHold}, Payments: map[string]Seen{"a": {}}, Ignored: map[string]bool{"x": true}, Warnings: []Warning{MailWarning}}
+	before := Order{
+		Holds: []Hold{OperatorHold}, Payments: map[string]Seen{"a": {}}, Ignored: map[string]bool{"x": true},
+		Warnings: []Warning{MailWarning},
+	}
 	PaymentMismatchFound{Payment: Seen{ID: "b", State: StatePaid}}.evolve(before)
 	ProviderEventIgnored{News: "y"}.evolve(before)
 	WelcomeMailSent{}.evolve(before)
@@ -189,7 +192,8 @@ func ExampleMessage() {
 	fmt.Println(Message(Standing{Status: StatusRefunded, OnHold: true, CancelRequested: true}, "en"))
 	// Output:
 	// Setup was interrupted at: your space on the server. Our team has been informed; you do not need to pay again.
-	// La puesta en marcha se interrumpió en este paso: su espacio en el servidor. Nuestro equipo ya está avisado; no tiene que volver a pagar.
+	// La puesta en marcha se interrumpió en este paso: su espacio en el servidor. Nuestro equipo ya
+	// está avisado; no tiene que volver a pagar.
 	// Your order is being set up: your invoice.
 	// Estamos preparando su pedido: su cuenta de usuario.
 	// Your order is being set up: further steps.

@@ -70,7 +70,8 @@ var (
 	hash     = storefront.HashKey("sfk_test_ab12CD34_…")
 	issueKey = storefront.IssueKey{
 		ID: "ab12CD34", Mode: storefront.Test, Hash: hash,
-		Spec: values(`{"name":"Tienda","allowed_domains":[],"rate_limit_per_minute":60,"expires_at":null}`), CreatedBy: 1, Owner: 2, At: noon,
+		Spec:      values(`{"name":"Tienda","allowed_domains":[],"rate_limit_per_minute":60,"expires_at":null}`),
+		CreatedBy: 1, Owner: 2, At: noon,
 	}
 	keyIssued = storefront.APIKeyIssued{
 		ID: "ab12CD34", Mode: storefront.Test, Hash: hash[:], Spec: issueKey.Spec, CreatedBy: 1, Owner: 2, At: noon,
@@ -85,7 +86,9 @@ func givenKey(t *testing.T, history ...storefront.KeyEvent) *domaintest.Story[st
 func TestAKeyIsIssuedChangedAndRevoked(t *testing.T) {
 	givenKey(t).When(issueKey).Then(keyIssued)
 	givenKey(t, keyIssued).When(issueKey).ThenRefused(domain.Conflict, "The key exists.")
-	givenKey(t, keyIssued).When(storefront.ChangeKey{ID: "ab12CD34", Spec: values(`{"rate_limit_per_minute":6000,"name":"Tienda"}`), At: noon}).
+	givenKey(t, keyIssued).When(
+		storefront.ChangeKey{ID: "ab12CD34", Spec: values(`{"rate_limit_per_minute":6000,"name":"Tienda"}`), At: noon},
+	).
 		Then(storefront.APIKeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon})
 	givenKey(t, keyIssued).When(storefront.ChangeKey{ID: "ab12CD34"}).Then()
 	givenKey(t, keyIssued).When(storefront.RevokeKey{ID: "ab12CD34", At: noon}).Then(keyRevoked)
@@ -96,7 +99,9 @@ func TestAKeyIsIssuedChangedAndRevoked(t *testing.T) {
 }
 
 func TestAKeyNeedsAPublicIDAndAMode(t *testing.T) {
-	for _, c := range []storefront.IssueKey{{ID: "short", Mode: storefront.Live}, {ID: "ab12CD34"}, {ID: "ab12CD3-", Mode: storefront.Test}} {
+	for _, c := range []storefront.IssueKey{
+		{ID: "short", Mode: storefront.Live}, {ID: "ab12CD34"}, {ID: "ab12CD3-", Mode: storefront.Test},
+	} {
 		if facts, err := storefront.Keys.Decide(storefront.Key{}, c); err == nil {
 			t.Errorf("%+v makes %v", c, facts)
 		}
@@ -120,7 +125,10 @@ func TestAKeyIsKeptAsItsHashOnly(t *testing.T) {
 
 func ExampleAPIKey() {
 	var k storefront.APIKey
-	_, err := k.Fields().DecodeJSON([]byte(`{"name":"Tienda","allowed_domains":["Example.com","*.shop.example","https://a.example:8443","localhost"]}`), field.Create)
+	_, err := k.Fields().DecodeJSON(
+		[]byte(`{"name":"Tienda","allowed_domains":["Example.com","*.shop.example","https://a.example:8443","localhost"]}`),
+		field.Create,
+	)
 	shown, _ := json.Marshal(k.Fields())
 	fmt.Println(string(shown), err)
 	_, err = k.Fields().DecodeJSON([]byte(`{"name":"Tienda","allowed_domains":["*"],"rate_limit_per_minute":0}`), field.Create)
@@ -128,7 +136,8 @@ func ExampleAPIKey() {
 	fmt.Println(string(refusal))
 	// Output:
 	// {"name":"Tienda","allowed_domains":["example.com","*.shop.example","https://a.example:8443","localhost"],"rate_limit_per_minute":60,"expires_at":null} <nil>
-	// {"allowed_domains":{"0":["Enter a valid domain or origin."]},"rate_limit_per_minute":["Ensure this value is greater than or equal to 1."]}
+	// {"allowed_domains":{"0":["Enter a valid domain or origin."]},"rate_limit_per_minute":["Ensure
+	// this value is greater than or equal to 1."]}
 }
 
 func TestEventsAreReadForever(t *testing.T) {

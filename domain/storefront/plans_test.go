@@ -54,13 +54,20 @@ func TestAPlanGetsTheDefaultsOfItsSort(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", shown, want)
 	}
 	p, _ = offered(t, small)
-	shown, _ = json.Marshal(p.Shown().Only("slug", "vps_cpu_cores", "vps_memory_mb", "vps_disk_gb", "vps_bandwidth_tb", "vps_os_options", "vps_default_os", "quota_sites"))
+	shown, _ = json.Marshal(
+		p.Shown().Only(
+			"slug", "vps_cpu_cores", "vps_memory_mb", "vps_disk_gb", "vps_bandwidth_tb", "vps_os_options",
+			"vps_default_os", "quota_sites",
+		),
+	)
 	want = `{"slug":"vps-1","vps_cpu_cores":1,"vps_memory_mb":1024,"vps_disk_gb":20,"vps_bandwidth_tb":1,"vps_os_options":["debian-12"],"vps_default_os":"debian-12"}`
 	if string(shown) != want {
 		t.Errorf("\n got %s\nwant %s", shown, want)
 	}
 	p, _ = offered(t, `{"name":"Cloud","price":"50","resource_type":"saas","saas_max_vms":3}`)
-	shown, _ = json.Marshal(p.Shown().Only("saas_max_vms", "saas_max_hosting_accounts", "saas_max_agents", "saas_whitelabel", "quota_sites"))
+	shown, _ = json.Marshal(
+		p.Shown().Only("saas_max_vms", "saas_max_hosting_accounts", "saas_max_agents", "saas_whitelabel", "quota_sites"),
+	)
 	if want = `{"saas_max_vms":3,"saas_max_hosting_accounts":1,"saas_max_agents":1,"saas_whitelabel":false}`; string(shown) != want {
 		t.Errorf("\n got %s\nwant %s", shown, want)
 	}
@@ -90,7 +97,10 @@ func TestAPlanHasToBeChargeable(t *testing.T) {
 	offered(t, `{"name":"A","price":"10.50","currency":"HUF","resource_type":"saas"}`) // by Stripe
 	offered(t, `{"name":"A","price":"0","resource_type":"saas"}`)
 	offered(t, `{"name":"A","price":"10","currency":"JPY","resource_type":"saas"}`)
-	refused(t, `{"name":"A","price":"99","currency":"JPY","billing_period":"yearly","resource_type":"saas"}`, "price: No payment provider can charge this price.")
+	refused(
+		t, `{"name":"A","price":"99","currency":"JPY","billing_period":"yearly","resource_type":"saas"}`,
+		"price: No payment provider can charge this price.",
+	)
 }
 
 func refused(t *testing.T, body, message string) {
@@ -157,9 +167,10 @@ func TestAPlanDeclaresItsFieldsOnce(t *testing.T) {
 // Null is for the fields of other sorts.
 func TestNoFieldOfAPlansOwnSortIsNull(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"resource_type":"vps","vps_cpu_cores":null,"vps_os_options":null,"quota_sites":null}`: "vps_cpu_cores: This field may not be null.; vps_os_options: This field may not be null.",
-		`{"resource_type":"hosting","quota_sites":null,"vps_os_options":null}`:                  "quota_sites: This field may not be null.",
-		`{"resource_type":"saas","quota_sites":null,"package":null}`:                            "",
+		`{"resource_type":"vps","vps_cpu_cores":null,"vps_os_options":null,"quota_sites":null}`: "vps_cpu_cores: " +
+			"This field may not be null.; vps_os_options: This field may not be null.",
+		`{"resource_type":"hosting","quota_sites":null,"vps_os_options":null}`: "quota_sites: This field may not be null.",
+		`{"resource_type":"saas","quota_sites":null,"package":null}`:           "",
 	} {
 		var p storefront.Plan
 		brought, err := p.Fields().DecodeJSON([]byte(strings.Replace(body, "{", `{"name":"A","price":1,`, 1)), field.Create)

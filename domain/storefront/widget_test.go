@@ -17,7 +17,8 @@ func ExampleWidget() {
 	_, err := w.Fields().DecodeJSON([]byte(`{"name":"Tienda","plans":[1,2]}`), field.Create)
 	shown, _ := json.Marshal(w.Fields())
 	fmt.Println(string(shown), err)
-	// Output: {"name":"Tienda","theme":"auto","layout":"cards","primary_color":"#4F46E5","accent_color":"#10B981","border_radius":12,"show_features":true,"cta_text":"Contratar","show_hosting":true,"show_vps":true,"require_phone":false,"require_company":false,"language":"es","success_url":"","cancel_url":"","plans":[1,2],"is_active":true} <nil>
+	// Output:
+	// {"name":"Tienda","theme":"auto","layout":"cards","primary_color":"#4F46E5","accent_color":"#10B981","border_radius":12,"show_features":true,"cta_text":"Contratar","show_hosting":true,"show_vps":true,"require_phone":false,"require_company":false,"language":"es","success_url":"","cancel_url":"","plans":[1,2],"is_active":true} <nil>
 }
 
 var (
@@ -26,7 +27,9 @@ var (
 	widgetGone = storefront.WidgetRemoved{At: noon}
 )
 
-func givenWidget(t *testing.T, history ...storefront.WidgetEvent) *domaintest.Story[storefront.Form, storefront.WidgetCommand, storefront.WidgetEvent] {
+func givenWidget(
+	t *testing.T, history ...storefront.WidgetEvent,
+) *domaintest.Story[storefront.Form, storefront.WidgetCommand, storefront.WidgetEvent] {
 	return domaintest.Given(t, storefront.Widgets, history)
 }
 
@@ -41,7 +44,9 @@ func TestAWidgetIsMadeChangedAndRemoved(t *testing.T) {
 	for _, c := range []storefront.WidgetCommand{storefront.ChangeWidget{Widget: 3}, storefront.RemoveWidget{Widget: 3}} {
 		givenWidget(t).When(c).ThenRefused(domain.NotFound, "No Widget matches the given query.")
 	}
-	givenWidget(t, widgetMade, widgetGone).When(storefront.ChangeWidget{Widget: 3}).ThenRefused(domain.NotFound, "No Widget matches the given query.")
+	givenWidget(t, widgetMade, widgetGone).When(storefront.ChangeWidget{Widget: 3}).ThenRefused(
+		domain.NotFound, "No Widget matches the given query.",
+	)
 }
 
 func TestAWidgetForgetsAPlanThatIsNoMore(t *testing.T) {

@@ -65,7 +65,10 @@ func (p Policy) Decide(single decimal.Decimal, b buyer.Details, at time.Time, ac
 	rate, known := p.Rates.At(b.Country, at)
 	switch isAbroad := p.isAbroad(b); {
 	case isAbroad && IsVATID(b.Country, b.TaxID):
-		return Decision{Treatment{TaxKind: ReverseCharge, TaxCountry: b.Country, TaxRemoved: home, TaxIDAcceptedBy: acceptedBy}, decimal.Zero}
+		return Decision{
+			Treatment{TaxKind: ReverseCharge, TaxCountry: b.Country, TaxRemoved: home, TaxIDAcceptedBy: acceptedBy},
+			decimal.Zero,
+		}
 	case isAbroad && p.Mode == OSS:
 		return Decision{Treatment{TaxKind: OneStopShop, TaxCountry: b.Country}, rate}
 	case known && !IsMember(b.Country):
@@ -117,9 +120,15 @@ func (t Treatment) Without(amount decimal.Decimal, currency string) decimal.Deci
 // Shown is the treatment as answers show it.
 func Shown(t *Treatment) field.Set {
 	return field.Set{
-		field.Text("tax_kind", (*string)(&t.TaxKind)).ReadOnly().Doc("How the rate came about: standard, oss, foreign or reverse_charge; blank: the panel has a single rate."),
-		field.Text("tax_country", &t.TaxCountry).ReadOnly().Doc("To which the tax belongs: two capitals, as ISO 3166 has them; blank: likewise."),
-		field.Text("tax_id_accepted_by", &t.TaxIDAcceptedBy).ReadOnly().Doc("By whom the form of the buyer's tax id was taken for proof, under reverse charge."),
+		field.Text("tax_kind", (*string)(&t.TaxKind)).ReadOnly().Doc(
+			"How the rate came about: standard, oss, foreign or reverse_charge; blank: the panel has a single rate.",
+		),
+		field.Text("tax_country", &t.TaxCountry).ReadOnly().Doc(
+			"To which the tax belongs: two capitals, as ISO 3166 has them; blank: likewise.",
+		),
+		field.Text("tax_id_accepted_by", &t.TaxIDAcceptedBy).ReadOnly().Doc(
+			"By whom the form of the buyer's tax id was taken for proof, under reverse charge.",
+		),
 	}
 }
 

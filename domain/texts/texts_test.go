@@ -34,7 +34,10 @@ func TestAllLanguagesSayTheSameWithTheSameGaps(t *testing.T) {
 
 func TestTextsAreSaidInTheLanguageOfTheReader(t *testing.T) {
 	for _, one := range []struct{ got, want string }{
-		{Say("es-MX", "orders.message.failed", "step", "su sitio web"), "La puesta en marcha se interrumpió en este paso: su sitio web. Nuestro equipo ya está avisado; no tiene que volver a pagar."},
+		{
+			Say("es-MX", "orders.message.failed", "step", "su sitio web"),
+			"La puesta en marcha se interrumpió en este paso: su sitio web. Nuestro equipo ya está avisado; no tiene que volver a pagar.",
+		},
 		{Say("de", "letter.hello_name", "name", "<Ana & {{.step}}>"), "Hello <Ana & {{.step}}>,"},
 		{Say("en", "no.such.text"), ""},
 		{Count("en", "days", 1), "1 day"},

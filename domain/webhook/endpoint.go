@@ -158,7 +158,12 @@ func (e EndpointCreated) Says() string {
 }
 
 func (e EndpointChanged) Says() string {
-	return strings.TrimSuffix("changed: "+wording.Around("now at ", hostOf(e.URL), "; ")+wording.Around("for ", strings.Join(e.Events, ", "), "; ")+strings.TrimPrefix(isOff(e.IsActive), ", "), "; ")
+	return strings.TrimSuffix(
+		"changed: "+wording.Around("now at ", hostOf(e.URL), "; ")+wording.Around(
+			"for ", strings.Join(e.Events, ", "), "; ",
+		)+strings.TrimPrefix(isOff(e.IsActive), ", "),
+		"; ",
+	)
 }
 
 func (e SecretRotated) Says() string {

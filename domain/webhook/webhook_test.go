@@ -30,18 +30,25 @@ var (
 	}
 	request   = webhook.Request{ID: id, Endpoint: 4, Tenant: 9, Message: message}
 	requested = webhook.DeliveryRequested{Endpoint: 4, Tenant: 9, Message: message}
-	attempt   = webhook.Attempted{ID: id, Status: 503, Code: "http_503", Took: 1200 * time.Millisecond, At: noon, NextAt: noon.Add(5 * time.Second)}
+	attempt   = webhook.Attempted{
+		ID: id, Status: 503, Code: "http_503", Took: 1200 * time.Millisecond, At: noon,
+		NextAt: noon.Add(5 * time.Second),
+	}
 	attempted = webhook.DeliveryAttempted{Status: 503, Code: "http_503", Took: 1200, At: noon, NextAt: noon.Add(5 * time.Second)}
 	delivered = webhook.Delivered{Status: 204, At: noon}
 	failed    = webhook.DeliveryFailed{Code: "gave_up", At: noon}
 	again     = webhook.RedeliveryRequested{Round: 2, By: 12}
 )
 
-func given(t *testing.T, history ...webhook.EndpointEvent) *domaintest.Story[webhook.Endpoint, webhook.EndpointCommand, webhook.EndpointEvent] {
+func given(
+	t *testing.T, history ...webhook.EndpointEvent,
+) *domaintest.Story[webhook.Endpoint, webhook.EndpointCommand, webhook.EndpointEvent] {
 	return domaintest.Given(t, webhook.Endpoints, history)
 }
 
-func sent(t *testing.T, history ...webhook.DeliveryEvent) *domaintest.Story[webhook.Delivery, webhook.DeliveryCommand, webhook.DeliveryEvent] {
+func sent(
+	t *testing.T, history ...webhook.DeliveryEvent,
+) *domaintest.Story[webhook.Delivery, webhook.DeliveryCommand, webhook.DeliveryEvent] {
 	return domaintest.Given(t, webhook.Deliveries, history)
 }
 
@@ -74,7 +81,8 @@ func TestWhatWeHaveSwitchedOffIsSwitchedOnByItsOwner(t *testing.T) {
 	if e := webhook.Endpoints.Replay(created, gone); e.Disabled != webhook.Gone || e.Wants("site.created") {
 		t.Errorf("%+v", e)
 	}
-	if e := webhook.Endpoints.Replay(created, gone, changed(webhook.EndpointChanged{IsActive: &on})); e.Disabled != "" || !e.Wants("site.created") {
+	if e := webhook.Endpoints.Replay(created, gone, changed(webhook.EndpointChanged{IsActive: &on})); e.Disabled != "" ||
+		!e.Wants("site.created") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -186,7 +194,9 @@ func TestADeliveryIsTriedUntilItArrivesOrIsGivenUp(t *testing.T) {
 	sent(t, requested, delivered).When(confirm).Then()
 	sent(t, requested, failed).When(attempt).Then()
 	sent(t, requested, failed).When(confirm).Then(delivered)
-	if d := webhook.Deliveries.Replay(requested, attempted, attempted, delivered); d.Attempts != 3 || d.Status != webhook.Succeeded || d.TenantID() != 9 {
+	if d := webhook.Deliveries.Replay(
+		requested, attempted, attempted, delivered,
+	); d.Attempts != 3 || d.Status != webhook.Succeeded || d.TenantID() != 9 {
 		t.Errorf("%+v", d)
 	}
 	for _, c := range []webhook.DeliveryCommand{attempt, confirm, webhook.Fail{ID: id}, webhook.Redeliver{ID: id}} {
@@ -268,7 +278,10 @@ func TestAddressesThatAreNotPublicAreNotReached(t *testing.T) {
 		}
 	}
 	networks := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")}
-	for address, want := range map[string]bool{"10.1.2.3": true, "10.2.2.3": false, "::1": true, "::ffff:10.1.2.3": true, "64:ff9b::a01:203": true, "127.0.0.1": false} {
+	for address, want := range map[string]bool{
+		"10.1.2.3": true, "10.2.2.3": false, "::1": true, "::ffff:10.1.2.3": true, "64:ff9b::a01:203": true,
+		"127.0.0.1": false,
+	} {
 		if webhook.Reachable(netip.MustParseAddr(address), networks) != want {
 			t.Errorf("%s: %v", address, !want)
 		}

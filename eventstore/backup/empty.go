@@ -11,16 +11,19 @@ import (
 // things are all that a database has beside what Postgres and its extensions bring.
 const things = `
 select format('%I.%I', n.nspname, c.relname) as name,
-	case c.relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end as kind
+	case c.relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'materialized view' when 'f'
+		then 'foreign table' else 'table' end as kind
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'v', 'm', 'S', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
 	and not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('e', 'i', 'a'))
 union all
 select p.oid::regprocedure::text, 'function' from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-where n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+where n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and not exists (select from pg_depend d
+	where d.objid = p.oid and d.deptype = 'e')
 union all
 select format('%I', nspname), 'schema' from pg_namespace n
-where nspname !~ '^pg_' and nspname not in ('information_schema', 'public') and not exists (select from pg_depend d where d.objid = n.oid and d.deptype = 'e')
+where nspname !~ '^pg_' and nspname not in ('information_schema', 'public') and not exists (select from pg_depend d
+	where d.objid = n.oid and d.deptype = 'e')
 order by kind desc, name`
 
 // A thing is a table, a sequence, a function or a schema.
@@ -46,7 +49,10 @@ func makeEmpty(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if !unfinished {
-		return fmt.Errorf("%w: it has %d tables, functions and schemas, such as the %s %s. Make a new one (createdb), and name it in DATABASE_URL", ErrNotEmpty, len(all), all[0].Kind, all[0].Name)
+		return fmt.Errorf(
+			"%w: it has %d tables, functions and schemas, such as the %s %s. Make a new one (createdb), and name it in DATABASE_URL",
+			ErrNotEmpty, len(all), all[0].Kind, all[0].Name,
+		)
 	}
 	return drop(ctx, tx, all)
 }

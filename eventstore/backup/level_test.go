@@ -47,7 +47,10 @@ func TestABackupOfALaterSchemaIsRefused(t *testing.T) {
 	later := eventstore.Migration{Area: "shelf", Files: fstest.MapFS{"0001_books.sql": {Data: []byte("create table books (title text)")}}}
 	path := filepath.Join(t.TempDir(), "backup.zip")
 	from := eventstoretest.Owner(t, eventstoretest.URL(t, later))
-	if _, err := backup.Save(t.Context(), from, backup.Saving{Path: path, Keys: eventstoretest.Keys(t), Schema: backup.Schema{Migrations: []eventstore.Migration{later}}}); err != nil {
+	if _, err := backup.Save(
+		t.Context(), from,
+		backup.Saving{Path: path, Keys: eventstoretest.Keys(t), Schema: backup.Schema{Migrations: []eventstore.Migration{later}}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	into, err := load(t, path)
@@ -55,7 +58,8 @@ func TestABackupOfALaterSchemaIsRefused(t *testing.T) {
 		t.Errorf("it is answered with %v", err)
 	}
 	var tables int
-	if err := into.QueryRow(t.Context(), `select count(*) from pg_tables where schemaname = 'public'`).Scan(&tables); err != nil || tables != 0 {
+	if err := into.QueryRow(t.Context(), `select count(*) from pg_tables where schemaname = 'public'`).Scan(&tables); err != nil ||
+		tables != 0 {
 		t.Errorf("%d tables are left (%v)", tables, err)
 	}
 }

@@ -102,7 +102,8 @@ func (l *loader) tables(ctx context.Context, files []File) (later []File, err er
 	for _, f := range files {
 		t := table{Schema: f.Schema, Name: f.Table, Columns: f.Columns}
 		var isThere, isForced bool
-		err := l.tx.QueryRow(ctx, `select count(*) > 0, coalesce(bool_or(relforcerowsecurity), false) from pg_class where oid = to_regclass($1)`, t.sql()).Scan(&isThere, &isForced)
+		err := l.tx.QueryRow(ctx, `select count(*) > 0, coalesce(bool_or(relforcerowsecurity), false) from pg_class
+			where oid = to_regclass($1)`, t.sql()).Scan(&isThere, &isForced)
 		switch {
 		case err != nil:
 			return nil, err
@@ -159,7 +160,10 @@ func (l *loader) sequences(ctx context.Context) error {
 			last, isCalled = last+l.Ahead, true
 		}
 		name := pgx.Identifier{s.Schema, s.Name}.Sanitize()
-		if _, err := l.tx.Exec(ctx, `select setval(c.oid::regclass, $2, $3) from pg_class c where c.oid = to_regclass($1)`, name, last, isCalled); err != nil {
+		if _, err := l.tx.Exec(
+			ctx, `select setval(c.oid::regclass, $2, $3) from pg_class c where c.oid = to_regclass($1)`, name, last,
+			isCalled,
+		); err != nil {
 			return fmt.Errorf("set the sequence %s: %w", name, err)
 		}
 	}

@@ -21,7 +21,8 @@ func TestABackupOfAnEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 		url, level, _ := eventstoretest.Earlier(t, lacks)
 		from := eventstoretest.Owner(t, url)
 		if _, err := from.Exec(t.Context(), `
-			insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
+			insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data,
+				meta, recorded_at, hash)
 			select at, 'made-' || at, 1, gen_random_uuid(), 'till.opened', 1, 'system:test', gen_random_uuid(), 'request:x', '', '{}', '{}',
 				timestamptz '2026-01-01', sha256(convert_to(at::text, 'UTF8')) from generate_series(1, 3) at`); err != nil {
 			t.Fatal(err)

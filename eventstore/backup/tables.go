@@ -61,7 +61,8 @@ const presentTables = `
 select n.nspname, c.relname,
 	(select array_agg(a.attname::text order by a.attnum) from pg_attribute a
 		where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''),
-	array(select fn.nspname || '.' || f.relname from pg_constraint k join pg_class f on f.oid = k.confrelid join pg_namespace fn on fn.oid = f.relnamespace
+	array(select fn.nspname || '.' || f.relname from pg_constraint k join pg_class f on f.oid = k.confrelid
+		join pg_namespace fn on fn.oid = f.relnamespace
 		where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname || '.' || c.relname = any($1) order by 1, 2`
@@ -106,12 +107,16 @@ func columns(names []string) string {
 // snapshot, or equal to it.
 func sequences(ctx context.Context, tx pgx.Tx, schemas []string) ([]Sequence, error) {
 	rows, _ := tx.Query(ctx, `
-		select n.nspname as schema, c.relname as name, 0::bigint as last, false as is_called from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where c.relkind = 'S' and n.nspname = any($1) and c.relowner = (select oid from pg_roles where rolname = current_user) order by 1, 2`, schemas)
+		select n.nspname as schema, c.relname as name, 0::bigint as last, false as is_called from pg_class c
+			join pg_namespace n on n.oid = c.relnamespace
+		where c.relkind = 'S' and n.nspname = any($1) and c.relowner = (select oid from pg_roles
+			where rolname = current_user) order by 1, 2`, schemas)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[Sequence])
 	for i, s := range found {
 		if err == nil {
-			err = tx.QueryRow(ctx, `select last_value, is_called from `+pgx.Identifier{s.Schema, s.Name}.Sanitize()).Scan(&found[i].Last, &found[i].IsCalled)
+			err = tx.QueryRow(ctx, `select last_value, is_called from `+pgx.Identifier{s.Schema, s.Name}.Sanitize()).Scan(
+				&found[i].Last, &found[i].IsCalled,
+			)
 		}
 	}
 	if err != nil {

@@ -86,7 +86,8 @@ func TestTheDatabaseHasTheSameOffset(t *testing.T) {
 	for _, db := range []*pgxpool.Pool{pool, readers, eventstoretest.Owner(t, url)} {
 		for function, ahead := range map[string]time.Duration{
 			"business_now() - now()": month, "real_now() - now()": 0, "real_statement() - statement_timestamp()": 0,
-			"date_trunc('minute', business_clock() - clock_timestamp() + '1 second')": month, "date_trunc('minute', real_clock() - clock_timestamp() + '1 second')": 0,
+			"date_trunc('minute', business_clock() - clock_timestamp() + '1 second')": month,
+			"date_trunc('minute', real_clock() - clock_timestamp() + '1 second')":     0,
 		} {
 			var got time.Duration
 			must(t, db.QueryRow(t.Context(), "select "+function).Scan(&got))

@@ -13,7 +13,9 @@ import (
 var (
 	// ErrAhead means that the business clock of the database is ahead of the
 	// real clock, which only the demo allows.
-	ErrAhead = errors.New(`the business clock of this database is ahead of the real clock: it belongs to a demo, start it with "serve --demo"`)
+	ErrAhead = errors.New(
+		`the business clock of this database is ahead of the real clock: it belongs to a demo, start it with "serve --demo"`,
+	)
 	// ErrBackwards means that the clock would be set back.
 	ErrBackwards = errors.New("the business clock moves forwards only")
 	// ErrFixed means that the database has the clock of production, which has

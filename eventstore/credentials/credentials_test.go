@@ -33,7 +33,10 @@ func open(t *testing.T, url, keys string) vault {
 		t.Fatal(err)
 	}
 	pool := eventstoretest.Pool(t, url)
-	return vault{eventstore.Open(pool, domain.NewCatalogue(), ring, eventstoretest.Caused()), credentials.Open(pool, ring).Hashing(eventstoretest.Hashing)}
+	return vault{
+		eventstore.Open(pool, domain.NewCatalogue(), ring, eventstoretest.Caused()),
+		credentials.Open(pool, ring).Hashing(eventstoretest.Hashing),
+	}
 }
 
 func TestTheSweepTakesWhatHasExpiredAndNothingElse(t *testing.T) {
@@ -62,8 +65,10 @@ func TestTheSweepTakesWhatHasExpiredAndNothingElse(t *testing.T) {
 	grow("old")
 	for _, expired := range []string{
 		`update secret_handoff set expires_at = now() - interval '1 second'`,
-		`update one_time_tokens set expires_at = now() - interval '31 days'`, `update refresh_tokens set expires_at = now() - interval '1 second'`,
-		`update refresh_families set expires_at = now() - interval '1 second'`, `update browser_sessions set seen_at = now() - interval '31 minutes'`,
+		`update one_time_tokens set expires_at = now() - interval '31 days'`, `update refresh_tokens
+			set expires_at = now() - interval '1 second'`,
+		`update refresh_families set expires_at = now() - interval '1 second'`, `update browser_sessions
+			set seen_at = now() - interval '31 minutes'`,
 	} {
 		change(t, s, expired)
 	}

@@ -77,7 +77,10 @@ func (v *Vault) EndpointSecrets(ctx context.Context, endpoint int64) ([][]byte, 
 // resealEndpoints seals the secrets of older secret keys with the first secret key, so that
 // the older keys can be removed.
 func (v *Vault) resealEndpoints(ctx context.Context) error {
-	rows, _ := v.pool.Query(ctx, `select id, endpoint, key_id, nonce, sealed from endpoint_secrets where key_id = any($1) limit $2`, v.keys.Retired(), eventstore.RewrapAtOnce)
+	rows, _ := v.pool.Query(
+		ctx, `select id, endpoint, key_id, nonce, sealed from endpoint_secrets where key_id = any($1) limit $2`,
+		v.keys.Retired(), eventstore.RewrapAtOnce,
+	)
 	var id uuid.UUID
 	var endpoint int64
 	var old sealing.Sealed
@@ -87,7 +90,10 @@ func (v *Vault) resealEndpoints(ctx context.Context) error {
 		secret, err := v.keys.Open(endpointPurpose, place, old)
 		if err == nil {
 			fresh := v.keys.Seal(endpointPurpose, place, secret)
-			b.Queue(`update endpoint_secrets set key_id = $2, nonce = $3, sealed = $4 where id = $1`, id, fresh.KeyID, fresh.Nonce, fresh.Box)
+			b.Queue(
+				`update endpoint_secrets set key_id = $2, nonce = $3, sealed = $4 where id = $1`, id, fresh.KeyID,
+				fresh.Nonce, fresh.Box,
+			)
 		}
 		return err
 	})

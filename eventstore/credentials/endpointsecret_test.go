@@ -38,7 +38,8 @@ func signs(t *testing.T, s vault, endpoint int64, want ...[]byte) {
 func TestASecretThatWasReplacedSignsAlongForADay(t *testing.T) {
 	url := eventstoretest.URL(t)
 	s := open(t, url, sealing.NewSecretKey())
-	first, second, third, other := credentials.NewEndpointSecret(), credentials.NewEndpointSecret(), credentials.NewEndpointSecret(), credentials.NewEndpointSecret()
+	first, second, third, other := credentials.NewEndpointSecret(), credentials.NewEndpointSecret(),
+		credentials.NewEndpointSecret(), credentials.NewEndpointSecret()
 	signs(t, s, 1)
 	lay(t, s, s.EndpointSecretRows(1, first)...)
 	lay(t, s, s.EndpointSecretRows(2, other)...)

@@ -34,7 +34,8 @@ func (v *Vault) HandOff(purpose, effectKey string, secret []byte, keep time.Dura
 // OpenHandOff returns the secret of an effect, or [ErrShredded].
 func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]byte, error) {
 	var box sealing.Sealed
-	err := v.pool.QueryRow(ctx, `select key_id, nonce, sealed from secret_handoff where effect_key = $1 and purpose = $2 and expires_at > real_now()`,
+	err := v.pool.QueryRow(ctx, `select key_id, nonce, sealed from secret_handoff where effect_key = $1 and purpose = $2
+		and expires_at > real_now()`,
 		effectKey, purpose).Scan(&box.KeyID, &box.Nonce, &box.Box)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("%s for %s: %w", purpose, effectKey, ErrShredded)

@@ -38,7 +38,10 @@ func TestASecretOnItsWayOutlivesARotation(t *testing.T) {
 	url := eventstoretest.URL(t)
 	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()
 	before, after := open(t, url, old), open(t, url, fresh+","+old)
-	if _, err := before.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{before.HandOff("ftp", "e1", []byte("s3cret"), time.Hour)}); err != nil {
+	if _, err := before.ExecuteWith(
+		t.Context(), domain.Metadata{},
+		[]eventstore.TxStatement{before.HandOff("ftp", "e1", []byte("s3cret"), time.Hour)},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if secret, err := after.OpenHandOff(t.Context(), "ftp", "e1"); err != nil || string(secret) != "s3cret" {

@@ -26,13 +26,15 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []eventsto
 	hash := hashOf(token)
 	return []eventstore.TxStatement{
 		{
-			Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
-			SQL:  `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1 and purpose = $2 and used_at is null and hash <> $3`,
+			Key: fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
+			SQL: `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1
+				and purpose = $2 and used_at is null and hash <> $3`,
 			Args: []any{user, purpose, hash}, WantRows: eventstore.AnyRows,
 		},
 		{
-			Key:  fmt.Sprintf("one_time_tokens/%d/%s/2", user, purpose),
-			SQL:  `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, real_now() + $4::interval) on conflict do nothing`,
+			Key: fmt.Sprintf("one_time_tokens/%d/%s/2", user, purpose),
+			SQL: `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3,
+				real_now() + $4::interval) on conflict do nothing`,
 			Args: []any{hash, purpose, user, keep}, WantRows: eventstore.AnyRows,
 		},
 	}
@@ -41,8 +43,9 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []eventsto
 // EndTokens ends all links of a user that are still out for a purpose.
 func EndTokens(user int64, purpose string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
-		SQL:  `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1 and purpose = $2 and used_at is null`,
+		Key: fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
+		SQL: `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1 and purpose = $2
+			and used_at is null`,
 		Args: []any{user, purpose}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -52,7 +55,8 @@ func EndTokens(user int64, purpose string) eventstore.TxStatement {
 func ExtendToken(token string, keep time.Duration) eventstore.TxStatement {
 	hash := hashOf(token)
 	return eventstore.TxStatement{
-		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = real_now() + $2::interval where hash = $1 and used_at is null and expires_at > real_now()`,
+		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens
+			set expires_at = real_now() + $2::interval where hash = $1 and used_at is null and expires_at > real_now()`,
 		Args: []any{hash, keep}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -64,7 +68,8 @@ var ErrLink = errors.New("this link is no longer valid")
 func (v *Vault) TokenUser(ctx context.Context, token, purpose string) (int64, error) {
 	hash := hashOf(token)
 	var user int64
-	err := v.pool.QueryRow(ctx, `select user_id from one_time_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > real_now()`,
+	err := v.pool.QueryRow(ctx, `select user_id from one_time_tokens where hash = $1 and purpose = $2
+		and used_at is null and expires_at > real_now()`,
 		hash, purpose).Scan(&user)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLink
@@ -79,8 +84,9 @@ func (v *Vault) TokenUser(ctx context.Context, token, purpose string) (int64, er
 func UseToken(token, purpose string) eventstore.TxStatement {
 	hash := hashOf(token)
 	return eventstore.TxStatement{
-		Key:  fmt.Sprintf("one_time_tokens/%x", hash[:8]),
-		SQL:  `update one_time_tokens set used_at = real_now() where hash = $1 and purpose = $2 and used_at is null and expires_at > real_now()`,
+		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]),
+		SQL: `update one_time_tokens set used_at = real_now() where hash = $1 and purpose = $2 and used_at is null
+			and expires_at > real_now()`,
 		Args: []any{hash, purpose}, WantRows: 1, ErrIfNot: ErrLink,
 	}
 }

@@ -88,7 +88,9 @@ func (h passwordHash) phc() string {
 func parsePHC(phc string) (h passwordHash, ok bool) {
 	var version int
 	var rest string
-	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.cost.Memory, &h.cost.Time, &h.cost.Threads, &rest); err != nil {
+	if _, err := fmt.Sscanf(
+		phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.cost.Memory, &h.cost.Time, &h.cost.Threads, &rest,
+	); err != nil {
 		return h, false
 	}
 	salt, sum, ok := strings.Cut(rest, "$")
@@ -138,8 +140,9 @@ func (v *Vault) rehash(ctx context.Context, user int64, old, password string) er
 // PasswordRow sets a user's password. The hash is stored outside the log.
 func PasswordRow(user int64, phc string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key:  fmt.Sprintf("credentials/%d", user),
-		SQL:  `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc, changed_at = real_now()`,
+		Key: fmt.Sprintf("credentials/%d", user),
+		SQL: `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update
+			set phc = excluded.phc, changed_at = real_now()`,
 		Args: []any{user, phc}, WantRows: 1,
 	}
 }

@@ -79,7 +79,9 @@ func TestAHashAtOldCostsIsReplacedWhenThePasswordIsKnown(t *testing.T) {
 		t.Errorf("renewed as %s", renewed)
 	}
 	before := credentials.PasswordHashes()
-	if is, err := s.CheckPassword(t.Context(), 12, "correct horse"); err != nil || !is || kept() != renewed || credentials.PasswordHashes() != before+1 {
+	if is, err := s.CheckPassword(
+		t.Context(), 12, "correct horse",
+	); err != nil || !is || kept() != renewed || credentials.PasswordHashes() != before+1 {
 		t.Errorf("once more: %v, %v", is, err)
 	}
 }
@@ -90,7 +92,8 @@ func TestWhoGivesUpDoesNotWaitForAHash(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	before := credentials.PasswordHashes()
-	if is, err := s.CheckPassword(ctx, 12, "correct horse"); is || !errors.Is(err, context.DeadlineExceeded) || credentials.PasswordHashes() != before {
+	if is, err := s.CheckPassword(ctx, 12, "correct horse"); is || !errors.Is(err, context.DeadlineExceeded) ||
+		credentials.PasswordHashes() != before {
 		t.Errorf("%v, %v", is, err)
 	}
 	leave()
@@ -117,7 +120,10 @@ func TestPasswordsAreCheckedAgainstTheirHash(t *testing.T) {
 		user     int64
 		password string
 		want     bool
-	}{{12, "correct horse", true}, {12, "battery staple", false}, {13, "correct horse", false}, {13, "", false}, {14, "correct horse", false}} {
+	}{
+		{12, "correct horse", true}, {12, "battery staple", false}, {13, "correct horse", false}, {13, "", false},
+		{14, "correct horse", false},
+	} {
 		if is, err := s.CheckPassword(t.Context(), check.user, check.password); err != nil || is != check.want {
 			t.Errorf("%q for user %d: %v, %v", check.password, check.user, is, err)
 		}

@@ -39,7 +39,8 @@ const showToken = `
 	where t.hash = $1 and t.expires_at > real_now()`
 
 // revokeReused ends the family of a token that was used again: it was copied.
-const revokeReused = `update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family and shown.state = 'reused'`
+const revokeReused = `update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family
+	and shown.state = 'reused'`
 
 // RotateRefresh replaces a refresh token by a new one of its family. The new one
 // is issued only if the old one is [domain.TokenFresh].

@@ -49,7 +49,8 @@ func (v *Vault) ProposeFactor(ctx context.Context, user int64, secret string) er
 	box := v.keys.Seal(factorPurpose, strconv.FormatInt(user, 10), []byte(secret))
 	tag, err := v.pool.Exec(ctx, `
 		insert into second_factors (user_id, key_id, nonce, sealed) values ($1, $2, $3, $4)
-		on conflict (user_id) do update set key_id = excluded.key_id, nonce = excluded.nonce, sealed = excluded.sealed, proposed_at = real_now()
+		on conflict (user_id) do update set key_id = excluded.key_id, nonce = excluded.nonce, sealed = excluded.sealed,
+			proposed_at = real_now()
 		where second_factors.confirmed_at is null`, user, box.KeyID, box.Nonce, box.Box)
 	switch {
 	case err != nil:
@@ -85,8 +86,9 @@ func (v *Vault) ConfirmFactor(ctx context.Context, user int64, code string) ([]e
 		return nil, nil
 	}
 	return []eventstore.TxStatement{{
-		Key:  factorKey(user),
-		SQL:  `update second_factors set confirmed_at = real_now(), last_step = $3 where user_id = $1 and nonce = $2 and confirmed_at is null`,
+		Key: factorKey(user),
+		SQL: `update second_factors set confirmed_at = real_now(), last_step = $3 where user_id = $1 and nonce = $2
+			and confirmed_at is null`,
 		Args: []any{user, box.Nonce, step}, WantRows: 1, ErrIfNot: ErrProposal,
 	}}, nil
 }
@@ -161,7 +163,10 @@ func codeAt(secret string, step int64) string {
 // resealFactors seals the secrets of older secret keys with the first one, so
 // that the older keys can be removed.
 func (v *Vault) resealFactors(ctx context.Context) error {
-	rows, _ := v.pool.Query(ctx, `select user_id, key_id, nonce, sealed from second_factors where key_id = any($1) limit $2`, v.keys.Retired(), eventstore.RewrapAtOnce)
+	rows, _ := v.pool.Query(
+		ctx, `select user_id, key_id, nonce, sealed from second_factors where key_id = any($1) limit $2`,
+		v.keys.Retired(), eventstore.RewrapAtOnce,
+	)
 	var user int64
 	var old sealing.Sealed
 	b := &pgx.Batch{}
@@ -170,7 +175,10 @@ func (v *Vault) resealFactors(ctx context.Context) error {
 		secret, err := v.keys.Open(factorPurpose, place, old)
 		if err == nil {
 			fresh := v.keys.Seal(factorPurpose, place, secret)
-			b.Queue(`update second_factors set key_id = $3, nonce = $4, sealed = $5 where user_id = $1 and nonce = $2`, user, old.Nonce, fresh.KeyID, fresh.Nonce, fresh.Box)
+			b.Queue(
+				`update second_factors set key_id = $3, nonce = $4, sealed = $5 where user_id = $1 and nonce = $2`,
+				user, old.Nonce, fresh.KeyID, fresh.Nonce, fresh.Box,
+			)
 		}
 		return err
 	})

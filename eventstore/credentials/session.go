@@ -37,7 +37,8 @@ func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id st
 func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, error) {
 	return v.session(ctx, id, `
 		with visited as (
-			update browser_sessions set seen_at = real_now() where hash = $1 and seen_at < real_now() - interval '1 minute' and `+v.sessionLives()+`
+			update browser_sessions set seen_at = real_now() where hash = $1
+				and seen_at < real_now() - interval '1 minute' and `+v.sessionLives()+`
 		)`+v.selectSession())
 }
 
@@ -49,7 +50,10 @@ func (v *Vault) PeekSession(ctx context.Context, id string) (domain.Session, boo
 // CountSessions counts a user's sessions that have not ended. A session of another
 // version of the account is over.
 func (v *Vault) CountSessions(ctx context.Context, user int64, version int) (n int64, err error) {
-	err = v.pool.QueryRow(ctx, `select count(*) from browser_sessions where user_id = $1 and version = $2 and `+v.sessionLives(), user, version).Scan(&n)
+	err = v.pool.QueryRow(
+		ctx, `select count(*) from browser_sessions where user_id = $1 and version = $2 and `+v.sessionLives(), user,
+		version,
+	).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the sessions of a user: %w", eventstore.Unavailable(err))
 	}
@@ -78,7 +82,8 @@ func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, 
 // again. The old id becomes invalid. An ended session returns [ErrSession].
 func (v *Vault) RenewSession(ctx context.Context, id string) (newID string, err error) {
 	newID = NewToken()
-	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now() where hash = $1 and `+v.sessionLives(),
+	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now()
+		where hash = $1 and `+v.sessionLives(),
 		hashOf(id), hashOf(newID))
 	switch {
 	case err != nil:

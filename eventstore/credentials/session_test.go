@@ -128,7 +128,8 @@ func TestASessionIsRenewedOnce(t *testing.T) {
 		t.Error("the old id still opens the session")
 	}
 	found, live := visit(t, s, fresh.Load().(string))
-	if !live || found.User != 12 || found.Version != 3 || found.StartedAt != started.StartedAt || found.ConfirmedAt.Before(found.StartedAt) {
+	if !live || found.User != 12 || found.Version != 3 || found.StartedAt != started.StartedAt ||
+		found.ConfirmedAt.Before(found.StartedAt) {
 		t.Errorf("%+v, %v", found, live)
 	}
 }

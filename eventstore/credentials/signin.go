@@ -14,7 +14,8 @@ import (
 // signIns are those of a user ($1) that go on under a session version ($2).
 func (v *Vault) signIns() string {
 	return `
-		select id, true as is_browser, started_at, seen_at from browser_sessions where user_id = $1 and version = $2 and ` + v.sessionLives() + `
+		select id, true as is_browser, started_at, seen_at from browser_sessions where user_id = $1 and version = $2
+			and ` + v.sessionLives() + `
 		union all
 		select family, false, started_at, seen_at from refresh_families where user_id = $1 and version = $2 and revoked_at is null and expires_at > real_now()`
 }
@@ -24,7 +25,8 @@ func (v *Vault) signIns() string {
 func (v *Vault) SignIns(ctx context.Context, user int64, version int, offset, limit int64) (all []domain.SignIn, count int64, err error) {
 	b := &pgx.Batch{}
 	b.Queue(`select count(*) from (`+v.signIns()+`) s`, user, version).QueryRow(func(r pgx.Row) error { return r.Scan(&count) })
-	b.Queue(v.signIns()+` order by seen_at desc, id offset $3 limit $4`, user, version, offset, limit).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(v.signIns()+
+		` order by seen_at desc, id offset $3 limit $4`, user, version, offset, limit).Query(func(rows pgx.Rows) (err error) {
 		all, err = pgx.CollectRows(rows, pgx.RowToStructByName[domain.SignIn])
 		return err
 	})
@@ -54,7 +56,8 @@ func (v *Vault) closeSignIns(ctx context.Context, which string, user int64, vers
 		), programs as (
 			update refresh_families set revoked_at = real_now() where user_id = $1 and family `+which+` and revoked_at is null and expires_at > real_now() returning version
 		)
-		select count(*) from (select version from browsers union all select version from programs) ended where version = $3`, user, id, version).Scan(&n)
+		select count(*) from (select version from browsers union all select version from programs) ended where version = $3`, user,
+		id, version).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("end sign-ins: %w", eventstore.Unavailable(err))
 	}

@@ -179,7 +179,9 @@ const subjectStreams = `from events where stream >= 'subject-' and stream < 'sub
 
 // ofLog is the list of all erasures in the log.
 func ofLog(ctx context.Context, db queryer) (l List, err error) {
-	err = db.QueryRow(ctx, `select business_now(), coalesce((select position from events order by position desc limit 1), 0)`).Scan(&l.Until, &l.Position)
+	err = db.QueryRow(
+		ctx, `select business_now(), coalesce((select position from events order by position desc limit 1), 0)`,
+	).Scan(&l.Until, &l.Position)
 	if err != nil {
 		return l, fmt.Errorf("read the end of the log: %w", err)
 	}

@@ -40,7 +40,8 @@ func (l *panelLog) erases() uuid.UUID {
 	subject := uuid.New()
 	_, err := l.owner.Exec(l.t.Context(), `
 		insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
-		select coalesce(max(position), 0) + 1, 'subject-' || $1::text, 1, gen_random_uuid(), 'subject.erased', 1, 'user:1', gen_random_uuid(), 'request:x', '',
+		select coalesce(max(position), 0) + 1, 'subject-' || $1::text, 1, gen_random_uuid(), 'subject.erased', 1,
+			'user:1', gen_random_uuid(), 'request:x', '',
 			'{}', '{}', business_clock(), sha256('x') from events`, subject)
 	if err != nil {
 		l.t.Fatal(err)

@@ -52,7 +52,10 @@ func (l List) Sign(signers ...note.Signer) ([]byte, error) {
 	body := l.body()
 	sum := sha256.Sum256(body)
 	var head strings.Builder
-	fmt.Fprintf(&head, "%s\norigin %s\nuntil %s\nposition %d\nerasures %d\nsha256 %s\n", title, l.Origin, stamp(l.Until), l.Position, len(l.Erasures), hex.EncodeToString(sum[:]))
+	fmt.Fprintf(
+		&head, "%s\norigin %s\nuntil %s\nposition %d\nerasures %d\nsha256 %s\n", title, l.Origin, stamp(l.Until),
+		l.Position, len(l.Erasures), hex.EncodeToString(sum[:]),
+	)
 	for _, key := range l.Keys {
 		fmt.Fprintf(&head, "key %s\n", key)
 	}

@@ -96,7 +96,9 @@ func TestListsOfErasuresMerge(t *testing.T) {
 	a, b, c := uuid.New(), uuid.New(), uuid.New()
 	one, other := listOf([]string{"k1"}, a, b), listOf([]string{"k1", "k2"}, b, c)
 	other.Until, other.Position = noon.Add(time.Hour), 90
-	for _, all := range []erasures.List{erasures.Merge(one, other), erasures.Merge(other, one), erasures.Merge(one, erasures.List{}, other, one)} {
+	for _, all := range []erasures.List{
+		erasures.Merge(one, other), erasures.Merge(other, one), erasures.Merge(one, erasures.List{}, other, one),
+	} {
 		subjects := []string{}
 		for _, e := range all.Erasures {
 			subjects = append(subjects, e.Subject.String())
@@ -104,7 +106,8 @@ func TestListsOfErasuresMerge(t *testing.T) {
 		slices.Sort(subjects)
 		want := []string{a.String(), b.String(), c.String()}
 		slices.Sort(want)
-		if !slices.Equal(subjects, want) || !all.Newest().Equal(other.Until) || all.Position != 90 || strings.Join(all.Keys, " ") != "k1 k2" {
+		if !slices.Equal(subjects, want) || !all.Newest().Equal(other.Until) || all.Position != 90 ||
+			strings.Join(all.Keys, " ") != "k1 k2" {
 			t.Errorf("%+v", all)
 		}
 		for _, e := range all.Erasures {

@@ -287,12 +287,18 @@ const (
 	schema = `
 		select concat_ws(' ',
 			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_namespace where nspname !~ '^pg_(toast_)?temp_'),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_class), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_attribute),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_attrdef), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_index),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_constraint), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_trigger),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_policy), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_proc),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_type), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_rewrite),
-			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_statistic), (select (count(*), age('3'::xid) - min(age(xmin))) from pg_extension),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_class), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_attribute),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_attrdef), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_index),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_constraint), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_trigger),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_policy), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_proc),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_type), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_rewrite),
+			(select (count(*), age('3'::xid) - min(age(xmin))) from pg_statistic), (select (count(*),
+				age('3'::xid) - min(age(xmin))) from pg_extension),
 			(select count(*) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase where d.datname = current_database()))`
 
 	// sequences is the statement that sets all sequences to where they are.

@@ -9,7 +9,8 @@ import (
 )
 
 const shelf = `
-	create table books (id bigint generated always as identity primary key, title text, long bool generated always as (length(title) > 3) stored);
+	create table books (id bigint generated always as identity primary key, title text,
+		long bool generated always as (length(title) > 3) stored);
 	create function refuse() returns trigger language plpgsql as 'begin raise exception ''books are kept''; end';
 	create trigger keep before delete or truncate on books execute function refuse();
 	insert into books (title) values ('Emma'), ('She')`
@@ -54,10 +55,18 @@ func TestADatabaseIsHandedOnWithTheRowsOfItsTemplate(t *testing.T) {
 	}
 	first := lend(t, key, write)
 	second := lend(t, key, func(t *testing.T, pool *pgxpool.Pool) {
-		if got := texts(t, pool, "select current_setting('lock_timeout') || (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())"); got != "00" {
+		if got := texts(
+			t, pool,
+			"select current_setting('lock_timeout') || (select count(*) from pg_locks where locktype = 'advisory' "+
+				"and pid = pg_backend_pid())",
+		); got != "00" {
 			t.Errorf("lock_timeout and locks of the test before: %s", got)
 		}
-		if got := texts(t, pool, "select count(*)::text from pg_prepared_statements where statement = '"+"insert into books (title) values (''It'') returning id::text'"); got != "1" {
+		if got := texts(
+			t, pool,
+			"select count(*)::text from pg_prepared_statements where statement = '"+
+				"insert into books (title) values (''It'') returning id::text'",
+		); got != "1" {
 			t.Errorf("%s statements of the test before are prepared", got)
 		}
 		write(t, pool)

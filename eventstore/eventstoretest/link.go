@@ -31,7 +31,9 @@ type link struct {
 
 // dial gives a client a link.
 func (d *database) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return &link{database: d, begun: make(chan struct{}), connect: func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, address) }}, nil
+	return &link{database: d, begun: make(chan struct{}), connect: func() (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}, nil
 }
 
 var goodbye, _ = (&pgproto3.Terminate{}).Encode(nil)

@@ -21,7 +21,10 @@ func ReadsAtMost(t testing.TB, pool *pgxpool.Pool, table string, most int, do fu
 			return err
 		}
 		var rows int
-		err := tx.QueryRow(t.Context(), `select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = to_regclass($1)`, table).Scan(&rows)
+		err := tx.QueryRow(
+			t.Context(),
+			`select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = to_regclass($1)`, table,
+		).Scan(&rows)
 		if rows > most {
 			t.Errorf("%d rows of %s are read, and %d are enough", rows, table, most)
 		}
@@ -38,7 +41,8 @@ func Filler(t testing.TB, owner *pgxpool.Pool, events int) {
 	t.Helper()
 	_, err := owner.Exec(t.Context(), `
 		insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
-		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, 'x', gen_random_uuid(), 'event:site-' || n - 1 || '/1', '', '{}', '{}', now(), ''
+		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, 'x', gen_random_uuid(), 'event:site-' || n - 1 || '/1', '',
+			'{}', '{}', now(), ''
 		from generate_series(1, $1::int) n`, events)
 	if err == nil {
 		_, err = owner.Exec(t.Context(), `analyze events`)

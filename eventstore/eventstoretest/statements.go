@@ -181,7 +181,8 @@ type index struct {
 // wholeIndexes are the indexes of all rows. Others are read whole for the sake of some rows.
 func wholeIndexes(t testing.TB, pool *pgxpool.Pool) map[string]index {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), `select c.relname, i.indrelid::regclass::text, trim(both '()' from pg_get_indexdef(i.indexrelid, 1, true))
+	rows, err := pool.Query(t.Context(), `select c.relname, i.indrelid::regclass::text, trim(both '()'
+		from pg_get_indexdef(i.indexrelid, 1, true))
 		from pg_index i join pg_class c on c.oid = i.indexrelid where i.indpred is null`)
 	if err != nil {
 		t.Fatal(err)

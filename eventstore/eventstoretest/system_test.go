@@ -163,7 +163,9 @@ func TestRunsShareATemplateAndTakeOverDatabasesOfDeadOnes(t *testing.T) {
 		return err != nil || d != nil
 	})
 	must(t, err)
-	if count(t, second.url(d.name), "select count(*) from plans where name = 'basic'") != 1 || count(t, second.url(d.name), "select count(*) from plans") != 1 {
+	if count(t, second.url(d.name), "select count(*) from plans where name = 'basic'") != 1 || count(
+		t, second.url(d.name), "select count(*) from plans",
+	) != 1 {
 		t.Error("the database has rows of the run before")
 	}
 }

@@ -16,11 +16,17 @@ import (
 
 func somePack() evidence.Pack {
 	return evidence.Pack{
-		Manifest: evidence.Manifest{Format: evidence.Format, About: "tenant 3", MadeAt: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), VKey: "log+1+x", Events: 2},
-		Policy:   "log log+1+x\n",
-		Events:   []evidence.Event{{Position: 7, Bytes: []byte("seven"), Proof: "proof of seven"}, {Position: 1_000_000, Bytes: []byte("a million"), Proof: "its proof"}},
-		Keys:     []evidence.Key{{Position: 7, Pointer: "/name", Key: []byte("key")}},
-		Story:    []byte("<p>told</p>"),
+		Manifest: evidence.Manifest{
+			Format: evidence.Format, About: "tenant 3", MadeAt: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC),
+			VKey: "log+1+x", Events: 2,
+		},
+		Policy: "log log+1+x\n",
+		Events: []evidence.Event{
+			{Position: 7, Bytes: []byte("seven"), Proof: "proof of seven"},
+			{Position: 1_000_000, Bytes: []byte("a million"), Proof: "its proof"},
+		},
+		Keys:  []evidence.Key{{Position: 7, Pointer: "/name", Key: []byte("key")}},
+		Story: []byte("<p>told</p>"),
 	}
 }
 
@@ -69,7 +75,8 @@ func TestAPackIsTheSameInEachOfItsForms(t *testing.T) {
 	z := zip.NewWriter(&flat)
 	must(t, errors.Join(z.AddFS(os.DirFS(folder)), z.Close()))
 	for what, form := range map[string]fs.FS{
-		"a folder": os.DirFS(folder), "a .zip": file, "an unpacked .zip": halfway, "one whose events are unpacked too": os.DirFS(both), "a packed folder": opened(t, &flat),
+		"a folder": os.DirFS(folder), "a .zip": file, "an unpacked .zip": halfway,
+		"one whose events are unpacked too": os.DirFS(both), "a packed folder": opened(t, &flat),
 	} {
 		if p, err := evidence.Read(form); err != nil || !reflect.DeepEqual(p, somePack()) {
 			t.Errorf("%s: %+v, %v", what, p, err)
@@ -86,7 +93,10 @@ func TestWhatIsNoPackIsNotRead(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(dir string) error{
 		"another event beside the packed ones": func(dir string) error {
-			return errors.Join(os.Mkdir(filepath.Join(dir, "events"), 0o700), os.WriteFile(filepath.Join(dir, "events", "000000000007.event"), []byte("eight"), 0o600))
+			return errors.Join(
+				os.Mkdir(filepath.Join(dir, "events"), 0o700),
+				os.WriteFile(filepath.Join(dir, "events", "000000000007.event"), []byte("eight"), 0o600),
+			)
 		},
 		"cut events": func(dir string) error { return os.Truncate(filepath.Join(dir, "events.zip"), 100) },
 		"another form": func(dir string) error {

@@ -132,6 +132,7 @@ func eventFile(name string) (position int64, ending string, ok bool) {
 	folder, base := path.Split(name)
 	ending = path.Ext(base)
 	position, err := strconv.ParseInt(strings.TrimSuffix(base, ending), 10, 64)
-	ok = err == nil && position > 0 && folder == eventsFolder+"/" && nameOf(position, ending) == name && (ending == bytesEnding || ending == proofEnding)
+	ok = err == nil && position > 0 && folder == eventsFolder+"/" && nameOf(position, ending) == name &&
+		(ending == bytesEnding || ending == proofEnding)
 	return position, ending, ok
 }

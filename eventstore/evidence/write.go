@@ -74,7 +74,12 @@ func store(to io.Writer, files []file) error {
 	z := zip.NewWriter(to)
 	for _, f := range files {
 		size := uint64(len(f.data))
-		w, err := z.CreateRaw(&zip.FileHeader{Name: f.name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(f.data), CompressedSize64: size, UncompressedSize64: size})
+		w, err := z.CreateRaw(
+			&zip.FileHeader{
+				Name: f.name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(f.data), CompressedSize64: size,
+				UncompressedSize64: size,
+			},
+		)
 		if err == nil {
 			_, err = w.Write(f.data)
 		}

@@ -52,7 +52,10 @@ type Hints struct {
 
 // New returns the hints of a process that uses pool.
 func New(pool *pgxpool.Pool, log *slog.Logger) *Hints {
-	return &Hints{pool: pool, log: log, sender: uuid.NewString(), hearers: map[string][]Hearer{}, untold: map[string]map[string]bool{}, raised: make(chan struct{}, 1)}
+	return &Hints{
+		pool: pool, log: log, sender: uuid.NewString(), hearers: map[string][]Hearer{},
+		untold: map[string]map[string]bool{}, raised: make(chan struct{}, 1),
+	}
 }
 
 // Hear registers who takes the hints on a channel. It precedes [Hints.Follow].

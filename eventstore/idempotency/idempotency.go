@@ -56,9 +56,11 @@ func statement(k domain.IdempotencyKey, atLeast time.Duration) eventstore.TxStat
 			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at, subjects)
 			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + greatest($5::interval, $7::interval), $6::uuid[])
 			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
-				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at, subjects = excluded.subjects
+				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at,
+					subjects = excluded.subjects
 			where o.expires_at <= real_now()`,
-		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep), eventstore.TheSubjects, atLeast}, WantRows: 1, ErrIfNot: ErrInProgress,
+		Args:     []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep), eventstore.TheSubjects, atLeast},
+		WantRows: 1, ErrIfNot: ErrInProgress,
 	}
 }
 

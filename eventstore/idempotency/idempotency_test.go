@@ -40,7 +40,10 @@ func newStore(t *testing.T) *eventstore.Store {
 func TestAKeyBindsOneRequest(t *testing.T) {
 	s := newStore(t)
 	keys := idempotency.Open(s.Pool(), s.Keys())
-	key := domain.IdempotencyKey{Principal: "api_key:1", Method: "POST", Path: "/o/", Key: "k1", Fingerprints: [][]byte{[]byte("f")}, Status: 201, Location: "/o/1/", Keep: domain.KeepDay}
+	key := domain.IdempotencyKey{
+		Principal: "api_key:1", Method: "POST", Path: "/o/", Key: "k1", Fingerprints: [][]byte{[]byte("f")},
+		Status: 201, Location: "/o/1/", Keep: domain.KeepDay,
+	}
 	state := func(k domain.IdempotencyKey) domain.Replay {
 		t.Helper()
 		r, err := keys.Look(t.Context(), k)
@@ -102,7 +105,10 @@ func TestAKeyIsRecognisedAfterARotation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := eventstore.Open(eventstoretest.Pool(t, url), eventTypes, ring, eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused())
+		s := eventstore.Open(
+			eventstoretest.Pool(t, url), eventTypes, ring, eventstore.WithIdempotencyKeys(idempotency.Statement),
+			eventstoretest.Caused(),
+		)
 		eventstore.Serve(s, "box", boxes)
 		return s, idempotency.Open(s.Pool(), ring)
 	}
@@ -133,7 +139,9 @@ func TestTheSweepDeletesExpiredKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Pool().Exec(t.Context(), `update once_keys set expires_at = now() - interval '1 second' where location = 'old'`); err != nil {
+	if _, err := s.Pool().Exec(
+		t.Context(), `update once_keys set expires_at = now() - interval '1 second' where location = 'old'`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := idempotency.Open(s.Pool(), s.Keys()).Sweep(t.Context()); err != nil {

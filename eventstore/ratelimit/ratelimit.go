@@ -87,5 +87,7 @@ func (w *Windows) Forget(ctx context.Context, key string) error {
 
 // Sweep deletes windows in which nothing was counted for a day.
 func (w *Windows) Sweep(ctx context.Context) error {
-	return eventstore.DeleteExpired(ctx, w.pool, "rate_windows", `coalesce(calls[cardinality(calls)] < real_now() - interval '1 day', true)`)
+	return eventstore.DeleteExpired(
+		ctx, w.pool, "rate_windows", `coalesce(calls[cardinality(calls)] < real_now() - interval '1 day', true)`,
+	)
 }

@@ -93,7 +93,9 @@ func TestWhatIsTakenAndGivenBackInAFloodAddsUp(t *testing.T) {
 func TestLimitsAreNotWrittenAhead(t *testing.T) {
 	_, pool := windows(t)
 	var kind string
-	if err := pool.QueryRow(t.Context(), `select relpersistence::text from pg_class where relname = 'rate_windows'`).Scan(&kind); err != nil || kind != "u" {
+	if err := pool.QueryRow(t.Context(), `select relpersistence::text from pg_class where relname = 'rate_windows'`).
+		Scan(&kind); err != nil ||
+		kind != "u" {
 		t.Errorf("%q, %v", kind, err)
 	}
 }

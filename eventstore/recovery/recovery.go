@@ -35,7 +35,10 @@ var ErrUnfinished = errors.New(`the restore of this database did not come to its
 var ErrOff = &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "The panel is not in recovery mode."}
 
 // ErrOn refuses what would reach outside while the mode is on.
-var ErrOn = &domain.Error{Code: domain.Unavailable, Reason: "recovery_mode", Message: "The panel is being recovered. Please try again later."}
+var ErrOn = &domain.Error{
+	Code: domain.Unavailable, Reason: "recovery_mode",
+	Message: "The panel is being recovered. Please try again later.",
+}
 
 type queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -75,7 +78,11 @@ type execer interface {
 func Begin(ctx context.Context, tx execer, head int64, reason string) error {
 	_, err := tx.Exec(ctx, `update recovery set ended_at = real_now() where ended_at is null`)
 	if err == nil {
-		_, err = tx.Exec(ctx, `insert into recovery (number, head, reason) select coalesce(max(number), 0) + 1, $1, $2 from recovery`, head, reason)
+		_, err = tx.Exec(
+			ctx,
+			`insert into recovery (number, head, reason) select coalesce(max(number), 0) + 1, $1, $2 from recovery`,
+			head, reason,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("begin the recovery mode: %w", err)
@@ -116,6 +123,7 @@ func CheckFinished(ctx context.Context, url string) error {
 // Ended is the row that ends the mode.
 func Ended() eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "recovery", SQL: `update recovery set ended_at = real_now() where ended_at is null and is_ready`, WantRows: 1, ErrIfNot: ErrOff,
+		Key: "recovery", SQL: `update recovery set ended_at = real_now() where ended_at is null and is_ready`,
+		WantRows: 1, ErrIfNot: ErrOff,
 	}
 }

@@ -21,7 +21,8 @@ func TestWhatWasRestoredIsToldByTheIndex(t *testing.T) {
 	}
 	eventstoretest.ReadsAtMost(t, pool, "events", 3, func(tx pgx.Tx) error {
 		var restored bool
-		err := tx.QueryRow(t.Context(), `select was_restored(run.id, run.id) from events e, lateral (select md5(e.stream)::uuid as id) run where e.position = 1`).Scan(&restored)
+		err := tx.QueryRow(t.Context(), `select was_restored(run.id, run.id) from events e,
+			lateral (select md5(e.stream)::uuid as id) run where e.position = 1`).Scan(&restored)
 		if restored {
 			t.Error("a run of which the log knows nothing was restored")
 		}

@@ -39,7 +39,9 @@ func TestStringsAreReplacedWhereTheyStand(t *testing.T) {
 	if err := json.Unmarshal(replaced, &got); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(`{"a":"<0>","b/~/":["<1>",{"c":"<2>"},0.45,true,null,[],{}],"":"<3>","sealed:":"<4>"}`), &want); err != nil {
+	if err := json.Unmarshal(
+		[]byte(`{"a":"<0>","b/~/":["<1>",{"c":"<2>"},0.45,true,null,[],{}],"":"<3>","sealed:":"<4>"}`), &want,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {

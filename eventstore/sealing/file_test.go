@@ -17,7 +17,8 @@ func TestAFileOpensWhereItWasSealed(t *testing.T) {
 	place := sealing.Place{Kind: "document", ID: "INV-2026-000001", Pointer: "/pdf"}
 	clear := bytes.Repeat([]byte("Ana Canary\x00"), 1000)
 	sealed := sealing.SealFile(key, subject, domain.Fiscal, place, clear)
-	if got, err := sealing.OpenFile(key, subject, domain.Fiscal, place, sealed); err != nil || !bytes.Equal(got, clear) || bytes.Contains(sealed, []byte("Canary")) {
+	if got, err := sealing.OpenFile(key, subject, domain.Fiscal, place, sealed); err != nil ||
+		!bytes.Equal(got, clear) || bytes.Contains(sealed, []byte("Canary")) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	changed := bytes.Clone(sealed)
@@ -26,10 +27,13 @@ func TestAFileOpensWhereItWasSealed(t *testing.T) {
 		"another key":     opens(sealing.Random(32), subject, domain.Fiscal, place, sealed),
 		"another subject": opens(key, uuid.New(), domain.Fiscal, place, sealed),
 		"another purpose": opens(key, subject, domain.Contact, place, sealed),
-		"another number":  opens(key, subject, domain.Fiscal, sealing.Place{Kind: place.Kind, ID: "INV-2026-000002", Pointer: place.Pointer}, sealed),
-		"another format":  opens(key, subject, domain.Fiscal, sealing.Place{Kind: place.Kind, ID: place.ID, Pointer: "/xml"}, sealed),
-		"changed":         opens(key, subject, domain.Fiscal, place, changed),
-		"cut":             opens(key, subject, domain.Fiscal, place, sealed[:40]),
+		"another number": opens(
+			key, subject, domain.Fiscal,
+			sealing.Place{Kind: place.Kind, ID: "INV-2026-000002", Pointer: place.Pointer}, sealed,
+		),
+		"another format": opens(key, subject, domain.Fiscal, sealing.Place{Kind: place.Kind, ID: place.ID, Pointer: "/xml"}, sealed),
+		"changed":        opens(key, subject, domain.Fiscal, place, changed),
+		"cut":            opens(key, subject, domain.Fiscal, place, sealed[:40]),
 	} {
 		if !errors.Is(err, sealing.ErrBroken) {
 			t.Errorf("%s: %v", name, err)

@@ -50,7 +50,10 @@ func TestTheKeyOfATextOpensThatTextAlone(t *testing.T) {
 	}
 	elsewhere := sealing.Place{Kind: place.Kind, ID: place.ID, Pointer: "/a:b/1"}
 	other := parse(t, sealing.Seal(key, ana, domain.Contact, elsewhere, "Ruiz"))
-	document := parse(t, sealing.Seal(key, ana, domain.Contact, sealing.Place{Kind: "document", ID: place.ID, Pointer: place.Pointer}, "Ruiz"))
+	document := parse(
+		t,
+		sealing.Seal(key, ana, domain.Contact, sealing.Place{Kind: "document", ID: place.ID, Pointer: place.Pointer}, "Ruiz"),
+	)
 	for _, other := range []sealing.Text{other, document} {
 		if _, err := other.Open(given); !errors.Is(err, sealing.ErrBroken) {
 			t.Errorf("the key of another text: %v", err)
@@ -88,7 +91,10 @@ func TestAChangeOfAnyCharacterBreaksAText(t *testing.T) {
 			t.Errorf("with %q in place of %q at %d: %v", changed[i], stored[i], i, err)
 		}
 	}
-	for _, stored := range []string{"", "Ana", "sealed:", "sealed:1:", stored[:len(stored)-40], "sealed:2:" + stored[9:], stored + "!", ":" + stored} {
+	for _, stored := range []string{
+		"", "Ana", "sealed:", "sealed:1:", stored[:len(stored)-40], "sealed:2:" + stored[9:], stored + "!",
+		":" + stored,
+	} {
 		if _, err := sealing.Parse(stored); !errors.Is(err, sealing.ErrBroken) {
 			t.Errorf("%s: %v", stored, err)
 		}

@@ -119,9 +119,12 @@ func TestAPolicyThatIsNotUnderstoodIsRefused(t *testing.T) {
 	a, b := "witness A "+w.witnesses[0].VKey()+"\n", "witness B "+w.witnesses[1].VKey()+"\n"
 	for _, text := range []string{
 		"", a, "quorum A\n", a + "quorum A\nquorum A\n", a + a + "quorum A\n", a + "witness B " + w.witnesses[0].VKey() + "\nquorum A\n",
-		"witness none " + w.witnesses[0].VKey() + "\nquorum none\n", "witness A " + w.vkey + "\nquorum A\n", "log " + w.witnesses[0].VKey() + "\nquorum none\n",
-		a + b + "group G 3 A B\nquorum G\n", a + b + "group G 0 A B\nquorum G\n", a + "group G any A B\nquorum G\n", a + b + "group G any A\ngroup H all A B\nquorum H\n",
-		a + "group A any A\nquorum A\n", "witness A " + w.witnesses[0].VKey() + " ftp://x\nquorum A\n", "sometimes\nquorum none\n", a + "quorum A extra\n",
+		"witness none " + w.witnesses[0].VKey() + "\nquorum none\n", "witness A " + w.vkey + "\nquorum A\n",
+		"log " + w.witnesses[0].VKey() + "\nquorum none\n",
+		a + b + "group G 3 A B\nquorum G\n", a + b + "group G 0 A B\nquorum G\n", a + "group G any A B\nquorum G\n",
+		a + b + "group G any A\ngroup H all A B\nquorum H\n",
+		a + "group A any A\nquorum A\n", "witness A " + w.witnesses[0].VKey() + " ftp://x\nquorum A\n",
+		"sometimes\nquorum none\n", a + "quorum A extra\n",
 	} {
 		if _, err := tlog.ParsePolicy(text); err == nil {
 			t.Errorf("%q is understood", text)
@@ -133,10 +136,14 @@ func TestProofsAndCheckpointsThatAreNoneAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := tlog.Proof{Index: 3, Hashes: []tlog.Hash{{1}, {2}}, Checkpoint: w.signed}.Text()
-	if p, err := tlog.ParseProof(strings.Replace(good, "index", "extra Zm9v\nindex", 1)); err != nil || p.Index != 3 || len(p.Hashes) != 2 || p.Checkpoint != w.signed {
+	if p, err := tlog.ParseProof(strings.Replace(good, "index", "extra Zm9v\nindex", 1)); err != nil || p.Index != 3 ||
+		len(p.Hashes) != 2 || p.Checkpoint != w.signed {
 		t.Errorf("%+v, %v", p, err)
 	}
-	for _, change := range [][2]string{{"v1", "v2"}, {"index 3", "index 03"}, {"index 3", "index -3"}, {"index 3", "3"}, {"index", "extra %\nindex"}, {"index", "extra Zm9v\r\nindex"}, {"AQAA", "AQ\rAA"}, {"\n\n", "\n"}, {"AQAA", "AQA"}} {
+	for _, change := range [][2]string{
+		{"v1", "v2"}, {"index 3", "index 03"}, {"index 3", "index -3"}, {"index 3", "3"}, {"index", "extra %\nindex"},
+		{"index", "extra Zm9v\r\nindex"}, {"AQAA", "AQ\rAA"}, {"\n\n", "\n"}, {"AQAA", "AQA"},
+	} {
 		if _, err := tlog.ParseProof(strings.Replace(good, change[0], change[1], 1)); !errors.Is(err, tlog.ErrProof) {
 			t.Errorf("%q is taken for a proof", change)
 		}
@@ -145,7 +152,10 @@ func TestProofsAndCheckpointsThatAreNoneAreRefused(t *testing.T) {
 	if c, err := tlog.ParseCheckpoint(text + "an extension\n"); err != nil || c != w.text {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, wrong := range []string{"", text[1+len(w.text.Origin):], strings.Replace(text, "\n7", "\n07", 1), strings.Replace(text, "=", "", 1), text + "\n", text + "x"} {
+	for _, wrong := range []string{
+		"", text[1+len(w.text.Origin):], strings.Replace(text, "\n7", "\n07", 1), strings.Replace(text, "=", "", 1),
+		text + "\n", text + "x",
+	} {
 		if _, err := tlog.ParseCheckpoint(wrong); !errors.Is(err, tlog.ErrCheckpoint) {
 			t.Errorf("%q is taken for a checkpoint", wrong)
 		}

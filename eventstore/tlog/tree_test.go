@@ -186,7 +186,10 @@ func TestAChangedTileIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	g := grow(t, 70_000)
 	tree := g.tree(t)
-	for _, path := range []tlog.TilePath{{TileID: tlog.TileID{Level: 0, Number: 3}, Width: 256}, {TileID: tlog.TileID{Level: 1, Number: 0}, Width: 256}, {TileID: tlog.TileID{Level: 2, Number: 0}, Width: 1}} {
+	for _, path := range []tlog.TilePath{
+		{TileID: tlog.TileID{Level: 0, Number: 3}, Width: 256}, {TileID: tlog.TileID{Level: 1, Number: 0}, Width: 256},
+		{TileID: tlog.TileID{Level: 2, Number: 0}, Width: 1},
+	} {
 		at := random.IntN(path.Width * 32)
 		g.tiles[path.TileID][at] ^= 1
 		if _, err := tree.Leaves(3*256 + 5); !errors.Is(err, tlog.ErrTile) {
@@ -247,7 +250,10 @@ func TestTilesHaveOneAddress(t *testing.T) {
 			t.Errorf("%s is %+v (%s), %v", path, got, got, err)
 		}
 	}
-	for _, path := range []string{"", "0", "0/", "0/1", "0/0001", "0/x000/001", "00/000", "-1/000", "64/000", "data/000", "0/000.p/0", "0/000.p/256", "0/000.p/01", "0/000.p", "0/000/000", "entries", "entries/x000"} {
+	for _, path := range []string{
+		"", "0", "0/", "0/1", "0/0001", "0/x000/001", "00/000", "-1/000", "64/000", "data/000", "0/000.p/0",
+		"0/000.p/256", "0/000.p/01", "0/000.p", "0/000/000", "entries", "entries/x000",
+	} {
 		if got, err := tlog.ParseTilePath(path); !errors.Is(err, tlog.ErrPath) {
 			t.Errorf("%q is %+v", path, got)
 		}

@@ -67,7 +67,10 @@ func (s *profile) showAccount(ctx context.Context, c route.Call, back *web.Retur
 		part.Title, part.About = w[part.Name+"_title"], w[part.Name+"_about"]
 		sections = append(sections, part)
 	}
-	factor := section{Name: "factor", Title: w["factor_title"], About: w["factor_about"], Empty: w["factor_is_off"], Path: caller.FactorPath, Way: w["factor_change"]}
+	factor := section{
+		Name: "factor", Title: w["factor_title"], About: w["factor_about"], Empty: w["factor_is_off"],
+		Path: caller.FactorPath, Way: w["factor_change"],
+	}
 	if caller.VisitOf(c).Who.SecondFactor {
 		factor.Empty = w["factor_is_on"]
 	}
@@ -123,7 +126,10 @@ func (s *profile) tenantForm(ctx context.Context, c route.Call) (*web.Form, erro
 	}
 	if who.IsSuperuser {
 		hints, err := s.tenantHints(ctx, c)
-		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
+		return &web.Form{
+			Name:   "tenant",
+			Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}},
+		}, err
 	}
 	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
@@ -132,7 +138,10 @@ func (s *profile) tenantForm(ctx context.Context, c route.Call) (*web.Form, erro
 	w := web.Texts[web.Readers(c)]
 	options := []web.Option{{Value: "", Text: w["no_tenant"]}}
 	for _, m := range memberships {
-		options = append(options, web.Option{Value: strconv.FormatInt(m.Tenant, 10), Text: m.TenantName + " (" + w["role_"+string(m.Role)] + ")"})
+		options = append(
+			options,
+			web.Option{Value: strconv.FormatInt(m.Tenant, 10), Text: m.TenantName + " (" + w["role_"+string(m.Role)] + ")"},
+		)
 	}
 	return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Type: "select", Value: active, Options: options}}}, nil
 }
@@ -193,7 +202,8 @@ func (s *profile) takePassword(ctx context.Context, c route.Call, sent url.Value
 	if err != nil {
 		return nil, err
 	}
-	return s.web.Done(web.AccountPath, "password", s.callers.Cookie(caller.SessionCookie, id, 0)), s.sessions.EndSession(ctx, caller.VisitOf(c).ID)
+	return s.web.Done(web.AccountPath, "password", s.callers.Cookie(caller.SessionCookie, id, 0)),
+		s.sessions.EndSession(ctx, caller.VisitOf(c).ID)
 }
 
 // endSessions signs the user out everywhere.

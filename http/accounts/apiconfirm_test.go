@@ -47,7 +47,9 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 	if _, sent := b.Fill("create"); sent.Has("password") || b.Csrf() != token {
 		t.Errorf("the page asks again, or has another token: %v", sent)
 	}
-	if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set confirmed_at = now() - interval '10 minutes 1 second'`); err != nil {
+	if _, err := s.Owner.Exec(
+		t.Context(), `update browser_sessions set confirmed_at = now() - interval '10 minutes 1 second'`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	paneltest.Answers(t, "later", makeKey(), http.StatusForbidden, paneltest.AskedAgain)

@@ -61,7 +61,11 @@ func (s *factors) showFactorPage(ctx context.Context, c route.Call, back *web.Re
 func (s *factors) factorSections(c route.Call, back *web.Returned, names ...string) (all []section) {
 	w := web.Texts[web.Readers(c)]
 	for _, name := range names {
-		f := s.web.Fill(c, web.Form{Name: name, Action: caller.FactorPath, Inputs: s.web.PasswordInputs(c), IsGrave: name == "factor_off"}, back)
+		f := s.web.Fill(
+			c,
+			web.Form{Name: name, Action: caller.FactorPath, Inputs: s.web.PasswordInputs(c), IsGrave: name == "factor_off"},
+			back,
+		)
 		all = append(all, section{Name: name, Title: w[name+"_title"], About: w[name+"_about"], Form: &f})
 	}
 	return all

@@ -79,7 +79,9 @@ func (s *entrance) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 	if err := web.Needed(sent, "username", "password"); err != nil {
 		return nil, err
 	}
-	user, err := s.callers.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
+	user, err := s.callers.Authenticate(
+		ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage,
+	)
 	if errors.Is(err, caller.CodeMissing) {
 		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
 	}

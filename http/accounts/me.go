@@ -26,8 +26,12 @@ func (s *Area) ownArea() route.Area {
 		About: "What users see and change of their own account.",
 		Routes: append([]route.Route{
 			route.Get(mePath, "Who is signed in", s.profile.showMe).As("me_read").Finding(s.profile.findMe),
-			route.Patch(mePath, "Change the name, the language or the active tenant", s.profile.changeMe).As("me_change").Finding(s.profile.findMe),
-			route.Post(mePath+"password/", "Change the password; all tokens and sessions so far end", s.profile.changePassword).As("me_password").
+			route.Patch(mePath, "Change the name, the language or the active tenant", s.profile.changeMe).
+				As("me_change").Finding(s.profile.findMe),
+			route.Post(
+				mePath+"password/", "Change the password; all tokens and sessions so far end",
+				s.profile.changePassword,
+			).As("me_password").
 				With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("Answers with a new pair of tokens.").
 				Failing(http.StatusTooManyRequests, "Too many calls, or the current password was wrong too often."),

@@ -27,15 +27,24 @@ func (s *factors) routes() []route.Route {
 		route.Post(factorPath, "Make the secret of a second factor", s.proposeFactor).As("second_factor_propose").
 			Saying("Put it into an app for one-time passwords (TOTP), and send a code within an hour. Nothing changes before that."),
 		route.Post(factorPath+"enable/", "Switch the second factor on, by a code of the app", s.enableFactor).As("second_factor_enable").
-			Saying("All sessions and tokens end, because they began with the password alone. This session goes on under a new cookie. The recovery codes are shown this once."),
-		route.Post(factorPath+"recovery-codes/", "Make new recovery codes, in place of the former ones", s.renewCodes).As("second_factor_recovery_codes").
+			Saying(
+				"All sessions and tokens end, because they began with the password alone. This session goes on under " +
+					"a new cookie. The recovery codes are shown this once.",
+			),
+		route.Post(factorPath+"recovery-codes/", "Make new recovery codes, in place of the former ones", s.renewCodes).As(
+			"second_factor_recovery_codes",
+		).
 			Saying("They are shown this once."),
 		remove,
 	}
 	for i := range all[1:] {
 		r := &all[1+i]
 		*r = r.For(s.callers.EnrollingConfirmed()).Caching("no-store").
-			Failing(http.StatusForbidden, "The call came with a token (session_required), without the CSRF token, or the password has to be given again (reauthentication_required).").
+			Failing(
+				http.StatusForbidden,
+				"The call came with a token (session_required), without the CSRF token, or the password has to be "+
+					"given again (reauthentication_required).",
+			).
 			Failing(http.StatusConflict, state)
 		if r.Method == http.MethodPost {
 			*r = r.With(http.StatusOK).Keeping("")
@@ -54,7 +63,10 @@ type factorState struct {
 func (f *factorState) Fields() field.Set {
 	return field.Set{
 		field.Flag("enabled", &f.Enabled).Doc("Whether a sign-in needs a code too."),
-		field.Flag("required", &f.Required).Doc("Whether this installation requires a second factor of the user. Without one, all other calls are refused (second_factor_required)."),
+		field.Flag("required", &f.Required).Doc(
+			"Whether this installation requires a second factor of the user. Without one, all other calls are " +
+				"refused (second_factor_required).",
+		),
 		field.Int("recovery_codes_left", &f.Left),
 	}
 }

@@ -23,9 +23,13 @@ const (
 func (s *signIns) routes() []route.Route {
 	return []route.Route{
 		route.Pages[signIn](sessionsPath, "Where the user has signed in, the last used first", s.listSignIns).As("me_session_list").
-			Saying("Browsers with a session, and programs with a refresh token. Where they are and what they call themselves is not stored."),
-		route.Delete(sessionPath, "End a session of a browser, or the tokens of a program", s.endSignIn).As("me_session_delete").Of("Session"),
-		route.Post(sessionsPath+"end_others/", "End all sessions and tokens but those of the caller", s.endOtherSignIns).As("me_session_end_others").
+			Saying(
+				"Browsers with a session, and programs with a refresh token. Where they are and what they call themselves is not stored.",
+			),
+		route.Delete(sessionPath, "End a session of a browser, or the tokens of a program", s.endSignIn).
+			As("me_session_delete").Of("Session"),
+		route.Post(sessionsPath+
+			"end_others/", "End all sessions and tokens but those of the caller", s.endOtherSignIns).As("me_session_end_others").
 			With(http.StatusOK).Keeping("").Saying("Answers with how many there were."),
 	}
 }
@@ -43,7 +47,9 @@ func (s *signIn) Fields() field.Set {
 		field.UUID("id", &s.ID).ReadOnly(),
 		field.Text("kind", &kind).Among("browser", "program").ReadOnly(),
 		field.Time("started_at", &s.StartedAt).ReadOnly(),
-		field.Time("last_seen_at", &s.SeenAt).ReadOnly().Doc("To the minute for a browser. For a program it is when its tokens were replaced lastly."),
+		field.Time("last_seen_at", &s.SeenAt).ReadOnly().Doc(
+			"To the minute for a browser. For a program it is when its tokens were replaced lastly.",
+		),
 		field.Flag("is_current", &s.isCurrent).ReadOnly().Doc("Whether the call comes from there."),
 	}
 }

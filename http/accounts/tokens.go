@@ -27,10 +27,17 @@ func (s *tokens) area() route.Area {
 		About: "Signing in. A pair of tokens comes for a name and a password: one for calls, one for the next pair.",
 		Routes: []route.Route{
 			tokenRoute(tokensPath, "Sign in with a name and a password", s.signIn).As("token_obtain").
-				Failing(http.StatusUnauthorized, "There is no active account with this name and password; or the account has a second factor, and otp is missing or wrong (otp_required).").
+				Failing(
+					http.StatusUnauthorized,
+					"There is no active account with this name and password; or the account has a second factor, and "+
+						"otp is missing or wrong (otp_required).",
+				).
 				Failing(http.StatusTooManyRequests, "The password or the code was wrong too often."),
 			tokenRoute(tokensPath+"refresh/", "Get the next pair of tokens; the refresh token is used up", s.refresh).As("token_refresh").
-				Failing(http.StatusUnauthorized, "The token is invalid, expired, used up, of another type, or its user may not sign in any more."),
+				Failing(
+					http.StatusUnauthorized,
+					"The token is invalid, expired, used up, of another type, or its user may not sign in any more.",
+				),
 			tokenRoute(tokensPath+"verify/", "Ask whether a token is good", s.verify).As("token_verify").
 				Failing(http.StatusUnauthorized, "It is not."),
 			tokenRoute(tokensPath+"blacklist/", "Sign out: end a refresh token", s.blacklist).As("token_blacklist").

@@ -53,7 +53,8 @@ const (
 func (s *Area) Routes() route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: s.Callers.TenantAdmin(),
-		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
+		About: "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of " +
+			"a tenant what belongs to their tenant.",
 		Routes: slices.Concat(s.streamRoutes(), s.stateRoutes(), s.searchRoutes(), s.lookRoutes(), s.packRoutes(), s.proofRoutes()),
 	}
 }

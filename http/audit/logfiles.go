@@ -42,11 +42,14 @@ const (
 func (s *Area) LogRoutes() route.Area {
 	return route.Area{
 		Name: "Transparency log", Prefix: logPrefix, Access: s.observers(),
-		About: "The tree over all events, in the form that programs for transparency logs read (c2sp.org/tlog-tiles). It has hashes and times only.",
+		About: "The tree over all events, in the form that programs for transparency logs read " +
+			"(c2sp.org/tlog-tiles). It has hashes and times only.",
 		Routes: []route.Route{
-			route.File(logPrefix+"checkpoint", "The signed checkpoint", s.checkpoint).As("log_checkpoint").Caching("no-cache").Sending("text/plain", nil).
+			route.File(logPrefix+
+				"checkpoint", "The signed checkpoint", s.checkpoint).As("log_checkpoint").Caching("no-cache").Sending("text/plain", nil).
 				Failing(http.StatusNotFound, "Nothing is sealed yet."),
-			route.File(logPrefix+"tile/entries/{tile:[0-9xp./]+}", "A bundle of entries", s.tile("entries/")).As("log_entries").Caching(s.cache()).
+			route.File(logPrefix+
+				"tile/entries/{tile:[0-9xp./]+}", "A bundle of entries", s.tile("entries/")).As("log_entries").Caching(s.cache()).
 				Sending(tileType, nil).Failing(http.StatusNotFound, "The tree has no such bundle."),
 			route.File(logPrefix+"tile/{tile:[0-9]+/[0-9xp./]+}", "A tile of the tree", s.tile("")).As("log_tile").Caching(s.cache()).
 				Sending(tileType, nil).Failing(http.StatusNotFound, "The tree has no such tile."),
@@ -56,7 +59,9 @@ func (s *Area) LogRoutes() route.Area {
 
 func (s *Area) proofRoutes() []route.Route {
 	return []route.Route{
-		route.File(prefix+"events/{position:int}/proof/", "Prove that an event is in the log", s.proof).As("audit_event_proof").Caching("private, no-cache").
+		route.File(prefix+
+			"events/{position:int}/proof/", "Prove that an event is in the log",
+			s.proof).As("audit_event_proof").Caching("private, no-cache").
 			Sending("text/plain", nil).Failing(http.StatusConflict, "The event is not sealed yet. Try again in a second.").
 			Saying("A tlog-proof of C2SP: it is checked without the panel."),
 	}
@@ -111,7 +116,9 @@ func (s *Area) checkpoint(ctx context.Context, _ route.Call) (*route.Document, e
 	if err != nil {
 		return nil, err
 	}
-	return &route.Document{Type: proofType, Body: []byte(text), Header: http.Header{"X-Log-Witnessed": {strconv.FormatBool(witnessed)}}}, nil
+	return &route.Document{
+		Type: proofType, Body: []byte(text), Header: http.Header{"X-Log-Witnessed": {strconv.FormatBool(witnessed)}},
+	}, nil
 }
 
 func (s *Area) tile(kind string) func(context.Context, route.Call) (*route.Document, error) {
@@ -133,5 +140,8 @@ func (s *Area) proof(ctx context.Context, c route.Call) (*route.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	return &route.Document{Type: proofType, Body: []byte(text), Header: http.Header{"Content-Disposition": {`attachment; filename="event-` + strconv.FormatInt(position, 10) + `.tlog-proof"`}}}, nil
+	return &route.Document{
+		Type: proofType, Body: []byte(text),
+		Header: http.Header{"Content-Disposition": {`attachment; filename="event-` + strconv.FormatInt(position, 10) + `.tlog-proof"`}},
+	}, nil
 }

@@ -29,8 +29,12 @@ func (s *Area) packRoutes() []route.Route {
 		route.Post(audit.PacksPath, "Have an evidence pack made", s.orderPack).As("audit_pack_create").With(http.StatusAccepted).
 			Checking(route.Check(checkPack)).Resuming(resumePack).
 			Failing(http.StatusNotFound, "Nothing has happened there, or it is foreign.").
-			Saying("Of an order, a tenant or a period; of their intersection, if more is sent. Administrators of a tenant get events of their tenant. The job at Location names the file."),
-		route.File(audit.PacksPath+"{uuid:uuid}/evidence.zip", "The file of an evidence pack", s.packFile).As("audit_pack_file").Caching("no-store").
+			Saying(
+				"Of an order, a tenant or a period; of their intersection, if more is sent. Administrators of a " +
+					"tenant get events of their tenant. The job at Location names the file.",
+			),
+		route.File(audit.PacksPath+
+			"{uuid:uuid}/evidence.zip", "The file of an evidence pack", s.packFile).As("audit_pack_file").Caching("no-store").
 			Sending("application/zip", nil).Failing(http.StatusNotFound, "There is no such pack, it is not made yet, or its day is over."),
 	}
 }
@@ -121,5 +125,8 @@ func (s *Area) packFile(ctx context.Context, c route.Call) (*route.Document, err
 	if err != nil {
 		return nil, err
 	}
-	return &route.Document{Type: "application/zip", Body: file, Header: http.Header{"Content-Disposition": {`attachment; filename="evidence.zip"`}}}, nil
+	return &route.Document{
+		Type: "application/zip", Body: file,
+		Header: http.Header{"Content-Disposition": {`attachment; filename="evidence.zip"`}},
+	}, nil
 }

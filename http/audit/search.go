@@ -19,11 +19,18 @@ func (s *Area) searchRoutes() []route.Route {
 	return []route.Route{
 		route.Get(eventsPath, "Search for events, the newest first", s.search).As("audit_events").Caching("no-store").
 			Failing(http.StatusBadRequest, "A filter cannot be read.").
-			Saying("Events are found up to until_position; a reader follows the log within a second. Administrators of a tenant find events of their tenant.").
+			Saying(
+				"Events are found up to until_position; a reader follows the log within a second. Administrators of " +
+					"a tenant find events of their tenant.",
+			).
 			Taking(filtersOf(new(audit.Filter))...),
-		route.Get(eventsPath+"{position:int}/why/", "What led to an event, and what came of it", s.why).As("audit_event_why").Caching("no-store").
+		route.Get(eventsPath+
+			"{position:int}/why/", "What led to an event, and what came of it", s.why).As("audit_event_why").Caching("no-store").
 			Failing(http.StatusNotFound, "There is no such event, or it is foreign.").
-			Saying("The chain goes back to a request, a webhook, a deadline or a command. Of foreign events in it only the time is told. Calls to systems outside are shown to superusers."),
+			Saying(
+				"The chain goes back to a request, a webhook, a deadline or a command. Of foreign events in it only " +
+					"the time is told. Calls to systems outside are shown to superusers.",
+			),
 		route.Get(prefix+"verify/", "Whether the log is as it was written", s.verified).As("audit_verify").Caching("no-store").
 			Saying("It is verified in the background, again and again. For administrators of a tenant checked counts the tenant's events."),
 	}
@@ -118,7 +125,9 @@ func (w *whyEntry) Fields() field.Set {
 		field.Within("root", true, w.root.Fields).ReadOnly().Doc("Where the chain begins."),
 		field.Objects("chain", &w.chain).Doc("The event, what led to it, and so on back."),
 		field.Objects("effects", &w.effects).Doc("What followed from the event, in the order of the log; the first 500 of them."),
-		field.Flag("is_cut", &w.IsCut).ReadOnly().Doc("Whether more has followed than effects and calls tell; events/ finds it by correlation."),
+		field.Flag("is_cut", &w.IsCut).ReadOnly().Doc(
+			"Whether more has followed than effects and calls tell; events/ finds it by correlation.",
+		),
 		field.Objects("calls", &w.calls).Doc("To systems outside."),
 		field.Int("until_position", &w.Until).ReadOnly().Doc("Effects are known up to this position of the log."),
 	}

@@ -18,8 +18,12 @@ func (s *Area) stateRoutes() []route.Route {
 			Taking(field.Int("version", new(int64)).Min(1).Doc("As it stood after this event of the stream.")).
 			Failing(http.StatusBadRequest, "The moment cannot be read, or both were sent.").
 			Failing(http.StatusNotFound, "There is no such stream, or nothing had happened then.").
-			Saying("Without either it is the present state. The fields are those of the record in its own API, as far as its stream holds them."),
-		route.List(streamPath+"diff/", "What differs between two moments, field by field", s.diff).As("audit_stream_diff").Caching("no-store").
+			Saying(
+				"Without either it is the present state. The fields are those of the record in its own API, as far " +
+					"as its stream holds them.",
+			),
+		route.List(streamPath+
+			"diff/", "What differs between two moments, field by field", s.diff).As("audit_stream_diff").Caching("no-store").
 			Taking(field.Text("from", new(string)).Doc("A version or a time; absent: before the first event.")).
 			Taking(field.Text("to", new(string)).Doc("A version or a time; absent: now.")).
 			Failing(http.StatusBadRequest, "A moment cannot be read.").

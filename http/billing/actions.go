@@ -20,11 +20,15 @@ import (
 
 func (s *invoices) invoiceActions() []route.Route {
 	return []route.Route{
-		route.Post(invoicesPath+"{id:uuid}/pay/", "Get the page where an open invoice is paid", s.pay).As("invoice_pay").Of("Invoice").With(http.StatusOK).
+		route.Post(invoicesPath+
+			"{id:uuid}/pay/", "Get the page where an open invoice is paid", s.pay).As("invoice_pay").Of("Invoice").With(http.StatusOK).
 			For(s.callers.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
 			Saying("The customer is sent to payment_url. While a payment has begun, a repeat answers with the same order.").
 			Failing(http.StatusConflict, notOpen).
-			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call."),
+			Failing(
+				http.StatusServiceUnavailable,
+				"The payment provider does not answer. The order waits, order_id names it: repeat the call.",
+			),
 		invoiceAction(s, "mark_paid", "Say that an open invoice was paid by other means", s.markPaid).
 			Saying("The subscription is renewed as by any payment."),
 		invoiceAction(s, "waive", "Withdraw an open invoice, and renew its subscription without a payment", s.waive).
@@ -44,7 +48,8 @@ func invoiceAction[Q any, PQ interface {
 			return nil, err
 		}
 		return record.Shown(c, func() (*invoice, error) { return s.invoice(ctx, c) })
-	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
+	}).As("invoice_"+
+		verb).Of("Invoice").With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
 }
 
 func (s *subscriptions) subscriptionActions() []route.Route {
@@ -61,7 +66,8 @@ func subscriptionAction[Q any, PQ interface {
 	*Q
 	field.Record
 }](s *subscriptions, verb, summary string, do func(context.Context, route.Call, *subscription, PQ) error) route.Route {
-	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*subscription, error) {
+	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+
+		"/", summary, func(ctx context.Context, c route.Call, q PQ) (*subscription, error) {
 		if err := do(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
 			return nil, err
 		}
@@ -79,8 +85,12 @@ type payment struct {
 // Fields are the request.
 func (p *payment) Fields() field.Set {
 	return field.Set{
-		field.Text("payment_method", &p.Method).Max(32).Is(field.Plain).Default("").Doc("One of those that are configured; blank: that of the last payment."),
-		field.Flag("save_payment_method", &p.Save).Default(false).Doc("The caller agrees that the provider keeps the method, and that renewals are charged by it."),
+		field.Text("payment_method", &p.Method).Max(32).Is(field.Plain).Default("").Doc(
+			"One of those that are configured; blank: that of the last payment.",
+		),
+		field.Flag("save_payment_method", &p.Save).Default(false).Doc(
+			"The caller agrees that the provider keeps the method, and that renewals are charged by it.",
+		),
 	}
 }
 
@@ -130,7 +140,9 @@ type settlement struct{ Method, Reference string }
 func (p *settlement) Fields() field.Set {
 	return field.Set{
 		field.Text("payment_method", &p.Method).Required().Among(billing.ManualMethods...),
-		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log."),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc(
+			"By which the payment is found in the books. It stands in the log.",
+		),
 	}
 }
 
@@ -161,7 +173,9 @@ type cancellation struct{ At string }
 // Fields are the request.
 func (k *cancellation) Fields() field.Set {
 	return field.Set{
-		field.Text("at", &k.At).Among(atPeriodEnd, atOnce).Default(atPeriodEnd).Doc("now: the service ends at once, and what the panel's settings say of unused time is refunded."),
+		field.Text("at", &k.At).Among(atPeriodEnd, atOnce).Default(atPeriodEnd).Doc(
+			"now: the service ends at once, and what the panel's settings say of unused time is refunded.",
+		),
 	}
 }
 

@@ -64,7 +64,9 @@ type Subscriptions interface {
 	// ChangePlan changes the plan or the billing period of a subscription.
 	ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, billingPeriod string) error
 	// PreviewChange tells what that would do now, with the calls at the hosting engine.
-	PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, billingPeriod string) (billing.ChangePreview, []hosting.EngineCall, error)
+	PreviewChange(
+		ctx context.Context, subscription uuid.UUID, plan int64, billingPeriod string,
+	) (billing.ChangePreview, []hosting.EngineCall, error)
 	// MarkPaid records that what is due of an open invoice was paid by other means.
 	MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error
 	// Book books a payment that has arrived without a provider, and returns its id.
@@ -211,7 +213,9 @@ func (s *subscriptions) routes() []route.Route {
 		listing.Pages[subscription](subscriptionsPath, "Subscriptions, newest first", listing.Spec{
 			Filters: subscriptionFilters, Ordering: []string{"period_end", "due_at"}, UUIDs: true,
 		}, s.listSubscriptions).As("subscription_list"),
-		route.Get(subscriptionsPath+"{id:uuid}/", "A subscription", record.Found[subscription]).As("subscription_read").Of("Subscription").Finding(s.findSubscription),
+		route.Get(subscriptionsPath+
+			"{id:uuid}/", "A subscription",
+			record.Found[subscription]).As("subscription_read").Of("Subscription").Finding(s.findSubscription),
 	}, s.subscriptionActions(), s.changeActions())
 }
 
@@ -240,7 +244,9 @@ func subscriptionFilters() field.Set {
 	return field.Set{
 		field.Text("status", new(string)).Among(billing.Statuses...).Doc("Only those in this status."),
 		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
-		field.Text("billing_period", new(string)).Among("monthly", "yearly").Doc("Only those that are billed by the month, or by the year."),
+		field.Text("billing_period", new(string)).Among("monthly", "yearly").Doc(
+			"Only those that are billed by the month, or by the year.",
+		),
 	}
 }
 
@@ -256,7 +262,9 @@ func documentFilters() field.Set {
 	}
 }
 
-func (s *subscriptions) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
+func (s *subscriptions) listSubscriptions(
+	ctx context.Context, c route.Call, l projections.Listing,
+) (projections.Listed[subscription], error) {
 	rows, err := s.callers.Scope(c).Billing().Subscriptions(ctx, l)
 	return record.Map(rows, err, newSubscription(c))
 }

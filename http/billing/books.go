@@ -22,8 +22,11 @@ import (
 
 func (s *books) routes() []route.Route {
 	return []route.Route{
-		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.callers.Superuser()),
-		route.File(prefix+"books/", "The invoices, credit notes and booked payments of a month, in their order", s.books).As("invoice_books").For(s.callers.Superuser()).
+		route.List(prefix+
+			"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.callers.Superuser()),
+		route.File(prefix+
+			"books/", "The invoices, credit notes and booked payments of a month, in their order",
+			s.books).As("invoice_books").For(s.callers.Superuser()).
 			Sending("text/csv", nil).Caching(documentCache).
 			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
 			Failing(http.StatusBadRequest, "The month is none."),
@@ -79,7 +82,8 @@ func bookLine(b projections.BookDocument) []string {
 	}
 	amount := func(d decimal.Decimal) string { return d.Mul(sign).StringFixed(2) }
 	line := []string{
-		b.Kind, b.Number, stamp(&b.CreatedAt), stamp(b.DueAt), stamp(b.PaidAt), b.Status, b.PaymentMethod, b.Reference, b.OfInvoice, order, strconv.FormatInt(b.Tenant, 10),
+		b.Kind, b.Number, stamp(&b.CreatedAt), stamp(b.DueAt), stamp(b.PaidAt), b.Status, b.PaymentMethod, b.Reference,
+		b.OfInvoice, order, strconv.FormatInt(b.Tenant, 10),
 		b.CustomerName, b.CustomerCompany, b.CustomerCountry, b.CustomerTaxID,
 	}
 	for i, text := range line {

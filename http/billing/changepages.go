@@ -29,7 +29,8 @@ func (s *subscriptions) changePages() []route.Route {
 	page := web.FormPage{Show: s.showChange, Forms: map[string]web.FormHandler{changeForm: s.changeByForm}}
 	admins := caller.AdminSession(s.callers)
 	return []route.Route{
-		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins),
+		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").
+			Of("Subscription").For(admins),
 		s.web.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
 	}
 }
@@ -109,7 +110,13 @@ func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subsc
 	plans := web.Filter{Name: "plan", Label: w["change_plan"], Value: strconv.FormatInt(wanted.Plan, 10)}
 	for _, p := range offered {
 		if p.Currency == sub.Currency {
-			plans.Options = append(plans.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency) + " / " + w["change_month"]})
+			plans.Options = append(
+				plans.Options,
+				web.Option{
+					Value: strconv.FormatInt(p.ID, 10),
+					Text:  p.Name + " · " + w.Money(p.Price, p.Currency) + " / " + w["change_month"],
+				},
+			)
 		}
 	}
 	periods := web.Filter{Name: "billing_period", Label: w["change_period"], Value: wanted.BillingPeriod}
@@ -120,7 +127,9 @@ func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subsc
 }
 
 // addPreview shows what the change would do, or why it cannot be.
-func (s *subscriptions) addPreview(ctx context.Context, c route.Call, sub *subscription, wanted planWish, back *web.Returned, data map[string]any) error {
+func (s *subscriptions) addPreview(
+	ctx context.Context, c route.Call, sub *subscription, wanted planWish, back *web.Returned, data map[string]any,
+) error {
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	found, calls, err := s.subscriptions.PreviewChange(ctx, sub.OrderID, wanted.Plan, wanted.BillingPeriod)
 	if refusal, is := errors.AsType[*domain.Error](err); is && refusal.Code != domain.NotFound {
@@ -131,7 +140,10 @@ func (s *subscriptions) addPreview(ctx context.Context, c route.Call, sub *subsc
 		return err
 	}
 	p := previewOf(found, calls)
-	data["Effect"] = texts.Say(language, "page.change_effect_"+p.effect, "plan", p.To.PlanName, "day", w.Date(p.StartsAt), "until", w.Date(until(p)), "amount", w.Money(p.cost, p.Currency))
+	data["Effect"] = texts.Say(
+		language, "page.change_effect_"+p.effect, "plan", p.To.PlanName, "day", w.Date(p.StartsAt), "until",
+		w.Date(until(p)), "amount", w.Money(p.cost, p.Currency),
+	)
 	if p.effect == effectNone && sub.ChangePlanID == nil {
 		return nil
 	}
@@ -148,7 +160,8 @@ func (s *subscriptions) addPreview(ctx context.Context, c route.Call, sub *subsc
 		data["Effect"] = w["change_over_about"]
 	} else {
 		form := s.web.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
-			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)}, {Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
+			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)},
+			{Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
 		}}, back)
 		data["Form"] = &form
 	}
@@ -172,7 +185,10 @@ func previewLines(w web.Words, p *changePreview) (cards []web.Card) {
 // previewOverruns are the limits that are too low, with what is used.
 func previewOverruns(language string, p billing.ChangePreview) (rows []web.Aspect) {
 	for _, o := range p.Over {
-		rows = append(rows, web.Aspect{Name: limitName(language, o.Limit), Text: strconv.FormatInt(o.Used, 10) + " / " + strconv.FormatInt(o.Most, 10)})
+		rows = append(
+			rows,
+			web.Aspect{Name: limitName(language, o.Limit), Text: strconv.FormatInt(o.Used, 10) + " / " + strconv.FormatInt(o.Most, 10)},
+		)
 	}
 	return rows
 }

@@ -19,7 +19,8 @@ func (s *subscriptions) changeActions() []route.Route {
 	const taken = "The subscription has ended or is cancelled, or its next period is billed (invalid_state)."
 	return []route.Route{
 		route.Post(subscriptionsPath+"{id:uuid}/preview/", "What a change of the plan would cost and do, without doing it", s.preview).
-			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.findSubscription).Caching("no-store").
+			As("subscription_preview").Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).
+			Finding(s.findSubscription).Caching("no-store").
 			Saying("Amounts are those of an invoice that is issued now. A change within the same second brings the same ones.").
 			Failing(http.StatusConflict, taken),
 		route.Post(subscriptionsPath+"{id:uuid}/change/", "Change the plan, or the billing period", s.change).
@@ -83,7 +84,10 @@ const (
 )
 
 func previewOf(p billing.ChangePreview, calls []hosting.EngineCall) *changePreview {
-	shown := &changePreview{ChangePreview: p, effect: effectEnd, isKnown: !p.Silent, subtotal: p.Invoice.Subtotal, tax: p.Invoice.Tax, cost: p.Invoice.Total}
+	shown := &changePreview{
+		ChangePreview: p, effect: effectEnd, isKnown: !p.Silent, subtotal: p.Invoice.Subtotal, tax: p.Invoice.Tax,
+		cost: p.Invoice.Total,
+	}
 	switch {
 	case len(p.Invoice.Lines) == 0:
 		shown.effect = effectNone
@@ -111,16 +115,22 @@ func (p *changePreview) Fields() field.Set {
 		field.Text("effect", &p.effect).Among(effectNow, effectEnd, effectNone).ReadOnly().
 			Doc("now: once the invoice is paid. period_end: with the next period. none: the subscription has this plan."),
 		field.Time("starts_at", &p.StartsAt).ReadOnly().Doc("From when the plan counts."),
-		field.NullTime("pay_until", &p.PayUntil).ReadOnly().Doc("When the invoice is withdrawn if it is not paid; null: nothing is to be paid now."),
+		field.NullTime("pay_until", &p.PayUntil).ReadOnly().Doc(
+			"When the invoice is withdrawn if it is not paid; null: nothing is to be paid now.",
+		),
 		field.Object("proration", &p.proration).Doc("null: nothing changes."),
 		field.Objects("lines", &p.Invoice.Lines).Doc("Of the invoice that the change brings: now, or for the next period."),
 		field.Amount("subtotal", &p.subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &p.tax, 14, 2).ReadOnly(),
 		field.Amount("tax_rate", &p.Invoice.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
 		field.Amount("total", &p.cost, 14, 2).ReadOnly(),
-		field.Objects("exceeded", &p.overruns).Doc("Limits of the plan that are lower than what is used. With any of them the change is refused."),
+		field.Objects("exceeded", &p.overruns).Doc(
+			"Limits of the plan that are lower than what is used. With any of them the change is refused.",
+		),
 		field.Objects("engine_calls", &p.calls).Doc("What would be changed at the hosting engine, in its words."),
-		field.Flag("engine_answers", &p.isKnown).ReadOnly().Doc("false: the hosting engine does not answer now, so engine_calls is not known."),
+		field.Flag("engine_answers", &p.isKnown).ReadOnly().Doc(
+			"false: the hosting engine does not answer now, so engine_calls is not known.",
+		),
 	}
 }
 
@@ -133,9 +143,13 @@ func (p *proration) Fields() field.Set {
 	return field.Set{
 		field.Time("from", &p.At).ReadOnly(),
 		field.Time("unused_until", &p.UnusedUntil).ReadOnly().Doc("The end of what is paid for now."),
-		field.Amount("charge", &p.Charge, 14, 2).ReadOnly().Doc("Of the new plan: for the rest of the period, or for a whole one if that begins now."),
+		field.Amount("charge", &p.Charge, 14, 2).ReadOnly().Doc(
+			"Of the new plan: for the rest of the period, or for a whole one if that begins now.",
+		),
 		field.Amount("credit", &p.Credit, 14, 2).ReadOnly().Doc("For the unused time of the present plan."),
-		field.Amount("due", &due, 14, 2).ReadOnly().Doc("The difference, or 0 if the credit is not less: then the change waits for the end of the period."),
+		field.Amount("due", &due, 14, 2).ReadOnly().Doc(
+			"The difference, or 0 if the credit is not less: then the change waits for the end of the period.",
+		),
 	}
 }
 

@@ -37,9 +37,11 @@ type creditBalance struct {
 func (s *credit) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[projections.CreditBalance](
-			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true}, caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditBalances),
+			creditPath, "Credit balances, newest first", listing.Spec{Filters: creditFilters, UUIDs: true},
+			caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.CreditBalances),
 		).As("credit_list"),
-		route.Get(creditPath+"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
+		route.Get(creditPath+
+			"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
 			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
@@ -50,10 +52,15 @@ func (s *credit) routes() []route.Route {
 		).As("credit_movement_list"),
 		route.Get(movementsPath+"{id:uuid}/", "A movement of a credit balance", record.Found[projections.CreditMovement]).
 			As("credit_movement_read").Of("Credit movement").Finding(s.findMovement),
-		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
-			Saying("The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with the same reference and amount answers with the first booking.").
+		route.Post(movementsPath, "Book a payment that has arrived without a provider", s.book).
+			As("credit_movement_create").Of("Credit movement").For(s.callers.Superuser()).
+			Saying(
+				"The oldest open invoice of the tenant is paid first. What is over stays as credit. A repeat with "+
+					"the same reference and amount answers with the first booking.",
+			).
 			Failing(http.StatusConflict, "Such a booking was reversed (payment_reversed)."),
-		route.Post(movementsPath+"{id:uuid}/reverse/", "Take back a booking that was wrong", s.reverse).As("credit_movement_reverse").Of("Credit movement").
+		route.Post(movementsPath+
+			"{id:uuid}/reverse/", "Take back a booking that was wrong", s.reverse).As("credit_movement_reverse").Of("Credit movement").
 			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findMovement).
 			Saying("What is not left of it is taken back from open invoices that it has paid in part.").
 			Failing(http.StatusConflict, "It has paid an invoice as a whole, or was paid out (credit_used)."),
@@ -99,8 +106,12 @@ func (p *receipt) Fields() field.Set {
 	return field.Set{
 		field.Amount("amount", &p.Amount, 14, 2).Required(),
 		field.Text("payment_method", &p.Method).Required().Among(billing.ManualMethods...),
-		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log, and the tenant is shown it."),
-		field.Text("received_on", &p.Received).Max(10).Is(field.Plain).Default("").Doc("The day on which it has arrived, such as 2026-11-21; blank: today."),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc(
+			"By which the payment is found in the books. It stands in the log, and the tenant is shown it.",
+		),
+		field.Text("received_on", &p.Received).Max(10).Is(field.Plain).Default("").Doc(
+			"The day on which it has arrived, such as 2026-11-21; blank: today.",
+		),
 	}
 }
 
@@ -177,7 +188,9 @@ type payout struct {
 func (p *payout) Fields() field.Set {
 	return field.Set{
 		field.Amount("amount", &p.Amount, 14, 2).Required(),
-		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log."),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc(
+			"By which the payment is found in the books. It stands in the log.",
+		),
 		field.Text("reason", &p.Reason).Required().Max(500).Is(field.Plain).Doc("It stands in the log."),
 	}
 }

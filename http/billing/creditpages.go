@@ -22,7 +22,9 @@ func (s *credit) pages() []route.Route {
 		Acts: []web.Act[*creditBalance]{
 			{
 				Name: "pay_out_credit", IsOpen: func(b *creditBalance) bool { return b.isOperator && b.Balance.IsPositive() },
-				Grave: true, Inputs: func(*creditBalance) []web.Input { return web.RecordInputs(new(payout).Fields(), field.Create) }, Do: web.Pressed(s.payOutOf),
+				Grave:  true,
+				Inputs: func(*creditBalance) []web.Input { return web.RecordInputs(new(payout).Fields(), field.Create) },
+				Do:     web.Pressed(s.payOutOf),
 			},
 			{
 				Name: "reverse_booking", IsOpen: func(b *creditBalance) bool { return b.isOperator && len(reversible(b)) > 0 },
@@ -66,7 +68,8 @@ func (s *credit) balanceWithMovements(ctx context.Context, c route.Call) (*credi
 		return b, err
 	}
 	found, err := s.callers.Scope(c).Billing().CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
-		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency}, {Field: "test_money", Op: "=", Value: b.Test},
+		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency},
+		{Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows
 	return b, err
@@ -89,7 +92,9 @@ var movementList = web.List[projections.CreditMovement]{
 }
 
 // showBalance is the page of a credit balance.
-func (s *credit) showBalance(_ context.Context, c route.Call, b *creditBalance, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *credit) showBalance(
+	_ context.Context, c route.Call, b *creditBalance, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
 		"Title": w["credit_title"] + " " + nameOfBalance(w, &b.CreditBalance), "Balance": w.Card(balanceCards, b.Fields()).Value,
@@ -121,7 +126,10 @@ func (r *reversal) Fields() field.Set {
 func reversalInputs(b *creditBalance) []web.Input {
 	choice := web.Input{Name: "booking", Type: "select", Required: true}
 	for _, m := range reversible(b) {
-		choice.Options = append(choice.Options, web.Option{Value: m.ID.String(), Text: m.Reference + ", " + m.Amount.StringFixed(2) + " " + m.Currency})
+		choice.Options = append(
+			choice.Options,
+			web.Option{Value: m.ID.String(), Text: m.Reference + ", " + m.Amount.StringFixed(2) + " " + m.Currency},
+		)
 	}
 	return append([]web.Input{choice}, web.RecordInputs(new(waiver).Fields(), field.Create)...)
 }

@@ -31,8 +31,12 @@ type format struct{ name, media string }
 var formats = []format{{"html", "text/html"}, {"pdf", "application/pdf"}, {"xml", "application/xml"}}
 
 // document declares the file of the record in a path.
-func (s *documents) document(path, what string, find func(context.Context, route.Call) (invoice uuid.UUID, number string, err error)) route.Route {
-	r := route.File(path+"{id:uuid}/document/", what+" as a page, as a PDF, or as XML by EN 16931", func(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *documents) document(
+	path, what string, find func(context.Context, route.Call) (invoice uuid.UUID, number string, err error),
+) route.Route {
+	r := route.File(path+"{id:uuid}/document/", what+" as a page, as a PDF, or as XML by EN 16931", func(
+		ctx context.Context, c route.Call,
+	) (*route.Document, error) {
 		as, err := formatOf(c)
 		if err != nil {
 			return nil, err
@@ -43,7 +47,10 @@ func (s *documents) document(path, what string, find func(context.Context, route
 		}
 		body, err := s.documents.Document(ctx, invoice, number, as.name)
 		if errors.Is(err, billing.ErrDocumentErased) {
-			return nil, &route.Refusal{Status: http.StatusGone, Detail: billing.ErrDocumentErased.Message, Code: billing.ErrDocumentErased.Reason}
+			return nil, &route.Refusal{
+				Status: http.StatusGone, Detail: billing.ErrDocumentErased.Message,
+				Code: billing.ErrDocumentErased.Reason,
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -110,7 +117,8 @@ func saidBy(i projections.Invoice) document.Document {
 	}
 	d := document.OfInvoice(billing.InvoiceIssued{
 		Name: i.CustomerName, Email: i.CustomerEmail, Company: i.CustomerCompany, Details: i.Details(), Seller: i.Seller, Lines: i.Lines,
-		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Treatment: i.Treatment, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
+		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Treatment: i.Treatment,
+		Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
 	}, terms)
 	d.Number = i.Number
 	return d

@@ -35,8 +35,12 @@ type addition struct {
 // Fields are the request.
 func (a *addition) Fields() field.Set {
 	return field.Set{
-		field.Text("payment_method", &a.Method).Required().Max(32).Is(field.Plain).Doc("One of those whose provider keeps methods without a payment."),
-		field.Flag("consent", &a.Consent).Default(false).Doc("The caller agrees that the provider keeps the method, and that renewals are charged by it. It has to be true."),
+		field.Text("payment_method", &a.Method).Required().Max(32).Is(field.Plain).Doc(
+			"One of those whose provider keeps methods without a payment.",
+		),
+		field.Flag("consent", &a.Consent).Default(false).Doc(
+			"The caller agrees that the provider keeps the method, and that renewals are charged by it. It has to be true.",
+		),
 	}
 }
 
@@ -56,7 +60,10 @@ func (a *methodSetupPage) Fields() field.Set {
 func (s *paymentMethods) addRoute() route.Route {
 	return route.Post(paymentMethodsPath, "Get the page where a payment method is added without a payment", s.add).
 		As("payment_method_create").Of("Payment method").For(s.callers.TenantAdmin()).Caching("no-store").Keeping("").
-		Saying("The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same one. Nothing is paid, and no renewal is charged by the method until it is chosen.").
+		Saying(
+			"The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same "+
+				"one. Nothing is paid, and no renewal is charged by the method until it is chosen.",
+		).
 		Failing(http.StatusBadRequest, "The consent is missing, or the provider keeps no methods without a payment.").
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer: repeat the call.")
 }
@@ -76,7 +83,8 @@ func (s *paymentMethods) add(ctx context.Context, c route.Call, a *addition) (*m
 		return nil, order.ErrKeepsNone
 	}
 	id, err := s.setups.SetUpMethod(ctx, c.Cause, billing.AskedSetup{
-		Tenant: who.Tenant(), User: who.ID, Subject: who.Subject, Provider: offer.Name, Email: who.Email, Language: who.Language, Currency: s.currency,
+		Tenant: who.Tenant(), User: who.ID, Subject: who.Subject, Provider: offer.Name, Email: who.Email,
+		Language: who.Language, Currency: s.currency,
 	})
 	if err != nil {
 		return nil, err

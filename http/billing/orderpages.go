@@ -26,7 +26,9 @@ func (s *orders) pages() []route.Route {
 	page := web.FormPage{Forms: map[string]web.FormHandler{orderService: s.orderByForm}, Show: s.showOrders}
 	return []route.Route{
 		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page"),
-		s.web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.callers)),
+		s.web.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(
+			caller.AdminSession(s.callers),
+		),
 	}
 }
 
@@ -84,9 +86,14 @@ func (s *orders) orderFormOf(c route.Call, plans []projections.Plan, ways order.
 		return nil
 	}
 	w := web.Texts[web.Readers(c)]
-	plan, method := web.Input{Name: "plan_id", Type: "select", Required: true}, web.Input{Name: "payment_method", Type: "select", Required: true}
+	plan, method := web.Input{Name: "plan_id", Type: "select", Required: true}, web.Input{
+		Name: "payment_method", Type: "select", Required: true,
+	}
 	for _, p := range plans {
-		plan.Options = append(plan.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency)})
+		plan.Options = append(
+			plan.Options,
+			web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency)},
+		)
 	}
 	for _, o := range ways {
 		method.Options = append(method.Options, web.Option{Value: o.Name, Text: methodName(s.offers, web.Readers(c), o.Name)})

@@ -32,12 +32,19 @@ func (s *orders) routes() []route.Route {
 		listing.Pages[tenantOrder](ordersPath, "Orders of the tenant, newest first", listing.Spec{
 			Filters: orderFilters, Ordering: []string{"total"}, UUIDs: true,
 		}, s.listOrders).As("tenant_order_list"),
-		route.Post(ordersPath, "Order a service into the tenant, and get the page where it is paid", s.placeOrder).As("tenant_order_create").
-			For(s.callers.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record { return &orderForm{methods: s.offers.Names()} }).
+		route.Post(ordersPath, "Order a service into the tenant, and get the page where it is paid", s.placeOrder).
+			As("tenant_order_create").
+			For(s.callers.TenantAdmin()).Barring(s.barClosed).Checking(route.Check(s.checkOrder)).Asking(func() field.Record {
+			return &orderForm{methods: s.offers.Names()}
+		}).
 			Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
 			Saying("The caller is the customer. The service joins the active tenant: neither an account nor a tenant is made.").
-			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key."),
-		route.Get(ordersPath+"{id:uuid}/", "An order of the tenant", record.Found[tenantOrder]).As("tenant_order_read").Of("Order").Finding(s.findOrder),
+			Failing(
+				http.StatusServiceUnavailable,
+				"The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.",
+			),
+		route.Get(ordersPath+
+			"{id:uuid}/", "An order of the tenant", record.Found[tenantOrder]).As("tenant_order_read").Of("Order").Finding(s.findOrder),
 	}
 }
 
@@ -62,8 +69,11 @@ func (f *orderForm) Fields() field.Set {
 		field.Ref("plan_id", &f.PlanID).Required().Doc("A plan on offer."),
 	}, buyer.Fields(&f.Customer.Details), field.Set{
 		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
-		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
-		field.Flag("save_payment_method", &f.KeepMethod).Default(false).Doc("The caller agrees that the provider keeps the payment method, and that renewals are charged by it."),
+		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).
+			Default(string(order.Monthly)),
+		field.Flag("save_payment_method", &f.KeepMethod).Default(false).Doc(
+			"The caller agrees that the provider keeps the payment method, and that renewals are charged by it.",
+		),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
 		field.Text("language", &f.Language).Spoken().Doc("That of the caller when absent."),

@@ -24,7 +24,9 @@ func (s *invoices) pages() []route.Route {
 	return []route.Route{
 		s.list().View(web.InvoicesPath, "The tenant's invoices").As("invoices_page"),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
-		s.web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.callers)),
+		s.web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(
+			caller.AdminSession(s.callers),
+		),
 	}
 }
 
@@ -73,7 +75,9 @@ func seesNone(c route.Call) bool {
 }
 
 // showInvoice is the page of an invoice.
-func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *invoices) showInvoice(
+	ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	notes, err := s.callers.Scope(c).Billing().CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
@@ -91,7 +95,8 @@ func (s *invoices) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	d, err := s.web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": w.Card(invoiceCards, i.Fields()), "Lines": linesOf(w, said),
 		"Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
-		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
+		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back),
+		"Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
 	if err == nil {

@@ -20,7 +20,8 @@ func (s *paymentMethods) pages() []route.Route {
 	pages := web.ActPage[*paymentMethod]{
 		Web: s.web, Find: s.paymentMethod, Show: s.showPaymentMethod,
 		Acts: []web.Act[*paymentMethod]{{
-			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true, Leaves: web.PaymentMethodsPath,
+			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true,
+			Leaves: web.PaymentMethodsPath,
 			Do: web.Pressed(func(ctx context.Context, c route.Call, _ *paymentMethod, _ *route.Nothing) error {
 				return s.removePaymentMethod(ctx, c)
 			}),
@@ -30,7 +31,9 @@ func (s *paymentMethods) pages() []route.Route {
 	adding := web.FormPage{Forms: map[string]web.FormHandler{addMethod: s.addByForm}, Show: s.showPaymentMethods}
 	return append([]route.Route{
 		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", adding.Look).As("payment_methods_page"),
-		s.web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(caller.AdminSession(s.callers)),
+		s.web.Press(web.PaymentMethodsPath, "Add a payment method without a payment", adding).As("payment_methods_form").For(
+			caller.AdminSession(s.callers),
+		),
 	}, pages...)
 }
 
@@ -73,7 +76,9 @@ func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, b
 }
 
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
-func (s *paymentMethods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *paymentMethods) showPaymentMethod(
+	ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	charged, err := s.callers.System().Billing().ChargedBy(ctx, m.ID)
 	if err != nil {

@@ -38,7 +38,9 @@ func (m *paymentMethod) Fields() field.Set {
 		field.Int("tenant", &m.Tenant).ReadOnly(),
 		field.Text("provider", &m.Provider).ReadOnly().Doc("That keeps it."),
 		field.Text("kind", &m.Kind).ReadOnly().Doc("Such as card."),
-		field.Text("brand", &m.Brand).ReadOnly().Doc("Such as visa; blank: it has none. All of a method is blank once its owner is erased."),
+		field.Text("brand", &m.Brand).ReadOnly().Doc(
+			"Such as visa; blank: it has none. All of a method is blank once its owner is erased.",
+		),
 		field.Text("last4", &m.Last4).ReadOnly().Doc("Its last digits; blank: it has none."),
 		field.Text("expires", &m.Expires).ReadOnly().
 			Doc("Its last month, such as 2029-03; blank: it does not expire.").Labelled("payment_method_expires"),
@@ -71,7 +73,9 @@ func paymentMethodFilters() field.Set {
 	}
 }
 
-func (s *paymentMethods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
+func (s *paymentMethods) listPaymentMethods(
+	ctx context.Context, c route.Call, l projections.Listing,
+) (projections.Listed[paymentMethod], error) {
 	rows, err := s.callers.Scope(c).Billing().PaymentMethods(ctx, l)
 	return record.Map(rows, err, func(row projections.PaymentMethod) paymentMethod { return paymentMethod{PaymentMethod: row} })
 }
@@ -91,7 +95,9 @@ type methodChoice struct{ Method *uuid.UUID }
 // Fields are the request.
 func (m *methodChoice) Fields() field.Set {
 	return field.Set{
-		field.NullUUID("payment_method", &m.Method).Required().Doc("A saved payment method of the caller, or of who bought the service; null: renewals are paid on a page."),
+		field.NullUUID("payment_method", &m.Method).Required().Doc(
+			"A saved payment method of the caller, or of who bought the service; null: renewals are paid on a page.",
+		),
 	}
 }
 

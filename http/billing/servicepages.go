@@ -76,7 +76,8 @@ func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
 	)
 	if sub := d.subscription; sub != nil {
 		all = append(all, web.Aspect{
-			Name: w["service_subscription"], Text: w.Money(sub.price, sub.currency) + " · " + w["period_"+sub.cycle], Path: web.SubscriptionsPath + sub.id.String() + "/",
+			Name: w["service_subscription"], Text: w.Money(sub.price, sub.currency) + " · " + w["period_"+sub.cycle],
+			Path: web.SubscriptionsPath + sub.id.String() + "/",
 		}, w.Moment(w["subscription_until"], &sub.end, ""))
 	}
 	return all
@@ -134,7 +135,8 @@ func (m *machine) aspects(w web.Words, language string) []web.Aspect {
 		state.Text = texts.Say(language, "page.service_vm_seen", "state", state.Text, "at", w.Moment("", m.seenAt, "").Text)
 	}
 	size := texts.Say(language, "page.service_vm_size",
-		"cores", strconv.FormatInt(m.Cores, 10), "memory", strconv.FormatInt(m.MemoryMB, 10), "disk", strconv.FormatInt(m.DiskGB, 10), "traffic", strconv.FormatInt(m.TrafficTB, 10))
+		"cores", strconv.FormatInt(m.Cores, 10), "memory", strconv.FormatInt(m.MemoryMB, 10), "disk",
+		strconv.FormatInt(m.DiskGB, 10), "traffic", strconv.FormatInt(m.TrafficTB, 10))
 	set := m.Fields()
 	return slices.Concat(web.Told(state), w.Values(set, "address", "hostname", "os"),
 		[]web.Aspect{{Name: w["service_vm_sizes"], Text: size}}, w.Values(set, "recorded_at"))

@@ -35,10 +35,15 @@ const hostingAPI = "/hosting/api/rest/"
 
 func (s *services) routes() []route.Route {
 	return []route.Route{
-		listing.Pages[service](servicesPath, "What the tenant has bought, newest first", listing.Spec{Filters: serviceFilters, UUIDs: true}, s.list).
+		listing.Pages[service](
+			servicesPath, "What the tenant has bought, newest first",
+			listing.Spec{Filters: serviceFilters, UUIDs: true}, s.list,
+		).
 			As("service_list").Saying("A service is there once its order is paid. It is found by the id of that order."),
 		route.Get(servicesPath+"{id:uuid}/", "A service", record.Found[serviceDetail]).As("service_read").Of("Service").Finding(s.find),
-		route.Get(servicesPath+"{id:uuid}/vm/", "The virtual server of a service, as it is now", s.vm).As("service_vm").Of("VM").Finding(s.find).Caching("no-store").
+		route.Get(servicesPath+
+			"{id:uuid}/vm/", "The virtual server of a service, as it is now",
+			s.vm).As("service_vm").Of("VM").Finding(s.find).Caching("no-store").
 			Saying("The hypervisor is asked. It has 5 seconds to answer."),
 	}
 }
@@ -96,7 +101,9 @@ type service struct {
 func newService(row projections.Service, made []projections.Resource) service {
 	s := service{Service: row}
 	if row.Subscribed {
-		s.subscription = &subscribed{id: row.OrderID, cycle: row.BillingPeriod, price: row.Price, currency: row.Currency, end: *row.PeriodEnd}
+		s.subscription = &subscribed{
+			id: row.OrderID, cycle: row.BillingPeriod, price: row.Price, currency: row.Currency, end: *row.PeriodEnd,
+		}
 	}
 	for i, r := range made {
 		if r.RequestedFor != "order:"+row.OrderID.String() {
@@ -138,7 +145,10 @@ func (s *service) Fields() field.Set {
 		field.Int("tenant", &s.Tenant).ReadOnly(),
 		field.Text("kind", &s.ResourceType).Among("hosting", "vps", "saas").ReadOnly().Worded("service_kind_"),
 		field.Text("status", (*string)(&s.Status)).Among(projections.ServiceStatuses...).ReadOnly().Worded("service_state_").
-			Doc("provisioning: it is paid for and being set up. past_due, suspended and cancelling are as the subscription has them; an open dispute suspends as well."),
+			Doc(
+				"provisioning: it is paid for and being set up. past_due, suspended and cancelling are as the " +
+					"subscription has them; an open dispute suspends as well.",
+			),
 		field.Int("plan", &s.PlanID).ReadOnly(),
 		field.Text("plan_name", &s.PlanName).ReadOnly(),
 		field.Text("domain", &s.Domain).ReadOnly().Doc("That was ordered; blank: none.").Labelled("service_domain"),

@@ -90,7 +90,9 @@ func nextOf(language string, sub *projections.Subscription) string {
 }
 
 // showSubscription is the page of a subscription with its invoices.
-func (s *subscriptions) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *subscriptions) showSubscription(
+	ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	invoices, err := invoicesOf(ctx, c, s.callers.Scope(c), sub.OrderID)
 	if err != nil {

@@ -192,13 +192,23 @@ func (p *Page) Until(expression string) {
 		}
 		last = err
 	}
-	p.t.Fatalf("it never came to %s (%v)\nat %s\n%s\n%s\n%s", expression, last, p.Text("location.href"), p.Text("focused()?.outerHTML"), p.Text("deepAll('*').filter(e=>e.shadowRoot).map(e=>e.shadowRoot.textContent).join()||document.body.innerText"), p.Console())
+	p.t.Fatalf(
+		"it never came to %s (%v)\nat %s\n%s\n%s\n%s", expression, last, p.Text("location.href"),
+		p.Text("focused()?.outerHTML"),
+		p.Text("deepAll('*').filter(e=>e.shadowRoot).map(e=>e.shadowRoot.textContent).join()||document.body.innerText"),
+		p.Console(),
+	)
 }
 
 // See waits until the page shows a text.
 func (p *Page) See(text string) {
 	p.t.Helper()
-	p.Until(fmt.Sprintf(`[document.body, ...deepAll("*").filter(e => e.shadowRoot).flatMap(e => [...e.shadowRoot.children])].some(e => e.innerText.replace(/\s+/g, " ").includes(%s))`, quoted(text)))
+	p.Until(
+		fmt.Sprintf(
+			`[document.body, ...deepAll("*").filter(e => e.shadowRoot).flatMap(e => [...e.shadowRoot.children])].some(e => e.innerText.replace(/\s+/g, " ").includes(%s))`,
+			quoted(text),
+		),
+	)
 }
 
 // Click clicks an element with the mouse, once it is there and painted: before
@@ -212,7 +222,12 @@ func (p *Page) middle(selector string) (x, y float64) {
 	p.t.Helper()
 	p.Until("deep(" + quoted(selector) + ")")
 	var at [2]float64
-	text := p.Text(fmt.Sprintf(`(async () => { await painted(); const el = deep(%s); el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`, quoted(selector)))
+	text := p.Text(
+		fmt.Sprintf(
+			`(async () => { await painted(); const el = deep(%s); el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`,
+			quoted(selector),
+		),
+	)
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		p.t.Fatalf("%s: %v", text, err)
 	}

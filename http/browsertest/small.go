@@ -16,7 +16,10 @@ func (p *Page) Small(file string) {
 	p.t.Helper()
 	quality := int64(85)
 	p.write(file, func(ctx context.Context, tab *chromedp.Target) ([]byte, error) {
-		taken, err := cdp.Call(ctx, tab, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		taken, err := cdp.Call(
+			ctx, tab, page.CaptureScreenshot,
+			page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality},
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,8 @@ func sessionCredentials() []route.Credential {
 	return []route.Credential{
 		{Scheme: "session", Security: map[string]any{
 			"type": "apiKey", "in": "cookie", "name": "__Host-" + SessionCookie,
-			"description": "The session of a browser, for pages of the panel itself. Without https, the cookie is called " + SessionCookie + ".",
+			"description": "The session of a browser, for pages of the panel itself. Without https, the cookie is called " +
+				SessionCookie + ".",
 		}},
 		{Scheme: "csrf", OfWrites: true, Security: map[string]any{
 			"type": "apiKey", "in": "header", "name": CSRFHeader,
@@ -72,7 +73,9 @@ func (s *Callers) identifyPage(ctx context.Context, r route.Request, id string) 
 // SuperuserConfirmed admits superusers. In a browser they have to have given the
 // password again a moment ago; tokens are not affected.
 func (s *Callers) SuperuserConfirmed() route.Access {
-	return s.Superuser().As("superuser, in a browser with the password given again").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
+	return s.Superuser().As("superuser, in a browser with the password given again").Requiring(func(
+		_ context.Context, _ route.Request, c route.Caller,
+	) error {
 		if v, is := c.Detail.(Visit); is && !s.IsFresh(v) {
 			return passwordAgain
 		}

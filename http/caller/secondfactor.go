@@ -158,7 +158,9 @@ func (s *Callers) EnrollingBySession() route.Access { return bySession(s.Enrolli
 // EnrollingConfirmed admits those who, besides, have given the password again a
 // moment ago.
 func (s *Callers) EnrollingConfirmed() route.Access {
-	return s.EnrollingBySession().As("user in a browser with the password given again").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
+	return s.EnrollingBySession().As("user in a browser with the password given again").Requiring(func(
+		_ context.Context, _ route.Request, c route.Caller,
+	) error {
 		if v, is := c.Detail.(Visit); !is || !s.IsFresh(v) {
 			return passwordAgain
 		}

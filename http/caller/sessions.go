@@ -78,7 +78,9 @@ func (s *Callers) SuperuserSession() route.Access {
 
 // WritingSession admits users who act for a tenant, and superusers.
 func WritingSession(s *Callers) route.Access {
-	return s.Session().As("session of a user with an active tenant").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
+	return s.Session().As("session of a user with an active tenant").Requiring(func(
+		_ context.Context, _ route.Request, c route.Caller,
+	) error {
 		if who := IdentityOf(c); who.ActiveTenant == nil && !who.IsSuperuser {
 			return noActiveTenant
 		}

@@ -15,20 +15,58 @@ func TestSheetsThatAreServed(t *testing.T) {
 		{"nothing", " /* nothing */ ", ""},
 		{"a rule", "a { color : RED ; }", ".wl-scope a{color:RED}\n"},
 		{"each selector is scoped", "a, b > c,\n d+e f~g", ""},
-		{"the scope itself", ".wl-scope { margin: 0 } .wl-scope.dark > p, .wl-scope:hover a { color: red }", ".wl-scope{margin:0}\n.wl-scope.dark>p,.wl-scope:hover a{color:red}\n"},
+		{
+			"the scope itself", ".wl-scope { margin: 0 } .wl-scope.dark > p, .wl-scope:hover a { color: red }",
+			".wl-scope{margin:0}\n.wl-scope.dark>p,.wl-scope:hover a{color:red}\n",
+		},
 		{"the root is the scope", ":root, :root > a { --wl-x: 1px }", ".wl-scope,.wl-scope>a{--wl-x:1px}\n"},
 		{"body is below the scope", "body { margin: 0 }", ".wl-scope body{margin:0}\n"},
 		{"what only looks like the scope", ".wl-scoped a, .wl-scope-x { top: 0 }", ".wl-scope .wl-scoped a,.wl-scope .wl-scope-x{top:0}\n"},
-		{"siblings of the scope are outside", ".wl-scope + a, .wl-scope ~ a, :root ~ a { top: 0 }", ".wl-scope .wl-scope+a,.wl-scope .wl-scope~a,.wl-scope :root~a{top:0}\n"},
-		{"states", "a:HOVER::Before, li:nth-child( 2N + 1 ):not(.a, #b > i), *:is(a , b) { top: 0 }", ".wl-scope a:hover::before,.wl-scope li:nth-child(2n+1):not(.a,#b>i),.wl-scope *:is(a,b){top:0}\n"},
-		{"attributes", `[type], [type = "text" i], [lang|=es], [class~=a] { top: 0 }`, `.wl-scope [type],.wl-scope [type="text" i],.wl-scope [lang|=es],.wl-scope [class~=a]{top:0}` + "\n"},
-		{"values", "a{font:12px/1.5 'A b',serif;margin:-1px auto  0;width:calc(1px + var( --wl-x , 2px ));color:#FfF!important}", ".wl-scope a{font:12px/1.5 'A b',serif;margin:-1px auto 0;width:calc(1px + var( --wl-x , 2px ));color:#FfF!important}\n"},
-		{"gradients and transforms", "a{background:linear-gradient(90deg,rgba(0,0,0,.5),hsl(1 2% 3%/4%));transform:translateX(1px) rotate(2deg);transition:all 1s cubic-bezier(0,0,1,1)}", ".wl-scope a{background:linear-gradient(90deg,rgba(0,0,0,.5),hsl(1 2% 3%/4%));transform:translateX(1px) rotate(2deg);transition:all 1s cubic-bezier(0,0,1,1)}\n"},
-		{"a plain string", `a::after { content: "»" } b::before{content:''}`, `.wl-scope a::after{content:"»"}` + "\n.wl-scope b::before{content:''}\n"},
-		{"places", "a{position:sticky;inset:0;grid-template-columns:[full] 1fr [end]}", ".wl-scope a{position:sticky;inset:0;grid-template-columns:[full] 1fr [end]}\n"},
-		{"screens", "@MEDIA screen and (min-width: 600px), (400px >= width) { a { top: 0 } @media print{b{top:0}} }", "@media screen and (min-width: 600px), (400px >= width){\n.wl-scope a{top:0}\n@media print{\n.wl-scope b{top:0}\n}\n}\n"},
-		{"abilities", "@supports (display:grid) and (not (gap : 1px)){a{top:0}}", "@supports (display:grid) and (not (gap:1px)){\n.wl-scope a{top:0}\n}\n"},
-		{"animations", "@keyframes spin { FROM, 50.5% { opacity: 0 } to { opacity: 1 } } a { animation: spin 1s }", "@keyframes spin{\nFROM,50.5%{opacity:0}\nto{opacity:1}\n}\n.wl-scope a{animation:spin 1s}\n"},
+		{
+			"siblings of the scope are outside", ".wl-scope + a, .wl-scope ~ a, :root ~ a { top: 0 }",
+			".wl-scope .wl-scope+a,.wl-scope .wl-scope~a,.wl-scope :root~a{top:0}\n",
+		},
+		{
+			"states", "a:HOVER::Before, li:nth-child( 2N + 1 ):not(.a, #b > i), *:is(a , b) { top: 0 }",
+			".wl-scope a:hover::before,.wl-scope li:nth-child(2n+1):not(.a,#b>i),.wl-scope *:is(a,b){top:0}\n",
+		},
+		{
+			"attributes", `[type], [type = "text" i], [lang|=es], [class~=a] { top: 0 }`,
+			`.wl-scope [type],.wl-scope [type="text" i],.wl-scope [lang|=es],.wl-scope [class~=a]{top:0}` + "\n",
+		},
+		{
+			"values",
+			"a{font:12px/1.5 'A b',serif;margin:-1px auto  0;width:calc(1px + var( --wl-x , 2px ));color:#FfF!important}",
+			".wl-scope a{font:12px/1.5 'A b',serif;margin:-1px auto 0;width:calc(1px + var( --wl-x , 2px ));color:#FfF!important}\n",
+		},
+		{
+			"gradients and transforms",
+			"a{background:linear-gradient(90deg,rgba(0,0,0,.5),hsl(1 2% 3%/4%));transform:translateX(1px) " +
+				"rotate(2deg);transition:all 1s cubic-bezier(0,0,1,1)}",
+			".wl-scope a{background:linear-gradient(90deg,rgba(0,0,0,.5),hsl(1 2% 3%/4%));transform:translateX(1px) " +
+				"rotate(2deg);transition:all 1s cubic-bezier(0,0,1,1)}\n",
+		},
+		{
+			"a plain string", `a::after { content: "»" } b::before{content:''}`,
+			`.wl-scope a::after{content:"»"}` + "\n.wl-scope b::before{content:''}\n",
+		},
+		{
+			"places", "a{position:sticky;inset:0;grid-template-columns:[full] 1fr [end]}",
+			".wl-scope a{position:sticky;inset:0;grid-template-columns:[full] 1fr [end]}\n",
+		},
+		{
+			"screens",
+			"@MEDIA screen and (min-width: 600px), (400px >= width) { a { top: 0 } @media print{b{top:0}} }",
+			"@media screen and (min-width: 600px), (400px >= width){\n.wl-scope a{top:0}\n@media print{\n.wl-scope b{top:0}\n}\n}\n",
+		},
+		{
+			"abilities", "@supports (display:grid) and (not (gap : 1px)){a{top:0}}",
+			"@supports (display:grid) and (not (gap:1px)){\n.wl-scope a{top:0}\n}\n",
+		},
+		{
+			"animations", "@keyframes spin { FROM, 50.5% { opacity: 0 } to { opacity: 1 } } a { animation: spin 1s }",
+			"@keyframes spin{\nFROM,50.5%{opacity:0}\nto{opacity:1}\n}\n.wl-scope a{animation:spin 1s}\n",
+		},
 		{"a comment is a blank in a value", "a{margin:1px/**/2px}", ".wl-scope a{margin:1px 2px}\n"},
 		{"and nothing in a selector", "a/**/.b{top:0}", ".wl-scope a.b{top:0}\n"},
 		{"words of other scripts", "p.größe{font-family:größe}", ".wl-scope p.größe{font-family:größe}\n"},
@@ -61,7 +99,10 @@ func sorted(s []string) []string { s = slices.Clone(s); slices.Sort(s); return s
 
 // A customer reads at once all that is wrong, from the top of the sheet.
 func TestEveryProblemIsSaidWithItsLine(t *testing.T) {
-	_, problems := css.Scoped("@import 'x';\r\na { color: red }\r\nb { zoom: 1; position: fixed;\r\n  background: url(x); background: url(y) }\r\nc:visited { color: \\red }")
+	_, problems := css.Scoped(
+		"@import 'x';\r\na { color: red }\r\nb { zoom: 1; position: fixed;\r\n  background: url(x); background: " +
+			"url(y) }\r\nc:visited { color: \\red }",
+	)
 	want := []string{
 		"Line 1: @import is not allowed.",
 		"Line 3: The property zoom is not allowed.",
@@ -84,7 +125,10 @@ func TestSheetsHaveASize(t *testing.T) {
 		{"as many rules as allowed", rules, nil},
 		{"one rule more", rules + "b{}", []string{"Line 5001: There are more than 5000 rules."}},
 		{"two rules more", rules + "b{}c{}", []string{"Line 5001: There are more than 5000 rules."}},
-		{"rules within rules count", strings.Repeat("a{}", css.MaxRules-1) + "@media print{b{}}", []string{"Line 1: There are more than 5000 rules."}},
+		{
+			"rules within rules count", strings.Repeat("a{}", css.MaxRules-1) + "@media print{b{}}",
+			[]string{"Line 1: There are more than 5000 rules."},
+		},
 		{"as large as allowed", strings.Repeat(" ", css.MaxBytes), nil},
 		{"one byte more", strings.Repeat(" ", css.MaxBytes+1), []string{"The style sheet is larger than 100 KiB."}},
 	}

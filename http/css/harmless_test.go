@@ -17,11 +17,14 @@ import (
 
 // pieces make up sheets, of good will and of bad.
 var pieces = []string{
-	"a", ".b", "#c", "*", ":root", ".wl-scope", "body", ":hover", "::before", ":not(", ":is(", ":nth-child(2n+1)", "[type=text]", "[value^=a]", ":visited", ":has(", "&", "|",
+	"a", ".b", "#c", "*", ":root", ".wl-scope", "body", ":hover", "::before", ":not(", ":is(", ":nth-child(2n+1)",
+	"[type=text]", "[value^=a]", ":visited", ":has(", "&", "|",
 	">", "+", "~", ",", " ", "\n", "/**/", "/*", "*/", "{", "}", "(", ")", "[", "]", ";", ":", "!important", "'", `"`, `"x"`, "'y'",
-	"{color:red}", "{top:0;left:1px}", "color:", "position:", "content:", "background:", "--wl-x:", "--y:", "behavior:", "fixed", "absolute", "red", "1px", "50%", "+1", "-", "1e3", "u+a",
+	"{color:red}", "{top:0;left:1px}", "color:", "position:", "content:", "background:", "--wl-x:", "--y:", "behavior:",
+	"fixed", "absolute", "red", "1px", "50%", "+1", "-", "1e3", "u+a",
 	"url", "url(", "ur", "l(", "src(", "attr(", "calc(", "var(", "--wl-x", "--wl-x(", "linear-gradient(", "expression(", "image-set(",
-	"@media ", "@media print{", "@supports ", "@supports (top:0){", "@keyframes x{", "from{", "@import ", "@font-face{", "@layer ", "not ", "and ", "(top:0)", "(min-width:1px)",
+	"@media ", "@media print{", "@supports ", "@supports (top:0){", "@keyframes x{", "from{", "@import ", "@font-face{",
+	"@layer ", "not ", "and ", "(top:0)", "(min-width:1px)",
 	"\\", "\\75", "<", "<!--", "-->", "</style>", "\x00", "\f", "\r\n", "\r", "ñ", "\u2028", "\u0085", "\xff", "javascript:",
 }
 
@@ -35,7 +38,11 @@ func TestWhateverIsServedIsHarmless(t *testing.T) {
 
 // decent are pieces, and whole rules of them, that often are served.
 func decent() []string {
-	whole := []string{"a{", "}", "@media print{", "@supports (top:0){", "@keyframes x{", "from{", "color:red;", "background:linear-gradient(red,var(--wl-x));", ".wl-scope+a{", ":root{", "content:'x';", "width:calc(1px + 2px)/**/;", "url/**/(x);"}
+	whole := []string{
+		"a{", "}", "@media print{", "@supports (top:0){", "@keyframes x{", "from{", "color:red;",
+		"background:linear-gradient(red,var(--wl-x));", ".wl-scope+a{", ":root{", "content:'x';",
+		"width:calc(1px + 2px)/**/;", "url/**/(x);",
+	}
 	for _, p := range pieces {
 		if _, problems := css.Scoped(p + "{top:0}"); problems == nil {
 			whole = append(whole, p+"{top:0}", p+" ")
@@ -50,8 +57,10 @@ func decent() []string {
 // FuzzScoped sends anything as a style sheet.
 func FuzzScoped(f *testing.F) {
 	for _, sheet := range []string{
-		"a{color:red}", "@media (min-width:1px){a:hover{top:0}}", "@keyframes x{from{top:0}50%{top:1px}}", "@supports not (display:grid){:root{--wl-x:1px}}",
-		"a{background:url(x)}", "a{background:url/**/(x)}", "a{color:\\75rl(x)}", ".wl-scope~a{top:0}", "a:not([type='x' i])>b{content:'\"'}", "@import 'x';", "a{color:var(--wl-x,var(--wl-y))!important}",
+		"a{color:red}", "@media (min-width:1px){a:hover{top:0}}", "@keyframes x{from{top:0}50%{top:1px}}",
+		"@supports not (display:grid){:root{--wl-x:1px}}",
+		"a{background:url(x)}", "a{background:url/**/(x)}", "a{color:\\75rl(x)}", ".wl-scope~a{top:0}",
+		"a:not([type='x' i])>b{content:'\"'}", "@import 'x';", "a{color:var(--wl-x,var(--wl-y))!important}",
 		"/*", "'", "a{", "a{content:'", "[", "u+a{top:0}", "a{top:+1e3px-1}", "a{margin:1px/**/-1px}", "a{--wl-x:{}}", "@media{a{}}",
 	} {
 		f.Add(sheet)
@@ -120,7 +129,10 @@ func readAnew(t reporter, sheet, served string) {
 				t.Fatalf("%q is served with a selector out of scope:\n%s", sheet, served)
 			}
 		case reader.DeclarationGrammar:
-			if name := string(data); slices.Contains([]string{"behavior", "-moz-binding", "src"}, name) || name == "position" && strings.Contains(strings.ToLower(spelt(p.Values())), "fixed") {
+			if name := string(data); slices.Contains([]string{"behavior", "-moz-binding", "src"}, name) ||
+				name == "position" && strings.Contains(
+					strings.ToLower(spelt(p.Values())), "fixed",
+				) {
 				t.Fatalf("%q is served with %s:%s", sheet, name, spelt(p.Values()))
 			}
 		case reader.CustomPropertyGrammar:

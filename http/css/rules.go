@@ -129,7 +129,8 @@ func (s *sheet) keyframes(at token, name []token) string {
 func (s *sheet) steps(first token, tokens []token) string {
 	var all []string
 	for _, one := range split(tokens) {
-		if len(one) != 1 || one[0].TokenType != css.PercentageToken && !one[0].is(css.IdentToken, "from") && !one[0].is(css.IdentToken, "to") {
+		if len(one) != 1 || one[0].TokenType != css.PercentageToken && !one[0].is(css.IdentToken, "from") &&
+			!one[0].is(css.IdentToken, "to") {
 			s.refuse(first.line, "A keyframe is from, to or a percentage.")
 			continue
 		}

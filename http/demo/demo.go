@@ -55,11 +55,13 @@ func (s *Area) Routes() route.Area {
 			file(ShopPath, "Another website with the order form", s.shop).As("demo_shop"),
 			route.File(ShopPath+"style.css", "The style of that website", style(shopStyle)).As("demo_shop_style").Sending("text/css", nil).
 				Saying("Only the demo has it."),
-			route.File(MailPath+"style.css", "The style of the mail program", style(mailStyle)).As("demo_mail_style").Sending("text/css", nil).
+			route.File(MailPath+
+				"style.css", "The style of the mail program", style(mailStyle)).As("demo_mail_style").Sending("text/css", nil).
 				Saying("Only the demo has it."),
 			file(MailPath, "The mails that were sent, newest first", s.mails).As("demo_mails").For(thisMachine),
 			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/", "One of the mails", s.mail).As("demo_mail").For(thisMachine),
-			file(MailPath+"{name:[0-9A-Za-z@._-]+\\.eml}/html/", "A mail as its sender designed it", s.letter).As("demo_mail_html").For(thisMachine),
+			file(MailPath+
+				"{name:[0-9A-Za-z@._-]+\\.eml}/html/", "A mail as its sender designed it", s.letter).As("demo_mail_html").For(thisMachine),
 			file(linkPath, "Sign in by the link that the program has printed", s.enter).As("demo_sign_in").For(thisMachine),
 		},
 	}

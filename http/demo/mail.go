@@ -82,7 +82,8 @@ func (s *Area) open(c route.Call, names []string, name string) (*route.Document,
 }
 
 func (*Area) inbox(_ route.Call, all []message, shown message) (*route.Document, error) {
-	const policy = "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	const policy = "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'none'; require-trusted-types-for 'script'"
 	return page("mail", policy, map[string]any{"Mails": all, "Shown": shown, "Text": linked(shown.Text), "Path": MailPath})
 }
 
@@ -94,8 +95,11 @@ func (s *Area) letter(_ context.Context, c route.Call) (*route.Document, error) 
 		return nil, err
 	}
 	return &route.Document{Type: "text/html; charset=utf-8", Body: []byte(`<base target="_blank">` + m.HTML), Header: http.Header{
-		"Content-Security-Policy": {"default-src 'none'; style-src 'unsafe-inline'; img-src data: https:; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"},
-		"X-Frame-Options":         {"SAMEORIGIN"},
+		"Content-Security-Policy": {
+			"default-src 'none'; style-src 'unsafe-inline'; img-src data: https:; form-action 'none'; " +
+				"frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox",
+		},
+		"X-Frame-Options": {"SAMEORIGIN"},
 	}}, nil
 }
 
@@ -110,7 +114,10 @@ func (s *Area) read(name string) (message, error) {
 		return message{}, fmt.Errorf("read the mail %s: %w", name, err)
 	}
 	at, _ := m.Header.Date()
-	shown := message{Name: name, Subject: decoded(m.Header.Get("Subject")), From: person(m.Header.Get("From")), To: person(m.Header.Get("To")), At: at.UTC()}
+	shown := message{
+		Name: name, Subject: decoded(m.Header.Get("Subject")), From: person(m.Header.Get("From")),
+		To: person(m.Header.Get("To")), At: at.UTC(),
+	}
 	if err := shown.take(m.Header.Get, m.Body); err != nil {
 		return message{}, fmt.Errorf("read the mail %s: %w", name, err)
 	}

@@ -35,10 +35,12 @@ func (s *Area) shop(_ context.Context, c route.Call) (*route.Document, error) {
 	if language != "es" {
 		language = web.English
 	}
-	policy := fmt.Sprintf("default-src 'none'; script-src %[1]s; connect-src %[1]s; style-src 'self'; base-uri 'none'; form-action 'none'; "+
+	policy := fmt.Sprintf("default-src 'none'; script-src %[1]s; connect-src %[1]s; style-src 'self'; base-uri "+
+		"'none'; form-action 'none'; "+
 		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'", panel)
 	return page("shop", policy, map[string]any{
-		"Panel": panel, "Widget": s.Widget, "Key": s.Key, "Language": language, "Script": panel + web.WidgetPath, "IsSpanish": language == "es",
-		"Mail": panel + MailPath,
+		"Panel": panel, "Widget": s.Widget, "Key": s.Key, "Language": language, "Script": panel + web.WidgetPath,
+		"IsSpanish": language == "es",
+		"Mail":      panel + MailPath,
 	})
 }

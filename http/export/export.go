@@ -109,11 +109,17 @@ const pageSize = 500
 
 // Records adds a list as a file of JSON, a record a line, the oldest first. They are read
 // page by page.
-func Records[R any](ctx context.Context, to *Archive, name string, list func(context.Context, projections.Listing) (projections.Listed[R], error), fields func(*R) field.Set) error {
+func Records[R any](
+	ctx context.Context, to *Archive, name string,
+	list func(context.Context, projections.Listing) (projections.Listed[R], error), fields func(*R) field.Set,
+) error {
 	return to.write(name, func(w io.Writer) error {
 		separator := "[\n"
 		for offset := int64(0); ; offset += pageSize {
-			page, err := list(ctx, projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset, Limit: pageSize})
+			page, err := list(
+				ctx,
+				projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset, Limit: pageSize},
+			)
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,8 @@ func TestATenantsBrandShowsOnThePagesOfItsUsers(t *testing.T) {
 			`<link rel="icon" href="https://icons.example/bread.ico">`, "<footer><p>Baked daily.</p>\n<p>Since &lt;1901&gt;</p>",
 			`<a href="https://bread.example/" rel="noopener noreferrer">`)
 		paneltest.Has(t, w.Header().Get("Content-Security-Policy"),
-			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https://cdn.bread.example https://icons.example;")
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https://cdn.bread.example "+
+				"https://icons.example;")
 		sheets := sheets(b)
 		if len(sheets) != 2 || !isScoped(b) || strings.Contains(w.Body.String(), ">hostpanel<") {
 			t.Fatalf("%s: %v", path, sheets)

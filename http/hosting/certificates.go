@@ -62,7 +62,10 @@ func (s *certificates) routes() []route.Route {
 		return r.Answering(func() field.Set { return (&hosted{resource: certificates.empty()}).Fields() })
 	}
 	return []route.Route{
-		action(route.Post(sites.path()+"{id:int}/request_ssl/", "Request a certificate for a site", s.requestSSL), sites, "site_request_ssl").
+		action(
+			route.Post(sites.path()+"{id:int}/request_ssl/", "Request a certificate for a site", s.requestSSL), sites,
+			"site_request_ssl",
+		).
 			Checking(route.Check(s.checkDomains)),
 		action(route.Post(one+"request_acme/", "Request a certificate again", s.requestAcme), certificates, "ssl_certificate_request_acme"),
 		action(route.Post(one+"renew/", "Renew a certificate", s.renewCertificate), certificates, "ssl_certificate_renew"),

@@ -20,11 +20,17 @@ const sitesPath = hostingPrefix + "sites/"
 
 func (s *jobs) cmsRoutes() []route.Route {
 	return []route.Route{
-		route.List(sitesPath+"available_cms/", "The content-management systems that can be installed", s.availableCMS).As("site_available_cms"),
+		route.List(sitesPath+
+			"available_cms/", "The content-management systems that can be installed", s.availableCMS).As("site_available_cms"),
 		route.Post(sitesPath+"{id:int}/install_cms/", "Install a content-management system into a site", s.installCMS).
-			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.callers.Writing()).Finding(s.kinds.named("site").findOpen).Resuming(s.showInstall).
+			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.callers.Writing()).Finding(
+			s.kinds.named("site").findOpen,
+		).Resuming(s.showInstall).
 			Saying("The operation at Location tells what becomes of it. A database is made if the system needs one.").
-			Failing(http.StatusConflict, "The document root is not empty (docroot_not_empty), or an installation is running (in_progress)."),
+			Failing(
+				http.StatusConflict,
+				"The document root is not empty (docroot_not_empty), or an installation is running (in_progress).",
+			),
 	}
 }
 
@@ -82,7 +88,10 @@ func (s *jobs) installCMS(ctx context.Context, c route.Call, f *installForm) (*i
 	if err != nil {
 		return nil, s.databaseLimit(ctx, site.Tenant, err)
 	}
-	return &installAnswer{order.Operation, string(hosting.OperationQueuedStatus), order.Installation.CMS, order.Installation.URL, order.Site}, nil
+	return &installAnswer{
+		order.Operation, string(hosting.OperationQueuedStatus), order.Installation.CMS, order.Installation.URL,
+		order.Site,
+	}, nil
 }
 
 // installation is what the form asks for in a site. What it leaves open

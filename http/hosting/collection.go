@@ -60,7 +60,8 @@ func (k *collection) path() string { return hostingPrefix + k.kind.Collection + 
 func (k *collection) routes() []route.Route {
 	one := k.path() + "{id:int}/"
 	routes := []route.Route{
-		listing.Pages[hosted](k.path(), "All "+strings.ReplaceAll(k.kind.Collection, "-", " "), k.listSpec(), k.list).As(k.kind.Name + "_list"),
+		listing.Pages[hosted](k.path(), "All "+
+			strings.ReplaceAll(k.kind.Collection, "-", " "), k.listSpec(), k.list).As(k.kind.Name + "_list"),
 		route.Get(one, "One "+k.kind.Label, k.show).As(k.kind.Name + "_read").Finding(k.find),
 	}
 	if k.has(hosting.Create) {
@@ -71,7 +72,10 @@ func (k *collection) routes() []route.Route {
 		routes = append(routes, k.writing(route.Put(one, "Replace a "+k.kind.Label, k.change), "replace").Finding(k.findOpen))
 	}
 	if k.has(hosting.Patch) {
-		routes = append(routes, k.writing(route.Patch(one, "Change some fields of a "+k.kind.Label, k.change), "change").Finding(k.findOpen))
+		routes = append(
+			routes,
+			k.writing(route.Patch(one, "Change some fields of a "+k.kind.Label, k.change), "change").Finding(k.findOpen),
+		)
 	}
 	if k.has(hosting.Delete) {
 		remove := route.Delete(one, "Remove a "+k.kind.Label, k.remove).As(k.kind.Name + "_delete").For(k.writers()).Finding(k.findOpen)

@@ -35,7 +35,10 @@ func (e *exporter) route() route.Route {
 	return route.File(tenantPath+"export/", "What the panel knows of a tenant, as a .zip", e.export).As("tenant_export").
 		Of(e.tenants.collection.kind.Class).For(e.callers.TenantAdmin()).Finding(e.tenants.findAdministered).
 		Sending("application/zip", map[string]any{"type": "string", "format": "binary"}).Caching("no-store").
-		Saying("Records as JSON, zones as zone files, invoices as PDF; never a secret, and no file of a site. A suspended tenant has it too, and administrators of the parent.")
+		Saying(
+			"Records as JSON, zones as zone files, invoices as PDF; never a secret, and no file of a site. A " +
+				"suspended tenant has it too, and administrators of the parent.",
+		)
 }
 
 func (e *exporter) export(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -55,7 +58,10 @@ func (e *exporter) export(ctx context.Context, c route.Call) (*route.Document, e
 		return nil, err
 	}
 	name := specOf(w).Slug + "-" + e.callers.Now().Format(time.DateOnly) + ".zip"
-	return &route.Document{Type: "application/zip", File: file, Header: http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}}}, nil
+	return &route.Document{
+		Type: "application/zip", File: file,
+		Header: http.Header{"Content-Disposition": {`attachment; filename="` + name + `"`}},
+	}, nil
 }
 
 // recordsOf is the tenant with its records of all kinds, and its zones as zone files.
@@ -98,7 +104,9 @@ func (k *collection) export(ctx context.Context, scope projections.Scope, to *ex
 // exportZones writes the kind's zones as zone files.
 func (k *collection) exportZones(ctx context.Context, scope projections.Scope, to *export.Archive) error {
 	for offset := int64(0); ; {
-		found, err := scope.Hosting().OfKind(ctx, k.kind, projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset})
+		found, err := scope.Hosting().OfKind(
+			ctx, k.kind, projections.Listing{Order: []projections.Ordering{{Field: "created_at"}}, Offset: offset},
+		)
 		if err != nil {
 			return err
 		}

@@ -55,9 +55,10 @@ func (s *exportPage) toPay(ctx context.Context, c route.Call, w web.Words, tenan
 	if tenant != actsFor(c) {
 		return nil, nil
 	}
-	found, err := s.callers.Scope(c).Billing().Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
-		{Field: "tenant", Op: "=", Value: tenant}, {Field: "status", Op: "=", Value: string(billing.Open)},
-	}})
+	found, err := s.callers.Scope(c).Billing().
+		Invoices(ctx, projections.Listing{Limit: mostAbout, Order: []projections.Ordering{{Field: "due_at"}}, Filters: []projections.Filter{
+			{Field: "tenant", Op: "=", Value: tenant}, {Field: "status", Op: "=", Value: string(billing.Open)},
+		}})
 	for _, i := range found.Rows {
 		open = append(open, toPay{notice.InvoicePage(i.ID), i.Number, w.Money(i.AmountDue, i.Currency), w.Moment("", i.DueAt, "")})
 	}

@@ -40,7 +40,10 @@ func (w *resource) Fields() field.Set {
 	case !w.Kind.Own():
 		return w.Spec.Fields()
 	}
-	return append(field.Set{field.Ref("tenant", &w.Tenant).Once().Doc("The active tenant when absent; only superusers name another.")}, w.Spec.Fields()...)
+	return append(
+		field.Set{field.Ref("tenant", &w.Tenant).Once().Doc("The active tenant when absent; only superusers name another.")},
+		w.Spec.Fields()...,
+	)
 }
 
 // A hosted record is a hosting resource as an answer shows it.

@@ -147,7 +147,9 @@ type Service interface {
 	// PublishKey brings the record of a mail domain's DKIM key into the tenant's zone.
 	PublishKey(ctx context.Context, cause hosting.Cause, by projections.Caller, of *hosting.Draft) (*hosting.Draft, domain.Receipt, error)
 	// ProveSender looks for the record that proves the domain of a brand's address.
-	ProveSender(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel) (domain.Receipt, error)
+	ProveSender(
+		ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel,
+	) (domain.Receipt, error)
 
 	CreateTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
 	ChangeTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
@@ -161,14 +163,22 @@ type Service interface {
 	// RequestCertificate and OrderCertificate tell located the number of the
 	// certificate before they order it. When the authority is left alone for a
 	// while, they refuse with domain.Throttled and return the certificate.
-	RequestCertificate(ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, domains []string, anew bool, located func(id int64)) (projections.Resource, error)
-	OrderCertificate(ctx context.Context, cause hosting.Cause, row projections.Resource, anew bool, located func(id int64)) (projections.Resource, error)
+	RequestCertificate(
+		ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, domains []string,
+		anew bool, located func(id int64),
+	) (projections.Resource, error)
+	OrderCertificate(
+		ctx context.Context, cause hosting.Cause, row projections.Resource, anew bool, located func(id int64),
+	) (projections.Resource, error)
 
 	// PrepareSite finds the pieces of a site order that there are, and checks
 	// those that are to be made.
 	PrepareSite(ctx context.Context, by projections.Caller, o *hosting.SiteOrder, wrong *field.Errors) error
 	// ProvisionFull makes the pieces that are missing, all or none.
-	ProvisionFull(ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64)) (domain.Versions, error)
+	ProvisionFull(
+		ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder,
+		located func(site int64),
+	) (domain.Versions, error)
 	// KnownPieces finds the pieces that there are.
 	KnownPieces(ctx context.Context, o *hosting.SiteOrder) error
 }

@@ -61,7 +61,9 @@ func (j *job) Fields() field.Set {
 		field.Text("status", &j.Status).Among(statusesOf(hosting.OperationStatuses)...).ReadOnly(),
 		field.Text("resource_type", &j.ResourceType).ReadOnly(),
 		field.NullInt("resource_id", &about).ReadOnly(),
-		field.Text("error", &j.Error).ReadOnly().Doc("Why it failed, as a code: docroot_not_empty, not_supported, engine_unavailable and others."),
+		field.Text("error", &j.Error).ReadOnly().Doc(
+			"Why it failed, as a code: docroot_not_empty, not_supported, engine_unavailable and others.",
+		),
 		field.Any("result", &result).ReadOnly().Doc("What came of it; null until it has succeeded."),
 		field.Time("created_at", &j.CreatedAt).ReadOnly(),
 		field.NullTime("finished_at", &j.FinishedAt).ReadOnly(),
@@ -77,7 +79,8 @@ func statusesOf(all []hosting.OperationStatus) (names []string) {
 
 // resultNames are the fields of the results of operations, in this order.
 var resultNames = []string{
-	"file", "events", "size", "expires_at", "cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
+	"file", "events", "size", "expires_at", "cms", "version", "url", "admin_user", "admin_password", "database",
+	"tenant", "synced_at", "created", "updated", "missing", "drift",
 	"projection", "position", "different", "differences",
 }
 

@@ -74,7 +74,9 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 		found["job_id"] != nil || found["synced_at"] == nil {
 		t.Fatal(found)
 	}
-	if _, err := s.Owner.Exec(t.Context(), `delete from sandbox_engine.objects where kind = 'site' and name = 'bread.example'`); err != nil {
+	if _, err := s.Owner.Exec(
+		t.Context(), `delete from sandbox_engine.objects where kind = 'site' and name = 'bread.example'`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if found = settled(`{"dry_run":true}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {

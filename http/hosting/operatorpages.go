@@ -85,7 +85,10 @@ func (s *customers) customerDesk() web.ActPage[*resource] {
 			return found.(*resource), nil //nolint:forcetypeassert // found by find
 		},
 		Acts: []web.Act[*resource]{
-			{Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs, Do: s.tenants.turn(hosting.Suspended)},
+			{
+				Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs,
+				Do: s.tenants.turn(hosting.Suspended),
+			},
 			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Do: s.tenants.turn(hosting.InService)},
 			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Leaves: web.CustomersPath, Do: s.terminate},
 		},
@@ -123,10 +126,13 @@ func (s *customers) terminate(ctx context.Context, c route.Call, w *resource, _ 
 }
 
 // showCustomer is the page of a tenant.
-func (s *customers) showCustomer(ctx context.Context, c route.Call, t *resource, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *customers) showCustomer(
+	ctx context.Context, c route.Call, t *resource, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{
-		"Title": specOf(t).Name, "Slug": specOf(t).Slug, "States": tenantStates(w, t.row, specOf(t)), "Facts": s.tenantFacts(w, t), "Acts": acts, "Wide": true,
+		"Title": specOf(t).Name, "Slug": specOf(t).Slug, "States": tenantStates(w, t.row, specOf(t)),
+		"Facts": s.tenantFacts(w, t), "Acts": acts, "Wide": true,
 		"Area": hosting.PanelPath, "Choose": web.Form{}, "Export": exportOf(c, t.ID), "UsageTitle": w["tenant_usage"],
 	}
 	if actsFor(c) != t.ID {
@@ -137,7 +143,8 @@ func (s *customers) showCustomer(ctx context.Context, c route.Call, t *resource,
 		name string
 		read func(context.Context, route.Call, *resource) (any, error)
 	}{
-		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders}, {"Incidents", s.tenantIncidents}, {"Past", s.tenantHistory},
+		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders},
+		{"Incidents", s.tenantIncidents}, {"Past", s.tenantHistory},
 	} {
 		found, err := part.read(ctx, c, t)
 		if err != nil {

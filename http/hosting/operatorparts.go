@@ -69,7 +69,8 @@ func (s *customers) tenantIncidents(ctx context.Context, c route.Call, t *resour
 
 // told are the fields of a tenant that its page shows, in this order.
 var told = []string{
-	"customer_number", "email", "contact_name", "company_name", "phone", "tax_id", "address", "postal_code", "city", "country", "language", "package_name",
+	"customer_number", "email", "contact_name", "company_name", "phone", "tax_id", "address", "postal_code", "city",
+	"country", "language", "package_name",
 	"username", "suspended_reason", "suspended_at", "last_synced_at", "created_at", "updated_at",
 }
 

@@ -32,12 +32,16 @@ func isIn(name, value string) func(field.Set) bool {
 func (k *collection) pageActs() (acts []pageAct) {
 	if k.kind.KeyIn != "" {
 		records := k.named(k.kind.KeyIn)
-		acts = append(acts, pageAct{name: "panel_publish", isOpen: isIn("dkim_enabled", "true"), do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
+		acts = append(acts, pageAct{name: "panel_publish", isOpen: isIn("dkim_enabled", "true"), do: func(
+			ctx context.Context, c route.Call, _ url.Values,
+		) (field.Record, error) {
 			return k.publish(ctx, c, records)
 		}})
 	}
 	if k.kind.Issued {
-		acts = append(acts, pageAct{name: "panel_renew", isOpen: isIn("cert_type", hosting.Acme), do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
+		acts = append(acts, pageAct{name: "panel_renew", isOpen: isIn("cert_type", hosting.Acme), do: func(
+			ctx context.Context, c route.Call, _ url.Values,
+		) (field.Record, error) {
 			return k.orderAgain(ctx, c, true)
 		}})
 	}
@@ -46,7 +50,9 @@ func (k *collection) pageActs() (acts []pageAct) {
 
 func (e *endpoints) pageActs() []pageAct {
 	always := func(field.Set) bool { return true }
-	return []pageAct{{name: "panel_rotate", shows: true, isOpen: always, do: func(ctx context.Context, c route.Call, _ url.Values) (field.Record, error) {
+	return []pageAct{{name: "panel_rotate", shows: true, isOpen: always, do: func(
+		ctx context.Context, c route.Call, _ url.Values,
+	) (field.Record, error) {
 		return e.rotate(ctx, c, &route.Nothing{})
 	}}}
 }

@@ -67,10 +67,15 @@ func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) 
 		return nil, err
 	}
 	form := web.Form{Name: "panel_change", Action: c.Path, Inputs: append(inputs, web.VersionInput(k.questions(sent, field.Patch)))}
-	return s.showForm(ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_edit"]+": "+k.title(set), []step{{k.Page(c.ID("id")), k.title(set)}})
+	return s.showForm(
+		ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_edit"]+": "+k.title(set),
+		[]step{{k.Page(c.ID("id")), k.title(set)}},
+	)
 }
 
-func (s *pages) showForm(ctx context.Context, c route.Call, k pageKind, form web.Form, back *web.Returned, title string, more []step) (*route.Document, error) {
+func (s *pages) showForm(
+	ctx context.Context, c route.Call, k pageKind, form web.Form, back *web.Returned, title string, more []step,
+) (*route.Document, error) {
 	language := web.Readers(c)
 	return s.sheet(ctx, c, back.StatusOf(), "panel_form", title, map[string]any{
 		"Way": append(k.way(web.Texts[language], language), more...), "Form": s.web.Fill(c, form, back),
@@ -120,7 +125,10 @@ const mostOffered = 500 // records of a choice; any other is named by its number
 // offer makes an input a choice among the records to which its reference may lead.
 func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref hosting.Reference, f field.Field) error {
 	target := s.kinds.named(ref.Kind)
-	found, err := s.callers.Scope(c).Hosting().OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
+	found, err := s.callers.Scope(c).Hosting().OfKind(
+		ctx, target.kind,
+		ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}),
+	)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,8 @@ func (k pageKind) telling(w web.Words, set field.Set) (texts []string) {
 	title := k.title(set)
 	for _, f := range k.blank().Fields() {
 		shown, has := set.Named(f.Name)
-		if !has || f.IsReadOnly() || f.IsSecret() || f.IsReference() || f.HasLines() && !slices.Contains(k.Search, f.Name) || len(texts) == mostTelling {
+		if !has || f.IsReadOnly() || f.IsSecret() || f.IsReference() || f.HasLines() &&
+			!slices.Contains(k.Search, f.Name) || len(texts) == mostTelling {
 			continue
 		}
 		if _, is := shown.Value().(bool); is {

@@ -23,7 +23,10 @@ import (
 const partsShown = 10 // of each kind, on the page of what they are part of
 
 func (s *pages) onePage() web.FormPage {
-	page := web.FormPage{Show: s.showRecord, Forms: map[string]web.FormHandler{"panel_remove": s.takeRemove, "panel_restore": s.takeRestore}}
+	page := web.FormPage{
+		Show:  s.showRecord,
+		Forms: map[string]web.FormHandler{"panel_remove": s.takeRemove, "panel_restore": s.takeRestore},
+	}
 	for _, k := range s.all() {
 		for _, a := range k.acts {
 			page.Forms[a.name] = s.takeAct
@@ -110,7 +113,8 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 	for _, f := range set {
 		own, _ := sent.Named(f.Name)
 		switch ref := k.reference(f.Name); {
-		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name), ref.Field != "" && !leads(ref),
+		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name),
+			ref.Field != "" && !leads(ref),
 			k.Owner && f.Name == "is_active": // the state says it
 		case ref.Field != "":
 			if values, err = s.withReferred(ctx, c, values, w[labelOf(w, k, f.Name)], ref, f); err != nil {
@@ -157,7 +161,9 @@ func leads(to hosting.Reference) bool {
 }
 
 // withReferred adds what a reference leads to.
-func (s *pages) withReferred(ctx context.Context, c route.Call, values []web.Aspect, name string, to hosting.Reference, f field.Field) ([]web.Aspect, error) {
+func (s *pages) withReferred(
+	ctx context.Context, c route.Call, values []web.Aspect, name string, to hosting.Reference, f field.Field,
+) ([]web.Aspect, error) {
 	var id int64
 	switch v := f.Value().(type) {
 	case int64:

@@ -211,7 +211,9 @@ func (e *endpoints) onPages() pageKind {
 }
 
 // written makes a function of the API that writes one record one of any kind.
-func written[Q, A field.Record](do func(context.Context, route.Call, Q) (A, error)) func(context.Context, route.Call, any) (field.Record, error) {
+func written[Q, A field.Record](do func(context.Context, route.Call, Q) (A, error)) func(
+	context.Context, route.Call, any,
+) (field.Record, error) {
 	return func(ctx context.Context, c route.Call, q any) (field.Record, error) {
 		made, err := do(ctx, c, q.(Q)) //nolint:forcetypeassert // of the kind
 		if err != nil {

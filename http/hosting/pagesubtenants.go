@@ -117,7 +117,10 @@ func isNone(value []byte) bool { return len(value) == 0 || string(value) == "nul
 // parent.
 func (s *subTenants) packages(ctx context.Context, c route.Call, f field.Field) (options []web.Option, err error) {
 	kind, _ := hosting.KindNamed("package")
-	standard, err := s.callers.System().Hosting().OfKind(ctx, kind, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}})
+	standard, err := s.callers.System().Hosting().OfKind(
+		ctx, kind,
+		projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "is_default", Op: "=", Value: true}}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +164,10 @@ func (s *subTenants) acts() []pageAct {
 		}
 	}
 	return []pageAct{
-		{name: "suspend_tenant", isOpen: isIn("status", hosting.InService), do: turning(hosting.Suspended), inputs: suspendInputs(nil), grave: true},
+		{
+			name: "suspend_tenant", isOpen: isIn("status", hosting.InService), do: turning(hosting.Suspended),
+			inputs: suspendInputs(nil), grave: true,
+		},
 		{name: "resume_tenant", isOpen: isIn("status", hosting.Suspended), do: turning(hosting.InService)},
 	}
 }

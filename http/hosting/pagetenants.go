@@ -30,7 +30,8 @@ type tenantRow struct {
 func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number, w, bar := web.PageNumber(c), web.Texts[web.Readers(c)], &web.Bar{Action: web.TenantsPath}
 	found, err := s.callers.Scope(c).Hosting().Tenants(ctx, projections.Listing{
-		Search: bar.Searched(c, w["panel_tenants_search"]), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * web.PageSize, Limit: web.PageSize,
+		Search: bar.Searched(c, w["panel_tenants_search"]), Order: []projections.Ordering{{Field: "name"}},
+		Offset: (number - 1) * web.PageSize, Limit: web.PageSize,
 	})
 	if err != nil {
 		return nil, err
@@ -47,7 +48,10 @@ func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returne
 		}
 		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.web.Fill(c, form, back)}
 	}
-	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", w["panel_tenants_title"], web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
+	return s.sheet(
+		ctx, c, back.StatusOf(), "panel_tenants", w["panel_tenants_title"],
+		web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}),
+	)
 }
 
 // takeTenant makes a tenant the one for which the user acts.
@@ -59,7 +63,10 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	if _, err := s.callers.Scope(c).Hosting().Tenant(ctx, id); err != nil {
 		return nil, err
 	}
-	if _, err := s.commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.callers.Now()}); err != nil {
+	if _, err := s.commands.Execute(
+		ctx, c.Cause(),
+		account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.callers.Now()},
+	); err != nil {
 		return nil, err
 	}
 	return s.web.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil

@@ -18,7 +18,9 @@ func (k *collection) within(part hosting.Child) route.Route {
 		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: c.Subject.(*resource).row.ID}) //nolint:forcetypeassert // found by find
 		return parts.list(ctx, c, l)
 	}
-	r := parts.listSpec().Document(route.ListOrPages[hosted](k.path()+"{id:int}/"+part.Kind.Within+"/", "All "+strings.ReplaceAll(part.Kind.Collection, "-", " ")+" of one "+k.kind.Label,
+	r := parts.listSpec().Document(route.ListOrPages[hosted](k.path()+"{id:int}/"+part.Kind.Within+"/", "All "+strings.ReplaceAll(
+		part.Kind.Collection, "-", " ",
+	)+" of one "+k.kind.Label,
 		part.Kind.Most, listing.Listing(parts.listSpec(), list)))
 	return parts.shaped(r).As(k.kind.Name + "_" + part.Kind.Within).Of(k.kind.Class).Finding(k.find).
 		Saying("A plain array. With page or page_size it comes in pages.")

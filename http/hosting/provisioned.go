@@ -20,7 +20,10 @@ func (s *sites) provisionRoute() route.Route {
 	r := route.Post(sites.path()+"provision_full/", "Make a site with what goes with it", s.provision).As("site_provision").
 		For(s.callers.Writing()).Barring(sites.barSuspended).Tagged().
 		Checking(route.Check(s.checkProvision)).Asking(newProvision).Resuming(s.showProvision).
-		Saying("All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not asked for are skipped.")
+		Saying(
+			"All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not " +
+				"asked for are skipped.",
+		)
 	return r.Answering(func() field.Set { return (&siteAnswer{kinds: s.kinds}).Fields() })
 }
 

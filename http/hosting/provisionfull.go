@@ -50,7 +50,10 @@ func (p *provision) Fields() field.Set {
 	for _, step := range hosting.SiteSteps[1:] {
 		set = append(set, field.Flag("create_"+step, p.asked[step]).Default(false).Doc(about[step]))
 	}
-	return append(set, field.Text("ip_address", &p.IP).Default("*").Emptied().Is(field.IPOrAny).Doc("Of the site, and of its names in the zone."))
+	return append(
+		set,
+		field.Text("ip_address", &p.IP).Default("*").Emptied().Is(field.IPOrAny).Doc("Of the site, and of its names in the zone."),
+	)
 }
 
 // order is what the request asks for.

@@ -83,7 +83,8 @@ func (l *ftpLogin) Fields() field.Set {
 // Fields are the login.
 func (l *databaseLogin) Fields() field.Set {
 	return field.Set{
-		field.Text("name", &l.name).ReadOnly(), field.Text("db_user", &l.user).ReadOnly(), field.Text("db_password", &l.password).ReadOnly(),
+		field.Text("name", &l.name).ReadOnly(), field.Text("db_user", &l.user).ReadOnly(),
+		field.Text("db_password", &l.password).ReadOnly(),
 	}
 }
 

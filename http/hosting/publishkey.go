@@ -24,10 +24,18 @@ func publishRoute(mail, records *collection) route.Route {
 	publish := func(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 		return mail.publish(ctx, c, records)
 	}
-	r := records.shaped(route.Post(mail.path()+"{id:int}/publish_dkim/", "Add the DKIM record of a "+mail.kind.Label+" to the tenant's DNS zone", publish))
+	r := records.shaped(
+		route.Post(mail.path()+"{id:int}/publish_dkim/", "Add the DKIM record of a "+mail.kind.Label+" to the tenant's DNS zone", publish),
+	)
 	return r.As(mail.kind.Name+"_publish_dkim").Of(mail.kind.Class).With(http.StatusOK).For(mail.writers()).Finding(mail.findOpen).
-		Saying("The answer is the TXT record. A record with an older key under the same selector is replaced; one that is right stays as it is.").
-		Failing(http.StatusConflict, "Mails of the domain are not signed (dkim_disabled), or the tenant has no zone of it here (zone_missing).")
+		Saying(
+			"The answer is the TXT record. A record with an older key under the same selector is replaced; one that "+
+				"is right stays as it is.",
+		).
+		Failing(
+			http.StatusConflict,
+			"Mails of the domain are not signed (dkim_disabled), or the tenant has no zone of it here (zone_missing).",
+		)
 }
 
 // publish brings the record of the key among the records of the tenant's zone.

@@ -22,7 +22,8 @@ import (
 
 func (s *jobs) syncRoute() route.Route {
 	return route.Post(tenantPath+"sync/", "Compare the tenant's records with the hosting engine's", s.syncTenant).
-		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.tenants.findOwn).
+		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.callers.TenantAdmin()).
+		Finding(s.tenants.findOwn).
 		Checking(route.Check(checkSync)).Resuming(s.showSync).
 		Taking(field.Flag("wait", new(bool)).Doc("Wait for the result, 25 seconds at most.")).
 		Saying("What the engine lacks, has refused or was never told is pushed; what differs is reported. One runs at a time.").
@@ -87,7 +88,8 @@ func answerOf(o projections.Operation) (*syncAnswer, error) {
 		a.Drift = json.RawMessage("[]")
 	}
 	return a, field.Set{
-		field.Time("synced_at", &a.SyncedAt), field.Int("created", &a.Created), field.Int("updated", &a.Updated), field.Int("missing", &a.Missing),
+		field.Time("synced_at", &a.SyncedAt), field.Int("created", &a.Created), field.Int("updated", &a.Updated),
+		field.Int("missing", &a.Missing),
 	}.Load(o.Result)
 }
 
@@ -111,7 +113,8 @@ func (s *jobs) syncTenant(ctx context.Context, c route.Call, f *syncForm) (*sync
 }
 
 var engineAway = &route.Refusal{
-	Status: http.StatusServiceUnavailable, Detail: "The hosting engine is temporarily unavailable.", Code: "engine_unavailable", After: 30 * time.Second,
+	Status: http.StatusServiceUnavailable, Detail: "The hosting engine is temporarily unavailable.",
+	Code: "engine_unavailable", After: 30 * time.Second,
 }
 
 // beginSync starts a comparison. A running comparison is returned instead.
@@ -132,7 +135,9 @@ func (s *jobs) beginSync(ctx context.Context, c route.Call, f *syncForm) (projec
 		if errors.As(err, &refusal) && refusal.Reason == "in_progress" {
 			continue // another request has started one
 		}
-		return projections.Operation{ID: id, Kind: hosting.TenantSync, Status: string(hosting.OperationQueuedStatus), ResourceID: about.ID}, err
+		return projections.Operation{
+			ID: id, Kind: hosting.TenantSync, Status: string(hosting.OperationQueuedStatus), ResourceID: about.ID,
+		}, err
 	}
 	return projections.Operation{}, domain.Refuse(domain.Conflict, "Conflict, please retry.")
 }

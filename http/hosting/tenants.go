@@ -39,13 +39,20 @@ func (s *Area) tenantRoutes() []route.Route {
 		listing.Pages[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
 			Saying("Superusers see all tenants."),
 		route.Get(tenantPath, "A tenant", t.collection.show).As("tenant_read").Finding(t.find),
-		t.collection.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.callers.TenantAdmin()).Barring(t.barOthers).
+		t.collection.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.callers.TenantAdmin()).
+			Barring(t.barOthers).
 			Saying("Superusers make any. " + ofSubTenants),
-		t.collection.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.callers.TenantAdmin()).Finding(t.findSubTenant).
+		t.collection.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").
+			For(t.callers.TenantAdmin()).Finding(t.findSubTenant).
 			Saying("Superusers replace any. " + ofSubTenants),
-		t.collection.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.callers.TenantAdmin()).Finding(t.findOwn).
-			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect. " + ofSubTenants),
-		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.callers.TenantAdmin()).Finding(t.findSubTenant).
+		t.collection.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").
+			For(t.callers.TenantAdmin()).Finding(t.findOwn).
+			Saying(
+				"Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") +
+					". What else they send has no effect. " + ofSubTenants,
+			),
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.callers.TenantAdmin()).
+			Finding(t.findSubTenant).
 			Saying("It is off and gone at once, and removed after 30 days. " + ofSubTenants),
 		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
 			With(http.StatusOK).Finding(t.find),
@@ -59,7 +66,9 @@ func (s *Area) tenantRoutes() []route.Route {
 var tenantList = listing.Spec{
 	Filters: func() field.Set {
 		return field.Set{
-			field.Text("status", new(string)).Among(hosting.InService, hosting.Suspended, hosting.Terminated).Doc("Only tenants in this state."),
+			field.Text("status", new(string)).Among(hosting.InService, hosting.Suspended, hosting.Terminated).Doc(
+				"Only tenants in this state.",
+			),
 			field.Ref("package", new(int64)).Doc("Only tenants with this package."),
 			field.Text("slug", new(string)).Doc("Only the tenant with this slug."),
 			field.Flag("is_active", new(bool)).Doc("Only those that are, or are not, active."),
@@ -186,7 +195,10 @@ func (t *tenants) barOthers(ctx context.Context, c route.Call) error {
 func (t *tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	who := caller.Of(c)
-	_, err := t.commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.callers.Now()})
+	_, err := t.commands.Execute(
+		ctx, c.Cause(),
+		account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.callers.Now()},
+	)
 	if err != nil {
 		return nil, err
 	}

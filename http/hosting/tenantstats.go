@@ -64,7 +64,10 @@ func (s *share) Fields() field.Set {
 func (t *tenants) statsRoute() route.Route {
 	return route.Get(tenantPath+"stats/", "What a tenant uses of what it may", t.stats).As("tenant_stats").
 		Of(t.collection.kind.Class).For(t.callers.User()).Finding(t.find).
-		Saying("Records are counted at this moment; storage and this month's traffic are what the engine said at collected_at. A limit of null is none.")
+		Saying(
+			"Records are counted at this moment; storage and this month's traffic are what the engine said at " +
+				"collected_at. A limit of null is none.",
+		)
 }
 
 func (t *tenants) stats(ctx context.Context, c route.Call) (*stats, error) {

@@ -28,14 +28,19 @@ func (e *endpoints) deliveryRoutes(one string) []route.Route {
 	single := all + "{uuid:uuid}/"
 	return []route.Route{
 		deliveriesAsk.Document(route.Pages[delivery](all, "What an endpoint was told", listing.Listing(deliveriesAsk, e.listDeliveries))).
-			As("webhook_delivery_list").Of(e.collection.kind.Class).For(e.collection.readers()).Finding(e.find).Saying("Of the last 30 days, the newest first."),
+			As("webhook_delivery_list").Of(e.collection.kind.Class).For(e.collection.readers()).Finding(e.find).Saying(
+			"Of the last 30 days, the newest first.",
+		),
 		route.Get(single, "What became of a message to an endpoint", record.Found[delivery]).As("webhook_delivery_read").
 			Of(deliveryClass).For(e.collection.readers()).Finding(e.findDelivery),
 		route.Post(single+"redeliver/", "Send a message again", e.redeliver).As("webhook_delivery_redeliver").With(http.StatusAccepted).
 			Of(deliveryClass).For(e.collection.writers()).Finding(e.findDeliveryOpen).Failing(http.StatusConflict, stillPending).
 			Saying("The same message with the same webhook-id, signed anew."),
-		e.changing(route.Post(one+"test/", "Send an endpoint a test message", e.test), "test").With(http.StatusAccepted).Of(e.collection.kind.Class).
-			Failing(http.StatusConflict, testPending).Saying("A message of the type " + webhook.TestEvent + ", whatever the endpoint wants to hear."),
+		e.changing(route.Post(one+
+			"test/", "Send an endpoint a test message", e.test), "test").With(http.StatusAccepted).Of(e.collection.kind.Class).
+			Failing(http.StatusConflict, testPending).Saying(
+			"A message of the type " + webhook.TestEvent + ", whatever the endpoint wants to hear.",
+		),
 	}
 }
 

@@ -58,14 +58,18 @@ const secretOnce = "The secret is in this answer and nowhere else. A repeat with
 func (e *endpoints) routes() []route.Route {
 	one := e.collection.path() + "{id:int}/"
 	routes := []route.Route{
-		listing.Pages[endpoint](e.collection.path(), "All webhook endpoints", e.listSpec(), e.list).As("webhook_endpoint_list").For(e.collection.readers()),
-		route.Get(one, "One webhook endpoint", record.Found[endpoint]).As("webhook_endpoint_read").For(e.collection.readers()).Finding(e.find),
-		route.Post(e.collection.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").For(e.collection.writers()).Barring(e.collection.barSuspended).
+		listing.Pages[endpoint](e.collection.path(), "All webhook endpoints", e.listSpec(), e.list).
+			As("webhook_endpoint_list").For(e.collection.readers()),
+		route.Get(one, "One webhook endpoint", record.Found[endpoint]).As("webhook_endpoint_read").
+			For(e.collection.readers()).Finding(e.find),
+		route.Post(e.collection.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").
+			For(e.collection.writers()).Barring(e.collection.barSuspended).
 			Caching("no-store").Checking(route.Check(e.check)).Saying(secretOnce),
 		e.changing(route.Put(one, "Replace a webhook endpoint", e.change), "replace").Checking(route.Check(e.check)),
 		e.changing(route.Patch(one, "Change some fields of a webhook endpoint", e.change), "change").Checking(route.Check(e.check)),
 		e.changing(route.Delete(one, "Remove a webhook endpoint", e.remove), "delete"),
-		e.changing(route.Post(one+"rotate_secret/", "Give a webhook endpoint another secret", e.rotate), "rotate_secret").With(http.StatusOK).
+		e.changing(route.Post(one+
+			"rotate_secret/", "Give a webhook endpoint another secret", e.rotate), "rotate_secret").With(http.StatusOK).
 			Caching("no-store").Saying(secretOnce + " Messages are signed with both secrets for 24 hours."),
 	}
 	for i := range routes {
@@ -102,7 +106,9 @@ func (e *endpoint) Fields() field.Set {
 		field.Flag("is_active", &e.IsActive).Default(true),
 		field.Text("disabled_reason", (*string)(&e.Disabled)).ReadOnly().
 			Doc("Why the panel has switched it off: gone, because it answered 410. Blank once it is switched on again."),
-		field.NullText("secret", &e.secret).OneTime().ReadOnly().Doc("What messages are signed with. It is shown when it is made, and only then."),
+		field.NullText("secret", &e.secret).OneTime().ReadOnly().Doc(
+			"What messages are signed with. It is shown when it is made, and only then.",
+		),
 		field.Time("created_at", &e.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &e.UpdatedAt).ReadOnly(),
 	}
@@ -186,7 +192,9 @@ func (e *endpoints) create(ctx context.Context, c route.Call, w *endpoint) (*end
 		return nil, err
 	}
 	c.Location(e.pathOf(id))
-	secret, err := e.endpoints.Open(ctx, c.Cause(), webhook.Create{ID: id, Tenant: w.Tenant, URL: w.URL, Events: w.Events, IsActive: w.IsActive})
+	secret, err := e.endpoints.Open(
+		ctx, c.Cause(), webhook.Create{ID: id, Tenant: w.Tenant, URL: w.URL, Events: w.Events, IsActive: w.IsActive},
+	)
 	return e.withSecret(ctx, c, id, secret, err)
 }
 

@@ -42,7 +42,9 @@ func Pages[A any, PA interface {
 func Listing[A any, PA interface {
 	*A
 	field.Record
-}](a Spec, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) func(context.Context, route.Call, route.Window) (route.Page[A], error) {
+}](a Spec, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) func(
+	context.Context, route.Call, route.Window,
+) (route.Page[A], error) {
 	return func(ctx context.Context, c route.Call, w route.Window) (route.Page[A], error) {
 		listing, err := a.listing(c, w)
 		if err != nil {
@@ -87,7 +89,12 @@ func (a Spec) Document(r route.Route) route.Route {
 		taken = append(taken, field.Text("search", new(string)).Doc("Terms that have to be found in "+a.Search+"."))
 	}
 	names := append([]string{"id", "created_at", "updated_at"}, a.Ordering...)
-	return r.Taking(append(taken, field.Text("ordering", new(string)).Doc("What to order by, with - in front for descending: "+strings.Join(names, ", ")+"."))...)
+	return r.Taking(
+		append(
+			taken,
+			field.Text("ordering", new(string)).Doc("What to order by, with - in front for descending: "+strings.Join(names, ", ")+"."),
+		)...,
+	)
 }
 
 // filters are those of the list and those that all lists have, each with a

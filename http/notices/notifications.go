@@ -40,12 +40,15 @@ func (s *Area) notificationRoutes() []route.Route {
 		listing.Pages[notification](notificationsPath, "Own notifications, newest first", listing.Spec{
 			Filters: notificationFilters, Search: "title and message", UUIDs: true,
 		}, s.listNotifications).As("notification_list"),
-		route.Get(notificationPath, "A notification", record.Found[notification]).As("notification_read").Of("Notification").Finding(s.findNotification),
-		route.Patch(notificationPath, "Mark a notification as read or unread", s.changeNotification).As("notification_change").Of("Notification").
+		route.Get(notificationPath, "A notification", record.Found[notification]).As("notification_read").
+			Of("Notification").Finding(s.findNotification),
+		route.Patch(notificationPath, "Mark a notification as read or unread", s.changeNotification).
+			As("notification_change").Of("Notification").
 			Finding(s.findNotification).Saying("Nothing but is_read changes."),
 		route.Delete(notificationPath, "Delete a notification", s.deleteNotification).As("notification_delete").Of("Notification").
 			Finding(s.findNotification),
-		route.Patch(notificationPath+"mark_read/", "Mark a notification as read", s.markRead).As("notification_mark_read").Of("Notification").
+		route.Patch(notificationPath+
+			"mark_read/", "Mark a notification as read", s.markRead).As("notification_mark_read").Of("Notification").
 			Finding(s.findNotification).Saying("One that has been read keeps the time at which it was."),
 	}
 }
@@ -118,9 +121,11 @@ func (s *Area) deleteNotification(ctx context.Context, c route.Call) error {
 
 func (s *Area) allAtOnceRoutes() []route.Route {
 	return []route.Route{
-		route.Patch(notificationsPath+"mark_all_read/", "Mark all own notifications as read", s.markAllRead).As("notification_mark_all_read").
+		route.Patch(notificationsPath+
+			"mark_all_read/", "Mark all own notifications as read", s.markAllRead).As("notification_mark_all_read").
 			With(http.StatusOK).Saying("Answers with how many were unread."),
-		route.Get(notificationsPath+"unread_count/", "How many own notifications are unread", s.countUnread).As("notification_unread_count"),
+		route.Get(notificationsPath+
+			"unread_count/", "How many own notifications are unread", s.countUnread).As("notification_unread_count"),
 	}
 }
 

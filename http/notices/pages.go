@@ -17,7 +17,10 @@ import (
 // (docs/notifications.md, "In the browser").
 func (s *Area) PageRoutes() route.Area {
 	prefers := web.FormPage{Show: s.showPreferences, Forms: map[string]web.FormHandler{"preferences": s.takePreferences}}
-	told := web.FormPage{Show: s.showNotifications, Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead}}
+	told := web.FormPage{
+		Show:  s.showNotifications,
+		Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead},
+	}
 	return route.Area{
 		Name: "Notifications in the browser", Access: s.Callers.Session(),
 		About: "What the panel has told the user.",

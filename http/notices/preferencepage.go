@@ -23,7 +23,10 @@ func (s *Area) showPreferences(ctx context.Context, c route.Call, back *web.Retu
 	}
 	inputs := slices.Concat(web.RecordInputs(p.Fields(), field.Patch), asked, []web.Input{web.VersionInput(p.Fields())})
 	form := web.Form{Name: "preferences", Action: web.PreferencesPath, Inputs: inputs}
-	return s.Web.Sheet(c, back.StatusOf(), "own_preferences", "preferences_title", map[string]any{"Form": s.Web.Fill(c, form, back), "Wide": true})
+	return s.Web.Sheet(
+		c, back.StatusOf(), "own_preferences", "preferences_title",
+		map[string]any{"Form": s.Web.Fill(c, form, back), "Wide": true},
+	)
 }
 
 func (s *Area) takePreferences(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {

@@ -13,9 +13,11 @@ import (
 
 func (s *Area) preferenceRoutes() []route.Route {
 	return []route.Route{
-		route.Get(preferencesPath, "What the user wants to hear of", record.Found[preferences]).As("preferences_read").Finding(s.findPreferences).
+		route.Get(preferencesPath, "What the user wants to hear of", record.Found[preferences]).As("preferences_read").
+			Finding(s.findPreferences).
 			Saying("A user who never set any hears of everything."),
-		route.Put(preferencesPath, "Change what the user wants to hear of", s.setPreferences).As("preferences_replace").Finding(s.findPreferences).
+		route.Put(preferencesPath, "Change what the user wants to hear of", s.setPreferences).As("preferences_replace").
+			Finding(s.findPreferences).
 			Saying("What is left out stays as it is."),
 		route.Patch(preferencesPath, "Change some of what the user wants to hear of", s.setPreferences).As("preferences_change").
 			Finding(s.findPreferences),

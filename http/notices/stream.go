@@ -19,7 +19,9 @@ const notificationStreams = 10
 
 func (s *Area) notificationStream() []route.Route {
 	return []route.Route{
-		route.Stream[projections.Notification](notificationsPath+"stream/", "What happens to own notifications, as it happens", s.followNotifications).
+		route.Stream[projections.Notification](
+			notificationsPath+"stream/", "What happens to own notifications, as it happens", s.followNotifications,
+		).
 			As("notification_stream").AtMost(notificationStreams, 0).
 			Saying("Events: notification, as GET shows it, when it is new or changed; deleted with its id; all_read with through; reset when so much has happened since the last event " +
 				"that it is not told: load the list anew. Each has the position of the log as its id."),
@@ -76,7 +78,9 @@ func (f *inboxFollowing) Next(ctx context.Context, c route.Call) (told []route.T
 }
 
 // shown loads the notifications of the events.
-func (f *inboxFollowing) shown(ctx context.Context, c route.Call, events []domain.LiveEvent) (map[uuid.UUID]projections.Notification, error) {
+func (f *inboxFollowing) shown(
+	ctx context.Context, c route.Call, events []domain.LiveEvent,
+) (map[uuid.UUID]projections.Notification, error) {
 	var ids []uuid.UUID
 	for _, h := range events {
 		if id, err := uuid.Parse(h.Stream.ID); err == nil {

@@ -44,7 +44,8 @@ func (s *Area) showUnsubscribe(ctx context.Context, c route.Call) (*route.Docume
 		return s.wrongLink(c, err)
 	}
 	return web.Secluded(s.Web.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
-		"Question": about(u, web.Readers(c), "unsubscribe_question"), "All": c.Path + choicePart, "Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
+		"Question": about(u, web.Readers(c), "unsubscribe_question"), "All": c.Path + choicePart,
+		"Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
 	}))
 }
 
@@ -63,7 +64,8 @@ func (s *Area) unsubscribe(ctx context.Context, c route.Call) (*route.Document, 
 	}
 	w := web.Texts[web.Readers(c)]
 	return web.Secluded(s.Web.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
-		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
+		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": c.Path + choicePart,
+		"Way": w["unsubscribe_all"],
 	}))
 }
 
@@ -116,7 +118,10 @@ func (s *Area) unsubscription(ctx context.Context, c route.Call) (notice.Unsubsc
 	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		return u, errors.Join(s.Callers.Limiter.Spend(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
+		return u, errors.Join(
+			s.Callers.Limiter.Spend(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute),
+			err,
+		)
 	}
 	user, err := s.Callers.System().Accounts().User(ctx, u.User)
 	if err == nil && user.Email == "" {

@@ -76,7 +76,8 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 	if got := mails(t, s, 2); got != notice.DefaultPreferences() {
 		t.Errorf("another user: %+v", got)
 	}
-	n := s.Count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' and stream = 'preferences-1'
+	n := s.Count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1'
+		and stream = 'preferences-1'
 		and data::jsonb = '{"values":{"email_on_invoice":false},"through":"link in a mail"}'`)
 	if n != 1 || s.Events(t, "notification.preferences_set") != 1 {
 		t.Errorf("%d events", n)

@@ -50,7 +50,10 @@ func (s *Area) choicePage(ctx context.Context, c route.Call, u notice.Unsubscrip
 	if err != nil {
 		return nil, err
 	}
-	inputs := slices.Concat([]web.Input{{Name: "form", Type: "hidden", Value: choiceForm}}, web.RecordInputs(wishes.Fields(), field.Patch), asked)
+	inputs := slices.Concat(
+		[]web.Input{{Name: "form", Type: "hidden", Value: choiceForm}}, web.RecordInputs(wishes.Fields(), field.Patch),
+		asked,
+	)
 	form := web.Form{Name: choiceForm, Action: c.Path, Inputs: inputs}.In(web.Readers(c), back)
 	return web.Secluded(s.Web.Sheet(c, back.StatusOf(), "preferences", "preferences_title", map[string]any{"Form": form}))
 }
@@ -79,7 +82,9 @@ func (s *Area) takeChoice(ctx context.Context, c route.Call) (*route.Document, e
 	}
 	cause := c.Cause()
 	cause.Actor = u.Actor()
-	if _, err := s.Commands.Execute(ctx, cause, notice.SetPreferences{User: u.User, Values: set.Values(), Through: notice.ThroughLink}); err != nil {
+	if _, err := s.Commands.Execute(
+		ctx, cause, notice.SetPreferences{User: u.User, Values: set.Values(), Through: notice.ThroughLink},
+	); err != nil {
 		return nil, err
 	}
 	return web.Secluded(s.Web.Done(c.Path, choiceForm), nil)
@@ -87,7 +92,9 @@ func (s *Area) takeChoice(ctx context.Context, c route.Call) (*route.Document, e
 
 // checkChoice refuses bodies that the page did not send, as mail programs send them, and
 // alarms that end without being confirmed.
-func (s *Area) checkChoice(ctx context.Context, u notice.Unsubscription, sent url.Values, wishes notice.Preferences, wrong *field.Errors) error {
+func (s *Area) checkChoice(
+	ctx context.Context, u notice.Unsubscription, sent url.Values, wishes notice.Preferences, wrong *field.Errors,
+) error {
 	if sent.Get("form") != choiceForm {
 		wrong.Add("form", "Send the form of the page.")
 		return nil

@@ -35,7 +35,10 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	for i, key := range keys.Rows {
 		cards[i] = s.keyCard(c, key, back)
 	}
-	return s.web.Sheet(c, back.StatusOf(), "keys", "keys_title", web.Paged(c, nil, keys.Count, map[string]any{"Keys": cards, "Create": s.createForm(c, web.KeysPath, back)}))
+	return s.web.Sheet(
+		c, back.StatusOf(), "keys", "keys_title",
+		web.Paged(c, nil, keys.Count, map[string]any{"Keys": cards, "Create": s.createForm(c, web.KeysPath, back)}),
+	)
 }
 
 func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
@@ -100,7 +103,9 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 }
 
 // createKey makes the key that a form asks for, and shows it on a page.
-func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, show func(key, name string) (*route.Document, error)) (*route.Document, error) {
+func (s *apiKeys) createKey(
+	ctx context.Context, c route.Call, sent url.Values, show func(key, name string) (*route.Document, error),
+) (*route.Document, error) {
 	var wanted keyForm
 	if err := web.DecodeForm(&wanted, sent); err != nil {
 		return nil, err

@@ -59,7 +59,10 @@ type issuedKey struct {
 
 // Fields are the record and the key itself.
 func (k *issuedKey) Fields() field.Set {
-	return append(k.keyRecord.Fields(), field.NullText("key", &k.Key).OneTime().ReadOnly().Doc("The key. It is shown only here, and only once."))
+	return append(
+		k.keyRecord.Fields(),
+		field.NullText("key", &k.Key).OneTime().ReadOnly().Doc("The key. It is shown only here, and only once."),
+	)
 }
 
 func (s *apiKeys) keyRoutes() []route.Route {
@@ -74,12 +77,18 @@ func (s *apiKeys) keyRoutes() []route.Route {
 			Search: "name and id", Ordering: []string{"name"}, TextIDs: true,
 		}, s.listKeys).As("api_key_list"),
 		route.Get(keyPath, "A key of the storefront", record.Found[keyRecord]).As("api_key_read").Of("APIKey").Finding(s.findKey),
-		route.Post(keysPath, "Make a key for a website", s.issueKey).As("api_key_create").For(s.callers.SuperuserConfirmed()).Caching("no-store").
+		route.Post(keysPath, "Make a key for a website", s.issueKey).As("api_key_create").For(
+			s.callers.SuperuserConfirmed(),
+		).Caching("no-store").
 			Checking(route.Check(s.checkKeyForm)).Resuming(s.showIssuedKey).
 			Saying("The key is in this answer and nowhere else: only its hash is kept. A repeat with the same Idempotency-Key shows null."),
-		route.Patch(keyPath, "Change what is agreed on with a key's website", s.changeKey).As("api_key_change").Of("APIKey").For(s.callers.SuperuserConfirmed()).Finding(s.findKey),
+		route.Patch(keyPath, "Change what is agreed on with a key's website", s.changeKey).As("api_key_change").Of("APIKey").For(
+			s.callers.SuperuserConfirmed(),
+		).Finding(s.findKey),
 		route.Post(keyPath+"revoke/", "End a key for good", s.revokeKey).As("api_key_revoke").Of("APIKey").Finding(s.findKey).
-			With(http.StatusOK).Saying("It opens nothing from now on; other processes may take five seconds to notice. A second time changes nothing."),
+			With(http.StatusOK).Saying(
+			"It opens nothing from now on; other processes may take five seconds to notice. A second time changes nothing.",
+		),
 	}
 }
 

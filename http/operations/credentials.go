@@ -40,7 +40,8 @@ func (l *linkRecord) Fields() field.Set {
 
 func (s *users) resetLinkRoute() route.Route {
 	return route.Post(userPath+"reset_link/", "Make a link with which a user sets a password", s.makeResetLink).
-		As("user_reset_link").Of("User").For(s.callers.SuperuserConfirmed()).Finding(s.findUser).Caching("no-store").Resuming(s.showResetLink).
+		As("user_reset_link").Of("User").For(s.callers.SuperuserConfirmed()).Finding(s.findUser).Caching("no-store").
+		Resuming(s.showResetLink).
 		Saying("Hand it over yourself, or have it mailed. It works once, and ends those that were made before.").
 		Failing(http.StatusConflict, "The user is not active (invalid_state), or others were faster.")
 }

@@ -98,7 +98,9 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
 	var key string
 	s.Until(t, "the engine has refused", func() bool {
-		return s.Owner.QueryRow(t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`).Scan(&key) == nil
+		return s.Owner.QueryRow(
+			t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`,
+		).Scan(&key) == nil
 	})
 	run := "sagas/" + sagas.RunID(key).String() + "/"
 	notNow(t, s.Operate("POST", run+"resume/", `{"reason":"it is parked, not paused"}`))

@@ -100,5 +100,8 @@ func disputeInputs(o *orderDetail) []web.Input {
 	if !o.isReported() {
 		outcomes = outcomes[1:]
 	}
-	return append([]web.Input{{Name: "outcome", Type: "select", Value: outcomes[0].Value, Options: outcomes, Required: true}}, reasonInput(o)...)
+	return append(
+		[]web.Input{{Name: "outcome", Type: "select", Value: outcomes[0].Value, Options: outcomes, Required: true}},
+		reasonInput(o)...,
+	)
 }

@@ -66,12 +66,17 @@ func (s *inbox) inboxRoutes() []route.Route {
 		}, s.listWebhooks).As("stored_webhook_list"),
 		route.Post(inboxPath+"replay/", "Act again on all webhooks that a filter leaves", s.replayWebhooks).As("webhook_range_replay").
 			With(http.StatusAccepted).OrWith(http.StatusOK).Checking(route.Check(checkReplay)).
-			Saying("With dry_run they are only counted, which is what it does unless it is told otherwise. What was booked is not booked again.").
+			Saying(
+				"With dry_run they are only counted, which is what it does unless it is told otherwise. What was " +
+					"booked is not booked again.",
+			).
 			Resuming(func(context.Context, route.Call, string) (route.Answer, error) {
 				return (&replayAnswer{DryRun: false}).Fields(), nil
 			}),
-		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").Of("WebhookEvent").Finding(s.findWebhook),
-		route.Post(webhookPath+"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
+		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").
+			Of("WebhookEvent").Finding(s.findWebhook),
+		route.Post(webhookPath+
+			"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
 			if err := s.payments.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
 				return nil, err
 			}
@@ -79,13 +84,18 @@ func (s *inbox) inboxRoutes() []route.Route {
 		}).As("stored_webhook_replay").Of("WebhookEvent").With(http.StatusAccepted).Finding(s.findWebhook).
 			Saying("The provider is asked for the truth; what was booked is not booked again.").
 			Resuming(resumed),
-		route.Post(webhookPath+"match/", "Match a webhook that fits no order with one", func(ctx context.Context, c route.Call, m *matching) (*webhookDetail, error) {
+		route.Post(webhookPath+"match/", "Match a webhook that fits no order with one", func(
+			ctx context.Context, c route.Call, m *matching,
+		) (*webhookDetail, error) {
 			if err := s.matchWebhook(ctx, c, c.Subject.(*webhookDetail), m); err != nil { //nolint:forcetypeassert // found by findWebhook
 				return nil, err
 			}
 			return show(ctx, c)
 		}).As("stored_webhook_match").Of("WebhookEvent").With(http.StatusAccepted).Finding(s.findWebhook).Resuming(resumed).
-			Saying("The provider is asked first: what is of another provider, amount or currency is refused. A payment under another session holds the order until it is accepted.").
+			Saying(
+				"The provider is asked first: what is of another provider, amount or currency is refused. A payment "+
+					"under another session holds the order until it is accepted.",
+			).
 			Failing(http.StatusConflict, "The webhook is not unmatched (invalid_state).").
 			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}
@@ -142,7 +152,9 @@ func (w *webhookDetail) Fields() field.Set {
 	}
 	return append(w.Webhook.Fields(),
 		field.Any("headers", &headers).ReadOnly().Doc("With the values of signatures masked."),
-		field.NullText("body", &body).ReadOnly().Doc("As it came; bytes that are no text stand in a data: URL. Null: it is no longer kept."))
+		field.NullText("body", &body).ReadOnly().Doc(
+			"As it came; bytes that are no text stand in a data: URL. Null: it is no longer kept.",
+		))
 }
 
 // text is the body for people. Providers send text; anything else is told as
@@ -229,7 +241,9 @@ func (a *replayAnswer) Fields() field.Set {
 
 func (s *inbox) replayWebhooks(ctx context.Context, c route.Call, r *replay) (_ *replayAnswer, err error) {
 	p := r.pick()
-	which := operations.WebhookPick{Provider: p.provider, State: p.state, Type: p.typ, EventID: p.event, Order: p.order, From: p.from, To: p.to}
+	which := operations.WebhookPick{
+		Provider: p.provider, State: p.state, Type: p.typ, EventID: p.event, Order: p.order, From: p.from, To: p.to,
+	}
 	a := &replayAnswer{DryRun: r.DryRun}
 	if r.DryRun {
 		c.Status(http.StatusOK)

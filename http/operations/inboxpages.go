@@ -63,7 +63,8 @@ func (s *inbox) entryDesk() web.ActPage[*webhookDetail] {
 		Web: s.web, Show: s.showEntry,
 		Find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
 		Acts: []web.Act[*webhookDetail]{{
-			Name: "match", IsOpen: func(w *webhookDetail) bool { return w.State == "unmatched" }, Grave: true, Inputs: matchInputs, Do: web.Pressed(s.matchWebhook),
+			Name: "match", IsOpen: func(w *webhookDetail) bool { return w.State == "unmatched" }, Grave: true,
+			Inputs: matchInputs, Do: web.Pressed(s.matchWebhook),
 		}, {
 			Name: "replay", IsOpen: web.Always[*webhookDetail], Inputs: optionalReason[*webhookDetail],
 			Do: web.Pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
@@ -78,7 +79,9 @@ func matchInputs(w *webhookDetail) []web.Input {
 }
 
 // showEntry is the page of a webhook.
-func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *inbox) showEntry(
+	_ context.Context, c route.Call, e *webhookDetail, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	body, isCut := e.shownBody()
 	return s.web.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{

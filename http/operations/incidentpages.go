@@ -23,13 +23,18 @@ const (
 func (s *incidents) pageRoutes() []route.Route {
 	return append([]route.Route{
 		s.list().View(notice.IncidentsPath, "Problems that need an operator").As("incidents_page"),
-	}, s.incidentDesk().Routes(incidentPagePath, "incident", "Incident", "An incident with what it is about", "Do something about an incident")...)
+	}, s.incidentDesk().Routes(
+		incidentPagePath, "incident", "Incident", "An incident with what it is about",
+		"Do something about an incident",
+	)...)
 }
 
 // list is the page of what operators have to see to.
 func (s *incidents) list() web.List[projections.Incident] {
 	l := web.IncidentList
-	l.Web, l.Name, l.Read = s.web, "incidents", caller.Reads(s.callers, projections.Scope.Operations, projections.OperationsReader.Incidents)
+	l.Web, l.Name, l.Read = s.web, "incidents", caller.Reads(
+		s.callers, projections.Scope.Operations, projections.OperationsReader.Incidents,
+	)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	l.Choices = []web.Choice{
 		{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident},
@@ -77,7 +82,9 @@ func (s *incidents) acts() []web.Act[*projections.Incident] {
 }
 
 func canBeHandledAgain(i *projections.Incident) bool {
-	return !i.IsSettled && slices.Contains([]string{operations.ReactionFailed, operations.WebhookParked, operations.WebhookUnmatched}, i.Kind)
+	return !i.IsSettled && slices.Contains(
+		[]string{operations.ReactionFailed, operations.WebhookParked, operations.WebhookUnmatched}, i.Kind,
+	)
 }
 
 // takes tells whether an incident takes an answer now.

@@ -34,13 +34,22 @@ func (s *incidents) resumedIncident(ctx context.Context, c route.Call, _ string)
 // (docs/sync.md, "In the background").
 func (s *incidents) answerRoutes() (all []route.Route) {
 	for _, a := range []struct{ answer, title, says string }{
-		{operations.Adopt, "Let an incident's record be as the engine has it", "The engine is right: the record takes over its values, or an object that no record is about gets one."},
-		{operations.Remake, "Let the engine be as an incident's record", "The panel is right: the engine gets the object again as the record says."},
+		{
+			operations.Adopt, "Let an incident's record be as the engine has it",
+			"The engine is right: the record takes over its values, or an object that no record is about gets one.",
+		},
+		{
+			operations.Remake, "Let the engine be as an incident's record",
+			"The panel is right: the engine gets the object again as the record says.",
+		},
 		{operations.Ignore, "Leave a difference to the engine as it is", "It is not reported again while it lasts."},
 	} {
 		all = append(all, route.Post(incidentPath+a.answer+"/", a.title, s.answering(a.answer)).As("incident_"+a.answer).Of("Incident").
 			With(http.StatusOK).Finding(s.findIncident).Saying(a.says+" Each kind of incident has its own answers, named in offers.").
-			Failing(http.StatusConflict, "The incident has no such answer, is settled, or what it is about cannot be taken over (invalid_state).").
+			Failing(
+				http.StatusConflict,
+				"The incident has no such answer, is settled, or what it is about cannot be taken over (invalid_state).",
+			).
 			Failing(http.StatusServiceUnavailable, "The engine does not answer (engine_unavailable).").
 			Resuming(s.resumedIncident))
 	}
@@ -75,12 +84,22 @@ func (s *incidents) incidentRoutes() []route.Route {
 			As("incident_read").Of("Incident").Finding(s.findIncident),
 		route.Post(incidentPath+"settle/", "Settle an incident", s.settleIncident).As("incident_settle").Of("Incident").With(http.StatusOK).
 			Finding(s.findIncident).
-			Saying("You have seen to it. What ends by itself is settled without you. If the trouble comes back it is reported again. One that is settled stays as it is.").
+			Saying(
+				"You have seen to it. What ends by itself is settled without you. If the trouble comes back it is " +
+					"reported again. One that is settled stays as it is.",
+			).
 			Resuming(s.resumedIncident),
-		route.Post(incidentPath+"requeue/", "Handle again what an incident is about", s.requeueIncident).As("incident_requeue").Of("Incident").
+		route.Post(incidentPath+
+			"requeue/", "Handle again what an incident is about", s.requeueIncident).As("incident_requeue").Of("Incident").
 			With(http.StatusOK).Finding(s.findIncident).
-			Saying("The event that a reaction could not handle is handled once more, the webhook that could not be acted on is acted on again. That settles the incident. Work that was done is not repeated.").
-			Failing(http.StatusConflict, "Nothing of the incident can be handled again (invalid_state), or it has failed again (failed_again).").
+			Saying(
+				"The event that a reaction could not handle is handled once more, the webhook that could not be "+
+					"acted on is acted on again. That settles the incident. Work that was done is not repeated.",
+			).
+			Failing(
+				http.StatusConflict,
+				"Nothing of the incident can be handled again (invalid_state), or it has failed again (failed_again).",
+			).
 			Resuming(s.resumedIncident),
 	}
 }

@@ -90,7 +90,9 @@ func brands(rows []projections.Resource) ([]web.Option, error) {
 // looks is the bar in which an operator chooses how mails are shown.
 func (s *mailPreviews) looks(ctx context.Context, c route.Call, l look, brand []web.Option) (*web.Bar, error) {
 	w := web.Texts[web.Readers(c)]
-	found, err := s.callers.Scope(c).Hosting().Tenants(ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost})
+	found, err := s.callers.Scope(c).Hosting().Tenants(
+		ctx, projections.Listing{Order: []projections.Ordering{{Field: "name"}}, Limit: brandsMost},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +111,10 @@ func (s *mailPreviews) looks(ctx context.Context, c route.Call, l look, brand []
 	}
 	return &web.Bar{Action: c.Path, Filters: []web.Filter{
 		{Name: "language", Label: w["label_language"], Value: l.language, Options: languages},
-		{Name: "tenant", Label: w["mails_brand"], Value: l.number(), Options: append([]web.Option{{Text: w["mails_own_brand"]}}, options...)},
+		{
+			Name: "tenant", Label: w["mails_brand"], Value: l.number(),
+			Options: append([]web.Option{{Text: w["mails_own_brand"]}}, options...),
+		},
 	}}, nil
 }
 
@@ -133,7 +138,10 @@ func (s *mailPreviews) showMails(ctx context.Context, c route.Call) (*route.Docu
 		}
 		all = append(all, mailSort{web.MailsPath + name + "/" + l.query(), name, m.Subject})
 	}
-	return s.web.Sheet(c, http.StatusOK, "mails", "mails_title", map[string]any{"Bar": bar, "Mails": all, "Spoken": l.language, "Wide": true})
+	return s.web.Sheet(
+		c, http.StatusOK, "mails", "mails_title",
+		map[string]any{"Bar": bar, "Mails": all, "Spoken": l.language, "Wide": true},
+	)
 }
 
 func (s *mailPreviews) showMail(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -173,6 +181,8 @@ func (s *mailPreviews) showMailHTML(ctx context.Context, c route.Call) (*route.D
 		return nil, err
 	}
 	return &route.Document{Type: "text/html; charset=utf-8", Body: []byte(m.HTML), Header: http.Header{
-		"Content-Security-Policy": {"default-src 'none'; style-src 'unsafe-inline'; img-src data: https:; form-action 'none'; frame-ancestors 'none'; sandbox"},
+		"Content-Security-Policy": {
+			"default-src 'none'; style-src 'unsafe-inline'; img-src data: https:; form-action 'none'; frame-ancestors 'none'; sandbox",
+		},
 	}}, nil
 }

@@ -24,7 +24,8 @@ const (
 func (s *mailPreviews) mailRoutes() []route.Route {
 	asked := new(previewAsked).Fields()
 	return []route.Route{
-		route.List(mailPreviewsPath, "The mails that there are, by the names of their templates", s.listMailTemplates).As("mail_preview_list"),
+		route.List(mailPreviewsPath, "The mails that there are, by the names of their templates", s.listMailTemplates).
+			As("mail_preview_list"),
 		route.Get(mailPreviewPath, "A mail as it would be sent", s.previewMail).As("mail_preview_read").Of("MailTemplate").
 			Taking(asked[0]).Taking(asked[1]).
 			Saying("With made-up names, numbers and links. Nothing is sent.").
@@ -41,7 +42,9 @@ type previewAsked struct {
 // Fields are the parameters.
 func (a *previewAsked) Fields() field.Set {
 	return field.Set{
-		field.Text("language", &a.Language).Among(slices.Sorted(maps.Keys(web.Texts))...).Doc("In which it is written; English if nothing is said."),
+		field.Text("language", &a.Language).Among(slices.Sorted(maps.Keys(web.Texts))...).Doc(
+			"In which it is written; English if nothing is said.",
+		),
 		field.Int("tenant", &a.Tenant).Doc("In whose brand; in the panel's own if nothing is said."),
 	}
 }

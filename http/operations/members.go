@@ -42,12 +42,20 @@ func (m *membershipForm) Fields() field.Set {
 func (s *users) membershipRoutes() []route.Route {
 	const inactive = "The user is not active (invalid_state), or others were faster."
 	return []route.Route{
-		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").For(s.callers.SuperuserConfirmed()).
+		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").For(
+			s.callers.SuperuserConfirmed(),
+		).
 			Finding(s.findUser).Checking(route.Check(s.checkMembership)).Resuming(s.showMembership).
 			Saying("The first tenant becomes the active one.").Failing(http.StatusConflict, inactive),
-		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").For(s.callers.SuperuserConfirmed()).
+		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).
+			As("membership_change").Of("Membership").For(
+			s.callers.SuperuserConfirmed(),
+		).
 			Finding(s.findMembership).Resuming(s.showMembership).Failing(http.StatusConflict, inactive),
-		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").For(s.callers.SuperuserConfirmed()).
+		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).
+			As("membership_delete").Of("Membership").For(
+			s.callers.SuperuserConfirmed(),
+		).
 			Finding(s.findMembership).Failing(http.StatusConflict, lostRace),
 	}
 }
@@ -131,5 +139,8 @@ func (s *users) setRole(ctx context.Context, c route.Call, u projections.User, t
 
 func (s *users) revokeMembership(ctx context.Context, c route.Call) error {
 	m := c.Subject.(*membershipRecord) //nolint:forcetypeassert // found by findMembership
-	return record.Execute(ctx, s.commands, c, m.user.Version, account.RevokeMembership{User: m.UserID, Tenant: m.Tenant, At: s.callers.Now()})
+	return record.Execute(
+		ctx, s.commands, c, m.user.Version,
+		account.RevokeMembership{User: m.UserID, Tenant: m.Tenant, At: s.callers.Now()},
+	)
 }

@@ -25,7 +25,10 @@ func (s *orders) orderActions() []route.Route {
 		orderAction(s, "skip_step", "Put the failed step behind an order, because it was done by hand", s.skipStep).
 			Saying("What was made is looked up first. Local steps cannot be skipped."),
 		orderAction(s, "cancel", "Give an order up, take it back, or end its service", s.cancelOrder).
-			Saying("One that is not paid is cancelled; what is being set up is taken back and its money returned; what runs is suspended at once and removed after the grace, and the money stays."),
+			Saying(
+				"One that is not paid is cancelled; what is being set up is taken back and its money returned; what " +
+					"runs is suspended at once and removed after the grace, and the money stays.",
+			),
 		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
 		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),

@@ -47,7 +47,8 @@ func newOrderDetail(f projections.OrderFile, d operations.OrderDetail) *orderDet
 		o.Credited = append(o.Credited, creditEntry{n})
 	}
 	o.status = projections.OrderView{
-		Status: f.Status, Settling: f.Settling, Holds: f.Holds, CancelRequested: f.CancelRequested, Language: f.Language, FailedStep: f.FailedStep,
+		Status: f.Status, Settling: f.Settling, Holds: f.Holds, CancelRequested: f.CancelRequested, Language: f.Language,
+		FailedStep: f.FailedStep,
 	}
 	o.status.Explain(o.stepNow())
 	return o

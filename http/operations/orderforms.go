@@ -31,7 +31,10 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 		{Name: "refund", IsOpen: hasPaid, Grave: true, Asks: true, Inputs: refundInputs, Do: web.Pressed(s.refundOrder)},
 		{Name: "evidence", IsOpen: web.Always[*orderDetail], Do: s.askForPack},
 		{Name: "cancel", IsOpen: isLive, Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.cancelOrder)},
-		{Name: "end_grace", IsOpen: isIn(order.StatusCancelled, order.StatusRefunded), Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.endGrace)},
+		{
+			Name: "end_grace", IsOpen: isIn(order.StatusCancelled, order.StatusRefunded), Grave: true,
+			Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.endGrace),
+		},
 	}
 }
 
@@ -51,7 +54,10 @@ func takesInput(o *orderDetail) bool { return changeable[o.FailedStep] != "" }
 func changedInputs(o *orderDetail) []web.Input {
 	name := changeable[o.FailedStep]
 	now := map[string]string{"domain": o.Domain, "os_choice": o.OSChoice}[name]
-	return append([]web.Input{{Name: "input", Key: name, Value: now, Autocomplete: "off", Long: 253, Plain: true, Required: true}}, optionalReason(o)...)
+	return append(
+		[]web.Input{{Name: "input", Key: name, Value: now, Autocomplete: "off", Long: 253, Plain: true, Required: true}},
+		optionalReason(o)...,
+	)
 }
 
 // retryWith lets an order go on with changed input.

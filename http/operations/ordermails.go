@@ -25,7 +25,10 @@ func mailRows(w web.Words, all []operations.SentMail) []mailRow {
 	rows := make([]mailRow, len(all))
 	for i := range all {
 		m := &all[i]
-		rows[i] = mailRow{Subject: m.Subject, To: m.To, State: m.State, StateText: w["mail_is_"+m.State], Text: m.Text, At: w.Moment("", &m.At, "")}
+		rows[i] = mailRow{
+			Subject: m.Subject, To: m.To, State: m.State, StateText: w["mail_is_"+m.State], Text: m.Text,
+			At: w.Moment("", &m.At, ""),
+		}
 	}
 	return rows
 }

@@ -23,7 +23,9 @@ const orderPagePath = web.OrdersPath + "{uuid:uuid}/"
 
 func (s *orders) pageRoutes() []route.Route {
 	one := s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
-	one[0] = one[0].Taking(field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."))
+	one[0] = one[0].Taking(
+		field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."),
+	)
 	return append([]route.Route{
 		s.list().View(web.OrdersPath, "The orders").As("orders_page"),
 		web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page"),
@@ -56,7 +58,9 @@ type stepRow struct {
 }
 
 // showOrder is the page of an order.
-func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *orders) showOrder(
+	ctx context.Context, c route.Call, o *orderDetail, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	mails, err := s.mails.OrderMails(ctx, o.ID)
 	if err != nil {
@@ -91,13 +95,22 @@ func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
 func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
 	facts := w.Values(o.Columns(), "payment_method", "payment_id", "payment_status")
 	for _, r := range o.Refunds {
-		facts = append(facts, web.Aspect{Name: w["order_refund"], Text: w.Money(r.amount, r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
+		facts = append(
+			facts,
+			web.Aspect{Name: w["order_refund"], Text: w.Money(r.amount, r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))},
+		)
 	}
 	for _, d := range o.Disputes {
-		facts = append(facts, web.Aspect{Name: w["order_dispute"], Text: w.Money(d.amount, d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))})
+		facts = append(
+			facts,
+			web.Aspect{Name: w["order_dispute"], Text: w.Money(d.amount, d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))},
+		)
 	}
 	if o.file.Invoice != nil {
-		facts = append(facts, web.Aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number, Path: web.InvoicesPath + o.file.Invoice.ID.String() + "/"})
+		facts = append(
+			facts,
+			web.Aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number, Path: web.InvoicesPath + o.file.Invoice.ID.String() + "/"},
+		)
 	}
 	return facts
 }
@@ -105,7 +118,10 @@ func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
 func stepRows(w web.Words, steps []stepEntry) []stepRow {
 	rows := make([]stepRow, len(steps))
 	for i, e := range steps {
-		rows[i] = stepRow{Name: wordOf(w, "part_", e.step), Status: e.status, StatusText: w["step_"+e.status], Error: e.lastError, External: e.externalID}
+		rows[i] = stepRow{
+			Name: wordOf(w, "part_", e.step), Status: e.status, StatusText: w["step_"+e.status], Error: e.lastError,
+			External: e.externalID,
+		}
 		if e.attempts > 0 {
 			rows[i].Attempts = strconv.FormatInt(e.attempts, 10)
 		}
@@ -162,7 +178,10 @@ func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *or
 		return nil, err
 	}
 	e := &found.Events[0]
-	then := &stood{Path: c.Path, Version: version, Count: int(found.Count), Ways: waysFrom(w, version, int(found.Count)), Event: w.Moved(c, e)}
+	then := &stood{
+		Path: c.Path, Version: version, Count: int(found.Count), Ways: waysFrom(w, version, int(found.Count)),
+		Event: w.Moved(c, e),
+	}
 	if then.Fields, err = s.fieldsThen(ctx, w, who, stream, version); err != nil {
 		return nil, err
 	}
@@ -193,7 +212,9 @@ func waysFrom(w web.Words, version, count int) (ways []web.Aspect) {
 
 // fieldsThen are the fields of an order after one of its events. Empty ones are left out,
 // erased ones say so.
-func (s *orders) fieldsThen(ctx context.Context, w web.Words, who projections.Caller, stream domain.Stream, version int) (all []stoodField, err error) {
+func (s *orders) fieldsThen(
+	ctx context.Context, w web.Words, who projections.Caller, stream domain.Stream, version int,
+) (all []stoodField, err error) {
 	at := audit.Moment{Version: version}
 	state, err := s.lookback.State(ctx, who, stream, at)
 	if err != nil {

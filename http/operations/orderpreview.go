@@ -29,8 +29,13 @@ const orderPreviewPath = ordersPath + "preview/"
 
 func (s *orders) previewRoute() route.Route {
 	return route.Post(orderPreviewPath, "What a new order would cost and do, without placing it", s.previewOrder).
-		As("operator_order_preview").With(http.StatusOK).Caching("no-store").Asking(func() field.Record { return &orderWish{methods: s.paymentMethods} }).
-		Saying("The calls are those that the setup would make now. Conflicts are what would stop it after the customer has paid. Nothing is written, and no number is drawn.")
+		As("operator_order_preview").With(http.StatusOK).Caching("no-store").Asking(func() field.Record {
+		return &orderWish{methods: s.paymentMethods}
+	}).
+		Saying(
+			"The calls are those that the setup would make now. Conflicts are what would stop it after the customer " +
+				"has paid. Nothing is written, and no number is drawn.",
+		)
 }
 
 // An orderWish is an order that may be placed.
@@ -44,7 +49,8 @@ type orderWish struct {
 func (f *orderWish) Fields() field.Set {
 	return slices.Concat(field.Set{
 		field.Ref("plan_id", &f.PlanID).Required().Doc("A plan on offer."),
-		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
+		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).
+			Default(string(order.Monthly)),
 		field.Text("payment_method", &f.PaymentMethod).Among(f.methods...).Doc("The first one that customers can choose, when absent."),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
@@ -122,9 +128,13 @@ func (p *orderPreview) Fields() field.Set {
 		field.Amount("total", &p.Cost.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &p.Currency).ReadOnly(),
 		field.Objects("steps", &p.steps).Doc("Of the setup, in their order."),
-		field.Objects("engine_calls", &p.calls).Doc("What would be made at the hosting engine and at the hypervisor, in their words. Names are those of the next numbers."),
+		field.Objects("engine_calls", &p.calls).Doc(
+			"What would be made at the hosting engine and at the hypervisor, in their words. Names are those of the next numbers.",
+		),
 		field.Objects("conflicts", &p.conflicts).Doc("For which the setup would stop, or make less than is paid for."),
-		field.Texts("unanswered", &p.Silent, nil).ReadOnly().Doc("Systems outside that do not answer now, so their calls and conflicts are not known."),
+		field.Texts("unanswered", &p.Silent, nil).ReadOnly().Doc(
+			"Systems outside that do not answer now, so their calls and conflicts are not known.",
+		),
 	}
 }
 
@@ -194,7 +204,13 @@ func (s *orders) previewChoices(ctx context.Context, c route.Call, w web.Words) 
 	offered, err := s.callers.Scope(c).Orders().Plans(ctx, "")
 	plans := web.Filter{Name: "plan_id", Label: w["change_plan"], Value: c.Param("plan_id")}
 	for _, p := range offered {
-		plans.Options = append(plans.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.EffectivePrice(), p.Currency) + " " + w["period_monthly"]})
+		plans.Options = append(
+			plans.Options,
+			web.Option{
+				Value: strconv.FormatInt(p.ID, 10),
+				Text:  p.Name + " · " + w.Money(p.EffectivePrice(), p.Currency) + " " + w["period_monthly"],
+			},
+		)
 	}
 	periods := web.Filter{Name: "billing_period", Label: w["change_period"], Value: c.Param("billing_period")}
 	for _, cycle := range []order.Period{order.Monthly, order.Yearly} {
@@ -217,7 +233,10 @@ func addPreview(w web.Words, language string, p *orderPreview, data map[string]a
 	for i, l := range p.Lines {
 		lines[i] = web.Aspect{Name: l.Text, Text: w.Money(l.Total, p.Currency)}
 	}
-	data["Lines"] = append(lines, web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, p.TaxRate) + ")", Text: w.Money(p.Cost.Tax, p.Currency)},
+	data["Lines"] = append(lines, web.Aspect{
+		Name: w["invoice_tax"] + " (" + texts.Percent(language, p.TaxRate) + ")",
+		Text: w.Money(p.Cost.Tax, p.Currency),
+	},
 		web.Aspect{Name: w["invoice_total"], Text: w.Money(p.Cost.Total, p.Currency)})
 	var conflicts []string
 	for _, one := range p.Conflicts {

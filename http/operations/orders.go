@@ -72,13 +72,18 @@ func (s *orders) orderFileRoutes() []route.Route {
 					field.Int("tenant", new(int64)).Doc("Only orders whose service this tenant has, or had."),
 				}
 			},
-			Search: "order_number, customer_email, customer_name and domain", Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,
+			Search:   "order_number, customer_email, customer_name and domain",
+			Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,
 		}, s.listOrders).As("operator_order_list"),
-		route.Get(orderPath, "An order with all that came of it", record.Found[orderDetail]).As("operator_order_read").Of("Order").Finding(s.findOrderFile),
+		route.Get(orderPath, "An order with all that came of it", record.Found[orderDetail]).As("operator_order_read").
+			Of("Order").Finding(s.findOrderFile),
 		s.orderStream(),
 		route.List(orderPath+"mails/", "The mails to the customer of an order", s.listMails).As("operator_order_mails").Of("Order").
 			Failing(http.StatusNotFound, "There is no such order.").
-			Saying("The oldest first, written anew from the log in the brand of today. The secrets of their links are left out. A customer who was erased has none."),
+			Saying(
+				"The oldest first, written anew from the log in the brand of today. The secrets of their links are " +
+					"left out. A customer who was erased has none.",
+			),
 		s.previewRoute(),
 	}, s.orderActions()...)
 }

@@ -198,7 +198,8 @@ func (m moneyEntry) isOf(d projections.OrderDay) bool {
 func (m *moneyEntry) Fields() field.Set {
 	received, returned := money.Major(m.received, m.currency), money.Major(m.returned, m.currency)
 	return append(currencyFields(&m.currency, &m.test),
-		field.Int("days", &m.days).ReadOnly().Doc("Up to today, which counts."), amount("received", &received), amount("returned", &returned))
+		field.Int("days", &m.days).ReadOnly().Doc("Up to today, which counts."), amount("received", &received),
+		amount("returned", &returned))
 }
 
 func currencyFields(currency *string, test *bool) field.Set {

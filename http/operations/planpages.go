@@ -145,7 +145,9 @@ func (s *catalog) createPlan(ctx context.Context, c route.Call, form url.Values)
 
 // createOffer makes a record, once, and leads to its page; a form that was sent twice
 // leads to the list.
-func (s *catalog) createOffer(ctx context.Context, c route.Call, form url.Values, notice, list string, do func(route.Call) (int64, error)) (*route.Document, error) {
+func (s *catalog) createOffer(
+	ctx context.Context, c route.Call, form url.Values, notice, list string, do func(route.Call) (int64, error),
+) (*route.Document, error) {
 	var id int64
 	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, form.Get("number"), func(c route.Call) (err error) {
 		id, err = do(c)
@@ -189,7 +191,9 @@ func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRec
 	return err
 }
 
-func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *catalog) showPlan(
+	ctx context.Context, c route.Call, p *planRecord, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	widgets, err := s.callers.Scope(c).Orders().WidgetsWith(ctx, p.ID)
 	if err != nil {

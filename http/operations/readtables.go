@@ -124,7 +124,9 @@ func (r *logReaderEntry) Fields() field.Set {
 		field.Text("name", &r.Name).ReadOnly(),
 		field.Int("position", &r.Position).ReadOnly().Doc("Of the last event that it has seen."),
 		field.Int("events_behind", &r.Behind).ReadOnly(),
-		field.Flag("is_stuck", &r.IsStuck).ReadOnly().Doc("Whether it has unread events and has not moved for a minute. /readyz fails then."),
+		field.Flag("is_stuck", &r.IsStuck).ReadOnly().Doc(
+			"Whether it has unread events and has not moved for a minute. /readyz fails then.",
+		),
 	}
 }
 
@@ -148,7 +150,10 @@ func rowOfRebuild(w web.Words, o *projections.Operation) *rebuildRow {
 	if o.IsOver() {
 		at = o.FinishedAt
 	}
-	row := &rebuildRow{State: operationLooks[o.Status], StateText: w["rebuild_is_"+o.Status], Different: string(o.Result["different"]), At: w.Moment("", at, "")}
+	row := &rebuildRow{
+		State: operationLooks[o.Status], StateText: w["rebuild_is_"+o.Status],
+		Different: string(o.Result["different"]), At: w.Moment("", at, ""),
+	}
 	var found []projections.Difference
 	if json.Unmarshal(o.Result["differences"], &found) == nil {
 		for _, d := range found {
@@ -226,7 +231,8 @@ func (s *reports) rowOfTable(c route.Call, w web.Words, t tableEntry, latest []p
 func rowsOfReaders(w web.Words, all []logReaderEntry) (readers []followerRow) {
 	for _, r := range all {
 		row := followerRow{
-			Name: r.Name, State: "active", StateText: w["reader_moves"], Position: strconv.FormatInt(r.Position, 10), Behind: strconv.FormatInt(r.Behind, 10),
+			Name: r.Name, State: "active", StateText: w["reader_moves"], Position: strconv.FormatInt(r.Position, 10),
+			Behind: strconv.FormatInt(r.Behind, 10),
 		}
 		if r.IsStuck {
 			row.State, row.StateText = "failed", w["reader_stands"]

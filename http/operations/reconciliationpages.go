@@ -16,8 +16,10 @@ import (
 
 func (s *reports) pageRoutes() []route.Route {
 	return []route.Route{
-		web.View(web.ReconciliationPath, "Orders and records that do not fit what there is", s.showReconciliation).As("reconciliation_page"),
-		web.View(web.ReadTablesPath, "How far the read tables and the readers of the log are", s.readTablesDesk().Look).As("read_tables_page"),
+		web.View(web.ReconciliationPath, "Orders and records that do not fit what there is", s.showReconciliation).
+			As("reconciliation_page"),
+		web.View(web.ReadTablesPath, "How far the read tables and the readers of the log are", s.readTablesDesk().Look).
+			As("read_tables_page"),
 		s.web.Press(web.ReadTablesPath, "Build a read table anew", s.readTablesDesk()).As("read_tables_form"),
 		web.View(web.SettingsPath, "The settings that the panel runs with", s.showSettings).As("settings_page"),
 	}
@@ -35,8 +37,10 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 		return nil, err
 	}
 	differences, err := s.callers.Scope(c).Operations().Incidents(ctx, projections.Listing{
-		Filters: []projections.Filter{{Field: "kind", Op: "in", Value: operations.Differences}, {Field: "is_settled", Op: "=", Value: false}},
-		Order:   []projections.Ordering{{Field: "reported_at"}},
+		Filters: []projections.Filter{
+			{Field: "kind", Op: "in", Value: operations.Differences}, {Field: "is_settled", Op: "=", Value: false},
+		},
+		Order: []projections.Ordering{{Field: "reported_at"}},
 	})
 	if err != nil {
 		return nil, err

@@ -61,7 +61,10 @@ func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name
 
 func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "run_is_", Values: runStatuses}, web.Choice{Name: "kind", Text: "run_", Values: runKinds})
+	listing, bar := web.Asked(
+		c, w, web.Choice{Name: "status", Text: "run_is_", Values: runStatuses},
+		web.Choice{Name: "kind", Text: "run_", Values: runKinds},
+	)
 	listing.Search = bar.Searched(c, w["runs_search"])
 	found, err := s.admin.RunsListed(ctx, listing)
 	if err != nil {
@@ -109,7 +112,8 @@ func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []web
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "run", "run_title", map[string]any{
 		"Run": rowOfRun(w, &r.Run), "IsSetup": isSetup(&r.Run) && r.Status == "parked", "Facts": runFacts(w, &r.Run),
-		"Steps": stepRows(w, r.steps), "Attempts": attemptRows(w, r.attempts), "Effects": effectRows(w, r.effects), "Acts": acts, "Wide": true,
+		"Steps": stepRows(w, r.steps), "Attempts": attemptRows(w, r.attempts), "Effects": effectRows(w, r.effects),
+		"Acts": acts, "Wide": true,
 		"StepsTitle": w["run_steps"],
 	})
 }
@@ -141,8 +145,9 @@ func attemptRows(w web.Words, all []attemptEntry) []attemptRow {
 	for i := range all {
 		a := &all[i]
 		rows[len(all)-1-i] = attemptRow{
-			Step: wordOf(w, "part_", a.step), Number: strconv.FormatInt(a.number, 10), Outcome: wordOf(w, "outcome_", cmp.Or(a.Outcome, "open")),
-			Class: wordOf(w, "class_", a.ErrorClass), Error: a.Error, Waits: !a.HasFailed(), At: w.Moment("", &a.StartedAt, ""),
+			Step: wordOf(w, "part_", a.step), Number: strconv.FormatInt(a.number, 10),
+			Outcome: wordOf(w, "outcome_", cmp.Or(a.Outcome, "open")),
+			Class:   wordOf(w, "class_", a.ErrorClass), Error: a.Error, Waits: !a.HasFailed(), At: w.Moment("", &a.StartedAt, ""),
 		}
 	}
 	return rows
@@ -159,7 +164,8 @@ func effectRows(w web.Words, all []effectEntry) []effectRow {
 	for i := range all {
 		e := &all[i]
 		rows[i] = effectRow{
-			Step: wordOf(w, "part_", e.Step), Key: e.Key, State: wordOf(w, "effect_", e.State), External: e.ExternalID, At: w.Moment("", &e.UpdatedAt, ""),
+			Step: wordOf(w, "part_", e.Step), Key: e.Key, State: wordOf(w, "effect_", e.State), External: e.ExternalID,
+			At: w.Moment("", &e.UpdatedAt, ""),
 		}
 	}
 	return rows

@@ -25,7 +25,9 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
 	var key string
 	s.Until(t, "the engine has refused", func() bool {
-		return s.Owner.QueryRow(t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`).Scan(&key) == nil
+		return s.Owner.QueryRow(
+			t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`,
+		).Scan(&key) == nil
 	})
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)

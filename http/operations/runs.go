@@ -48,21 +48,26 @@ func (s *runs) sagaRoutes() []route.Route {
 			Filters: func() field.Set {
 				return field.Set{
 					field.Text("status", new(string)).Among(runStatuses...).Doc("Only runs in this status."),
-					field.Text("kind", new(string)).Doc("Only runs of this saga, or tasks of this queue: provision, refund, engine, renewals …"),
+					field.Text("kind", new(string)).Doc(
+						"Only runs of this saga, or tasks of this queue: provision, refund, engine, renewals …",
+					),
 					field.UUID("order", new(uuid.UUID)).Doc("Only runs of this order."),
 					field.Text("step", new(string)).Doc("Only runs that stand at this step."),
 				}
 			},
 			Search: "key and about", Ordering: []string{"key", "next_run_at"}, UUIDs: true,
 		}, s.listRuns).As("saga_list"),
-		route.Get(runPath, "A run, what was tried and what was done outside", record.Found[runDetail]).As("saga_read").Of("Saga").Finding(s.findRun),
+		route.Get(runPath, "A run, what was tried and what was done outside", record.Found[runDetail]).As("saga_read").
+			Of("Saga").Finding(s.findRun),
 		s.runAction("pause", "Keep a run from going on", RunAdmin.Pause),
 		s.runAction("resume", "End a pause", RunAdmin.Continue),
 		s.runAction("release", "Take a run away from the worker that holds it", RunAdmin.Release).
 			Saying("One that waits for its time goes on at once."),
 		s.runAction("retry", "Let a parked run go on at the step where it stopped", retryRun).
 			Saying("The setup of an order is retried with the order."),
-		route.Post(runsPath+"rebuild/", "Make the work rows of all runs what the log says", func(ctx context.Context, c route.Call, v *verdict) (*rebuiltRuns, error) {
+		route.Post(runsPath+"rebuild/", "Make the work rows of all runs what the log says", func(
+			ctx context.Context, c route.Call, v *verdict,
+		) (*rebuiltRuns, error) {
 			n, err := s.admin.RebuildRuns(ctx, c.Cause(), v.Reason)
 			return &rebuiltRuns{n}, err
 		}).As("saga_rebuild").With(http.StatusOK).
@@ -95,7 +100,9 @@ func (s *runs) runAction(verb, summary string, do func(RunAdmin, context.Context
 }
 
 // pressing is what the form of a run's page does.
-func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid.UUID, string) error) func(context.Context, route.Call, *runDetail, url.Values) error {
+func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid.UUID, string) error) func(
+	context.Context, route.Call, *runDetail, url.Values,
+) error {
 	return web.Pressed(func(ctx context.Context, c route.Call, r *runDetail, v *verdict) error {
 		return do(s.admin, ctx, c.CauseOf(domain.Versions{r.Stream(): int(r.Version)}), r.ID, v.Reason)
 	})
@@ -103,7 +110,9 @@ func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid
 
 // retryRun lets a parked run go on. The setup of an order goes on with the
 // order, which has to know of it.
-func retryRun(m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error { //nolint:revive // as the methods beside it
+func retryRun(
+	m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string,
+) error { //nolint:revive // as the methods beside it
 	r, err := m.RunNumbered(ctx, id)
 	if err != nil {
 		return err
@@ -185,7 +194,8 @@ func newRunDetail(r operations.Run) *runDetail {
 // Fields are the run.
 func (r *runDetail) Fields() field.Set {
 	return append(r.runEntry.Fields(),
-		field.Objects("steps", &r.steps).Doc("All of them, those that are still ahead too."), field.Objects("attempts", &r.attempts), field.Objects("effects", &r.effects).Doc("What was done outside, or may have been."))
+		field.Objects("steps", &r.steps).Doc("All of them, those that are still ahead too."),
+		field.Objects("attempts", &r.attempts), field.Objects("effects", &r.effects).Doc("What was done outside, or may have been."))
 }
 
 func (r *runDetail) Tag() string {
@@ -206,7 +216,9 @@ func (a *attemptEntry) Fields() field.Set {
 		field.Int("attempt", &a.number).ReadOnly(),
 		field.Time("started_at", &a.StartedAt).ReadOnly(),
 		field.NullTime("finished_at", &a.FinishedAt).ReadOnly(),
-		field.Text("outcome", &a.Outcome).ReadOnly().Doc("completed, retry, wait, released and others; empty: it is being made, or its worker is lost."),
+		field.Text("outcome", &a.Outcome).ReadOnly().Doc(
+			"completed, retry, wait, released and others; empty: it is being made, or its worker is lost.",
+		),
 		field.Text("error_class", &a.ErrorClass).ReadOnly().Doc("transient, unknown, permanent, wait; empty: none."),
 		field.Text("error", &a.Error).ReadOnly(),
 	}

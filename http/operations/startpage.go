@@ -92,7 +92,13 @@ func moneyCards(w web.Words, o *overview) (all []moneyCard) {
 			all = append(all, moneyCard{ID: "money-" + strconv.Itoa(i), Currency: m.currency, Test: m.test})
 		}
 		card := &all[len(all)-1]
-		card.Sums = append(card.Sums, moneyRow{Name: w["start_days_"+strconv.FormatInt(m.days, 10)], Received: w.Minor(m.received, m.currency), Returned: w.Minor(m.returned, m.currency)})
+		card.Sums = append(
+			card.Sums,
+			moneyRow{
+				Name: w["start_days_"+strconv.FormatInt(m.days, 10)], Received: w.Minor(m.received, m.currency),
+				Returned: w.Minor(m.returned, m.currency),
+			},
+		)
 	}
 	for i := range all {
 		all[i].draw(w, o)
@@ -120,5 +126,8 @@ func (m *moneyCard) draw(w web.Words, o *overview) {
 }
 
 func dayRow(w web.Words, d projections.OrderDay) moneyRow {
-	return moneyRow{Name: w.Date(d.Day), At: d.Day.Format(time.DateOnly), Received: w.Minor(d.Received, d.Currency), Returned: w.Minor(d.Returned, d.Currency)}
+	return moneyRow{
+		Name: w.Date(d.Day), At: d.Day.Format(time.DateOnly), Received: w.Minor(d.Received, d.Currency),
+		Returned: w.Minor(d.Returned, d.Currency),
+	}
 }

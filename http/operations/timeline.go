@@ -66,7 +66,10 @@ func arrived(w operations.Webhook) happening {
 	if w.Error != "" {
 		text += " (" + w.Error + ")"
 	}
-	return happening{nil, w.ReceivedAt, "webhook.received", "provider:" + w.Provider, text, object("webhook", w.ID, "event_id", w.EventID, "state", w.State)}
+	return happening{
+		nil, w.ReceivedAt, "webhook.received", "provider:" + w.Provider, text,
+		object("webhook", w.ID, "event_id", w.EventID, "state", w.State),
+	}
 }
 
 var webhookStates = map[string]string{
@@ -132,7 +135,9 @@ func inVain(r operations.Run) []happening {
 		times = fmt.Sprintf("%d times, lastly", n)
 	}
 	text := fmt.Sprintf("%s: %s failed %s: %s", r.Kind, r.At(), times, last.Error)
-	return []happening{{nil, at, "attempt.failed", "system:" + r.Kind, text, object("step", r.At(), "attempts", n, "error_class", last.ErrorClass)}}
+	return []happening{
+		{nil, at, "attempt.failed", "system:" + r.Kind, text, object("step", r.At(), "attempts", n, "error_class", last.ErrorClass)},
+	}
 }
 
 // unsettledStates are the states of effects of which something is still open.
@@ -146,7 +151,10 @@ func unsettled(r operations.Run) (all []happening) {
 	for _, e := range r.Effects {
 		if state, open := unsettledStates[e.State]; open {
 			text := fmt.Sprintf("%s: %s %s", r.Kind, e.Step, state)
-			all = append(all, happening{nil, e.UpdatedAt, "effect." + e.State, "system:" + r.Kind, text, object("key", e.Key, "sends", e.Sends)})
+			all = append(
+				all,
+				happening{nil, e.UpdatedAt, "effect." + e.State, "system:" + r.Kind, text, object("key", e.Key, "sends", e.Sends)},
+			)
 		}
 	}
 	return all

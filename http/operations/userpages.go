@@ -62,14 +62,28 @@ func (s *users) userDesk() web.ActPage[*userRecord] {
 					_, err := s.disableFactor(ctx, c, why)
 					return err
 				})},
-			{Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser }, Grave: true, Asks: true, Do: s.flagging("is_superuser", "true")},
-			{Name: "revoke_superuser", IsOpen: func(u *userRecord) bool { return u.IsSuperuser }, Grave: true, Asks: true, Do: s.flagging("is_superuser", "false")},
-			{Name: "deactivate_user", IsOpen: isActive, Grave: true, Do: func(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {
+			{
+				Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser },
+				Grave: true, Asks: true, Do: s.flagging("is_superuser", "true"),
+			},
+			{
+				Name: "revoke_superuser", IsOpen: func(u *userRecord) bool { return u.IsSuperuser }, Grave: true,
+				Asks: true, Do: s.flagging("is_superuser", "false"),
+			},
+			{Name: "deactivate_user", IsOpen: isActive, Grave: true, Do: func(
+				ctx context.Context, c route.Call, _ *userRecord, _ url.Values,
+			) error {
 				_, err := s.deactivateUser(ctx, c, &route.Nothing{})
 				return err
 			}},
-			{Name: "erase_user", IsOpen: func(u *userRecord) bool { return !u.IsActive && u.Email != "" }, Grave: true, Asks: true, Leaves: web.UsersPath, Inputs: addressInput, Do: s.eraseByForm},
-			{Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true, Do: s.flagging("is_active", "true")},
+			{
+				Name: "erase_user", IsOpen: func(u *userRecord) bool { return !u.IsActive && u.Email != "" },
+				Grave: true, Asks: true, Leaves: web.UsersPath, Inputs: addressInput, Do: s.eraseByForm,
+			},
+			{
+				Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true,
+				Do: s.flagging("is_active", "true"),
+			},
 		},
 	}
 }
@@ -107,7 +121,9 @@ func (s *users) flagging(name, value string) func(context.Context, route.Call, *
 }
 
 // showUser is the page of an account.
-func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *users) showUser(
+	ctx context.Context, c route.Call, u *userRecord, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	sessions, err := s.sessionsOf(ctx, u)
 	if err != nil {
@@ -115,7 +131,10 @@ func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts 
 	}
 	var tenants []web.Aspect
 	for _, m := range u.Memberships {
-		tenants = append(tenants, web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
+		tenants = append(
+			tenants,
+			web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)},
+		)
 	}
 	return s.web.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
 		"Title": u.Email, "User": s.list().Of(c, []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants,

@@ -73,12 +73,17 @@ func (s *users) userRoutes() []route.Route {
 			Search: "username, email and name", Ordering: []string{"username", "email", "name", "last_login_at"},
 		}, s.listUsers).As("user_list"),
 		route.Get(userPath, "An account", record.Found[userRecord]).As("user_read").Of("User").Finding(s.findUser),
-		route.Post(usersPath, "Open an account", s.openAccount).As("user_create").For(s.callers.SuperuserConfirmed()).Checking(route.Check(s.checkUser)),
+		route.Post(usersPath, "Open an account", s.openAccount).As("user_create").For(s.callers.SuperuserConfirmed()).
+			Checking(route.Check(s.checkUser)),
 		route.Put(userPath, "Change an account", s.changeUser).As("user_replace").Of("User").For(s.callers.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
-		route.Patch(userPath, "Change some fields of an account", s.changeUser).As("user_change").Of("User").For(s.callers.SuperuserConfirmed()).
+		route.Patch(userPath, "Change some fields of an account", s.changeUser).As("user_change").Of("User").For(
+			s.callers.SuperuserConfirmed(),
+		).
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
-		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.callers.SuperuserConfirmed()).
+		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(
+			s.callers.SuperuserConfirmed(),
+		).
 			Finding(s.findUser).Failing(http.StatusConflict, lastSuperuser).
 			Saying("These places are not reached: " + strings.Join(account.NotReached, "; ") + "."),
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").

@@ -46,7 +46,10 @@ func (s *catalog) widgetList() web.List[widgetRecord] {
 func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	blank := &widgetRecord{}
 	set := blank.Widget.Widget.Fields()
-	if _, err := set.Decode(field.Value{Kind: field.ObjectValue, Items: []field.Value{{Kind: field.TextValue, Name: "name", Text: "-"}}}, field.Create); err != nil {
+	if _, err := set.Decode(
+		field.Value{Kind: field.ObjectValue, Items: []field.Value{{Kind: field.TextValue, Name: "name", Text: "-"}}},
+		field.Create,
+	); err != nil {
 		return nil, err
 	}
 	blank.Name, blank.Language = "", web.Readers(c)
@@ -109,7 +112,9 @@ func (s *catalog) widgetDesk() web.ActPage[*widgetRecord] {
 	}
 }
 
-func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s *catalog) showWidget(
+	ctx context.Context, c route.Call, w *widgetRecord, acts []web.ActForm, back *web.Returned,
+) (*route.Document, error) {
 	words := web.Texts[web.Readers(c)]
 	numbers, err := s.planNumbers(ctx, c)
 	if err != nil {

@@ -112,12 +112,15 @@ func (f *hostedForm) Fields() field.Set {
 
 func (f *hostedForm) action(session string) order.HostedAction {
 	return order.HostedAction{
-		Session: session, Action: f.Action, Amount: f.Amount, Currency: f.Currency, Copies: int(f.Copies), Distinct: f.Distinct, Drop: f.Drop, Card: f.Card,
+		Session: session, Action: f.Action, Amount: f.Amount, Currency: f.Currency, Copies: int(f.Copies),
+		Distinct: f.Distinct, Drop: f.Drop, Card: f.Card,
 		Delay: time.Duration(f.Delay) * time.Millisecond, Settle: time.Duration(f.Settle) * time.Millisecond,
 	}
 }
 
-func (s *Area) hostedPage(ctx context.Context, c route.Call, status int, session order.HostedSession, message string) (*route.Document, error) {
+func (s *Area) hostedPage(
+	ctx context.Context, c route.Call, status int, session order.HostedSession, message string,
+) (*route.Document, error) {
 	language := web.Spoken(session.Language)
 	isOpen := session.State == order.SessionOpen && s.Callers.Now().Before(session.ExpiresAt)
 	back := session.CancelURL
@@ -133,7 +136,8 @@ func (s *Area) hostedPage(ctx context.Context, c route.Call, status int, session
 	}
 	d, err := web.Page(status, "checkout", language, map[string]any{
 		"Title":   title,
-		"Session": session, "Amount": web.Texts[language].Minor(session.Minor, session.Currency), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
+		"Session": session, "Amount": web.Texts[language].Minor(session.Minor, session.Currency), "Open": isOpen,
+		"Message": message, "Back": back, "Path": c.Path,
 	})
 	if err != nil {
 		return nil, err

@@ -57,7 +57,8 @@ func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
 	}
 	paneltest.Has(t, declined.Body.String(), "The card was declined. You can try again.", `role="alert"`, `value="pay"`)
 	paid := s.Press(a, "action", "pay")
-	if paid.Code != http.StatusSeeOther || paid.Header().Get("Location") != paneltest.PublicURL+"/storefront/return/"+a.ID+"/?outcome=success" {
+	if paid.Code != http.StatusSeeOther || paid.Header().Get("Location") != paneltest.PublicURL+"/storefront/return/"+
+		a.ID+"/?outcome=success" {
 		t.Fatalf("%d %v", paid.Code, paid.Header())
 	}
 	late := s.Press(a, "action", "cancel")

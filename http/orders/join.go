@@ -159,7 +159,9 @@ func (s *Area) choice(ctx context.Context, c route.Call) (notice.Joining, order.
 	link, ok := notice.ReadJoining(c.Var("token"), s.LinkKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		return link, order.TenantChoice{}, errors.Join(s.Callers.Limiter.Spend(ctx, "guessed_join", caller.Network(c.IP, 32, 64), guessedJoins, time.Minute), err)
+		return link, order.TenantChoice{}, errors.Join(
+			s.Callers.Limiter.Spend(ctx, "guessed_join", caller.Network(c.IP, 32, 64), guessedJoins, time.Minute), err,
+		)
 	}
 	choice, err := s.Orders.Choice(ctx, link.Order, link.User)
 	return link, choice, err

@@ -87,7 +87,10 @@ func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
 	if code := get(); code != http.StatusUnauthorized {
 		t.Fatal(code)
 	}
-	if n := s.Count(t, `select count(*) from api_key_uses where id = 'Sister01' and last_used_at = date_trunc('hour', last_used_at)`); n != 1 {
+	if n := s.Count(
+		t,
+		`select count(*) from api_key_uses where id = 'Sister01' and last_used_at = date_trunc('hour', last_used_at)`,
+	); n != 1 {
 		t.Fatal("the last use of the key is not known to the hour")
 	}
 }

@@ -24,7 +24,10 @@ var offeredFields = []struct {
 	names []string
 }{
 	{"", []string{"name", "slug", "description", "price", "effective_price", "setup_fee", "currency", "billing_period", "resource_type"}},
-	{storefront.HostingPlan, []string{"quota_sites", "quota_databases", "quota_storage_gb", "quota_mailboxes", "quota_domains", "quota_ftp_users"}},
+	{
+		storefront.HostingPlan,
+		[]string{"quota_sites", "quota_databases", "quota_storage_gb", "quota_mailboxes", "quota_domains", "quota_ftp_users"},
+	},
 	{storefront.VPSPlan, []string{"vps_cpu_cores", "vps_memory_mb", "vps_disk_gb", "vps_bandwidth_tb", "vps_default_os", "vps_os_options"}},
 	{storefront.SaaSPlan, []string{"saas_max_vms", "saas_max_hosting_accounts", "saas_max_agents", "saas_whitelabel"}},
 }
@@ -81,7 +84,9 @@ type offeredTax struct {
 func (t *offeredTax) Fields() field.Set {
 	return field.Set{
 		field.Text("seller_country", &t.home).ReadOnly(),
-		field.Amount("seller_rate", &t.rate, 5, 2).ReadOnly().Doc("Percent that prices include, and that a business of another member state does not pay."),
+		field.Amount("seller_rate", &t.rate, 5, 2).ReadOnly().Doc(
+			"Percent that prices include, and that a business of another member state does not pay.",
+		),
 		field.Texts("countries", &t.countries, nil).ReadOnly().Doc("That have a rate."),
 		field.Texts("member_states", &t.members, nil).ReadOnly().Doc("In which a customer_tax_id takes the tax out of the price."),
 	}
@@ -93,8 +98,12 @@ func (w *offeredWidget) Fields() field.Set {
 	return append(set,
 		field.Objects("plans", &w.plans),
 		field.Objects("payment_methods", &w.methods).Doc("Values for an order's payment_method with this key, with what customers read."),
-		field.Object("tax", &w.tax).Doc("What a form has to know to ask for customer_country and customer_tax_id; null: the tax does not depend on them."),
-		field.Texts("payment_origins", &w.origins, nil).ReadOnly().Doc("Origins that payment_url can have. A page sends its customers nowhere else."),
+		field.Object("tax", &w.tax).Doc(
+			"What a form has to know to ask for customer_country and customer_tax_id; null: the tax does not depend on them.",
+		),
+		field.Texts("payment_origins", &w.origins, nil).ReadOnly().Doc(
+			"Origins that payment_url can have. A page sends its customers nowhere else.",
+		),
 	)
 }
 
@@ -110,7 +119,9 @@ func (m *offeredMethod) Fields() field.Set {
 	return field.Set{
 		field.Text("name", &m.name),
 		field.Within("label", true, func() field.Set { return field.Set{field.Text("en", &m.label.EN), field.Text("es", &m.label.ES)} }),
-		field.Flag("saves", &m.saves).ReadOnly().Doc("Whether its provider keeps payment methods for renewals. A form may ask for save_payment_method then."),
+		field.Flag("saves", &m.saves).ReadOnly().Doc(
+			"Whether its provider keeps payment methods for renewals. A form may ask for save_payment_method then.",
+		),
 	}
 }
 

@@ -29,12 +29,17 @@ func (f *orderForm) Fields() field.Set {
 		field.Text("customer_company", &f.Customer.Company).Max(200).Default("").Doc("Required where the widget says so."),
 	}, buyer.Fields(&f.Customer.Details), field.Set{
 		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
-		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
-		field.Flag("save_payment_method", &f.KeepMethod).Default(false).Doc("The customer agrees that the provider keeps the payment method, and that renewals are charged by it."),
+		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).
+			Default(string(order.Monthly)),
+		field.Flag("save_payment_method", &f.KeepMethod).Default(false).Doc(
+			"The customer agrees that the provider keeps the payment method, and that renewals are charged by it.",
+		),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
 		field.Text("language", &f.Language).Spoken().Doc("That of the widget, if one is named, when absent."),
-		field.Text("success_url", &f.Return.SuccessURL).Is(field.HTTPSURL).Default("").Doc("Where the customer goes after the payment: a page of a domain that the key names. The widget's when absent."),
+		field.Text("success_url", &f.Return.SuccessURL).Is(field.HTTPSURL).Default("").Doc(
+			"Where the customer goes after the payment: a page of a domain that the key names. The widget's when absent.",
+		),
 		field.Text("cancel_url", &f.Return.CancelURL).Is(field.HTTPSURL).Default("").Doc("Likewise, where the payment is cancelled."),
 		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
 	})

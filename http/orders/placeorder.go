@@ -24,12 +24,19 @@ import (
 func (s *Area) orderCreate() route.Route {
 	return route.Post(ordersPath, "Place an order and get the page where it is paid", s.placeOrder).
 		As("order_create").Checking(route.Check(s.check)).
-		Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
-		Saying("The customer is sent to payment_url. Repeat the call with the same Idempotency-Key when no answer came, or a 503: it goes on with the same order.").
+		Asking(func() field.Record { return &orderForm{methods: s.Offers.Names()} }).Caching("no-store").
+		Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
+		Saying(
+			"The customer is sent to payment_url. Repeat the call with the same Idempotency-Key when no answer came, "+
+				"or a 503: it goes on with the same order.",
+		).
 		Failing(http.StatusBadRequest, "Fields are wrong; all of them are named.").
 		Failing(http.StatusConflict, "A call with the same Idempotency-Key is running.").
 		Failing(http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another request.").
-		Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.")
+		Failing(
+			http.StatusServiceUnavailable,
+			"The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.",
+		)
 }
 
 func (s *Area) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {

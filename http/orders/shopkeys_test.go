@@ -101,7 +101,9 @@ func TestAPasswordCountsForTenMinutes(t *testing.T) {
 		t.Fatal("no key")
 	}
 	b.Get("/storefront/keys/")
-	if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set confirmed_at = now() - interval '10 minutes 1 second'`); err != nil {
+	if _, err := s.Owner.Exec(
+		t.Context(), `update browser_sessions set confirmed_at = now() - interval '10 minutes 1 second'`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	paneltest.Refused(t, b.Send("create", "name", "Three"), http.StatusBadRequest, "This field may not be blank.")

@@ -18,15 +18,22 @@ func widgetFiles() []route.Route {
 		route.File(web.WidgetPath, "The order form for other websites, a script", func(context.Context, route.Call) (*route.Document, error) {
 			return scriptOf(web.Widget, "public, max-age=300"), nil
 		}).As("widget_script").Sending("text/javascript", nil).Tagged().
-			Saying("Pages of any origin may load it. It holds no key and follows the panel's version; pages that pin a hash name a version."),
-		route.File(web.WidgetFolder+"{name:[0-9]+-[0-9a-f]{8}\\.js}", "A version of the order form's script, which never changes", func(_ context.Context, c route.Call) (*route.Document, error) {
+			Saying(
+				"Pages of any origin may load it. It holds no key and follows the panel's version; pages that pin a hash name a version.",
+			),
+		route.File(web.WidgetFolder+"{name:[0-9]+-[0-9a-f]{8}\\.js}", "A version of the order form's script, which never changes", func(
+			_ context.Context, c route.Call,
+		) (*route.Document, error) {
 			w, known := web.WidgetNamed(c.Var("name"))
 			if !known {
 				return nil, route.Missing("WidgetScript")
 			}
 			return scriptOf(w, "public, max-age=31536000, immutable"), nil
 		}).As("widget_script_version").Sending("text/javascript", nil).Tagged().Of("WidgetScript").
-			Saying("The name has the version and the beginning of the SHA-256 hash. Released versions are kept, so that pages can pin one with the attribute integrity."),
+			Saying(
+				"The name has the version and the beginning of the SHA-256 hash. Released versions are kept, so that " +
+					"pages can pin one with the attribute integrity.",
+			),
 	}
 }
 

@@ -44,12 +44,18 @@ func (s *Area) Routes() route.Area {
 		Routes: []route.Route{
 			route.Raw(webhooksPrefix+"{provider:"+s.providers()+"}/", "Take news from a payment provider", s.receive).
 				As("webhook_receive").Caching("no-store").
-				Sending("application/json", map[string]any{"type": "object", "properties": map[string]any{"received": map[string]any{"type": "boolean"}}}).
+				Sending(
+					"application/json",
+					map[string]any{"type": "object", "properties": map[string]any{"received": map[string]any{"type": "boolean"}}},
+				).
 				Saying("The signature is checked over the raw body. Events that were sent before, or are of no known kind, are taken too.").
 				Failing(http.StatusBadRequest, "The signature is missing, wrong or too old.").
 				Failing(http.StatusRequestEntityTooLarge, "The body has more than 256 KiB.").
 				Failing(http.StatusTooManyRequests, "Too many bad signatures came from this address.").
-				Failing(http.StatusServiceUnavailable, "The provider is not configured, or the news cannot be stored now: send them again."),
+				Failing(
+					http.StatusServiceUnavailable,
+					"The provider is not configured, or the news cannot be stored now: send them again.",
+				),
 		},
 	}
 }

@@ -24,11 +24,17 @@ const apiKeyHeader = "X-Api-Key" // as net/http writes it
 
 // What an API key may be refused with.
 var (
-	NoKey        = &Refusal{Status: http.StatusUnauthorized, Detail: "Authentication credentials were not provided.", Slug: "not_authenticated"}
+	NoKey = &Refusal{
+		Status: http.StatusUnauthorized, Detail: "Authentication credentials were not provided.",
+		Slug: "not_authenticated",
+	}
 	InvalidKey   = &Refusal{Status: http.StatusUnauthorized, Detail: "Invalid API key.", Slug: "invalid_api_key"}
 	ExpiredKey   = &Refusal{Status: http.StatusUnauthorized, Detail: "API key has expired.", Slug: "api_key_expired"}
 	WrongOrigin  = &Refusal{Status: http.StatusForbidden, Detail: "Origin not allowed for this API key.", Slug: "origin_not_allowed"}
-	NoPermission = &Refusal{Status: http.StatusForbidden, Detail: "You do not have permission to perform this action.", Slug: "permission_denied"}
+	NoPermission = &Refusal{
+		Status: http.StatusForbidden, Detail: "You do not have permission to perform this action.",
+		Slug: "permission_denied",
+	}
 )
 
 // APIKey is the access rule of the storefront: the header X-API-Key, the

@@ -71,9 +71,11 @@ func TestConversations(t *testing.T) {
 		})
 		return routetest.Read(t, table.JSON()).Watch(t, table), routetest.Known{
 			"key": goodKey, "bound": boundKey, "expired": expiredKey, "scarce": scarceKey, "base": public, "widget": widgetID,
-			"expose": "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, X-Unknown-Fields, Deprecation, Sunset",
-			"deep":   strings.Repeat("[", 33) + strings.Repeat("]", 33),
-			"big":    `{"domain":"` + strings.Repeat("x", 1<<20) + `"}`,
+			"expose": "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, " +
+				"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, " +
+				"X-Unknown-Fields, Deprecation, Sunset",
+			"deep": strings.Repeat("[", 33) + strings.Repeat("]", 33),
+			"big":  `{"domain":"` + strings.Repeat("x", 1<<20) + `"}`,
 		}
 	})
 }

@@ -28,7 +28,10 @@ func File(path, summary string, show func(context.Context, Call) (*Document, err
 
 // View declares a page for people, or with POST what its form does.
 func View(method, path, summary string, show func(context.Context, Call) (*Document, error)) Route {
-	r := Route{Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Show: show, page: true, bodyMax: formMax}
+	r := Route{
+		Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Show: show, page: true,
+		bodyMax: formMax,
+	}
 	return r.Sending("text/html", nil)
 }
 

@@ -240,7 +240,9 @@ func (s *shop) hosting() route.Area {
 
 func (s *shop) others() route.Area {
 	return route.Area{Name: "Others", Access: route.Open, Routes: []route.Route{
-		route.Raw("/storefront/webhooks/{provider:stripe|test}/", "News of payments", func(_ context.Context, c route.Call) (*route.Document, error) {
+		route.Raw("/storefront/webhooks/{provider:stripe|test}/", "News of payments", func(
+			_ context.Context, c route.Call,
+		) (*route.Document, error) {
 			if !bytes.HasPrefix(c.Body, []byte("signed ")) {
 				return nil, domain.Refuse(domain.Invalid, "Invalid signature.")
 			}
@@ -250,7 +252,10 @@ func (s *shop) others() route.Area {
 			return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`), ETag: "v1"}, nil
 		}).Sending("application/json", map[string]any{"type": "object"}).Tagged(),
 		route.View(http.MethodGet, "/login/", "Log in", func(context.Context, route.Call) (*route.Document, error) {
-			return &route.Document{Type: "text/html; charset=utf-8", Body: []byte("<p>hello"), FormAction: []string{"https://pay.example", "https://x.example; script-src *"}}, nil
+			return &route.Document{
+				Type: "text/html; charset=utf-8", Body: []byte("<p>hello"),
+				FormAction: []string{"https://pay.example", "https://x.example; script-src *"},
+			}, nil
 		}),
 		route.View(http.MethodPost, "/login/", "Log in", func(_ context.Context, c route.Call) (*route.Document, error) {
 			form, err := c.Form()

@@ -75,7 +75,8 @@ func (x *exchange) repeated(key *domain.IdempotencyKey, before domain.Replay) er
 // is then this one's, too.
 func (x *exchange) overtaken(err error) error {
 	refusal := x.t.refusalOf(err)
-	if x.key == nil || x.isRepeat || refusal == nil || refusal.Status < http.StatusBadRequest || refusal.Status >= http.StatusInternalServerError {
+	if x.key == nil || x.isRepeat || refusal == nil || refusal.Status < http.StatusBadRequest ||
+		refusal.Status >= http.StatusInternalServerError {
 		return err
 	}
 	key := x.key

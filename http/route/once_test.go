@@ -34,10 +34,13 @@ func TestARefusedRepeatLooksOnceMore(t *testing.T) {
 		status int
 		body   string
 	}{
-		"finished": {domain.Replay{State: domain.ReplayFinished, Status: http.StatusCreated, Body: []byte(`{"id":1}`)}, http.StatusCreated, `{"id":1}`},
-		"running":  {domain.Replay{State: domain.ReplayRunning}, http.StatusConflict, `"code":"idempotency_in_progress"`},
-		"another":  {domain.Replay{State: domain.ReplayReused}, http.StatusUnprocessableEntity, `"code":"idempotency_key_reused"`},
-		"absent":   {domain.Replay{State: domain.ReplayFree}, http.StatusBadRequest, `{"domain":["site with this domain already exists."]}`},
+		"finished": {
+			domain.Replay{State: domain.ReplayFinished, Status: http.StatusCreated, Body: []byte(`{"id":1}`)},
+			http.StatusCreated, `{"id":1}`,
+		},
+		"running": {domain.Replay{State: domain.ReplayRunning}, http.StatusConflict, `"code":"idempotency_in_progress"`},
+		"another": {domain.Replay{State: domain.ReplayReused}, http.StatusUnprocessableEntity, `"code":"idempotency_key_reused"`},
+		"absent":  {domain.Replay{State: domain.ReplayFree}, http.StatusBadRequest, `{"domain":["site with this domain already exists."]}`},
 	} {
 		late := &lateMemory{memory: &memory{}, twin: test.twin}
 		access := route.Access{Rule: "user", Scheme: "bearer", Identify: func(context.Context, route.Request) (route.Caller, error) {

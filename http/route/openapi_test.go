@@ -83,7 +83,8 @@ func TestThePageOfTheAPIShowsEveryRoute(t *testing.T) {
 			t.Errorf("the page lacks %s", part)
 		}
 	}
-	if strings.Contains(strings.ReplaceAll(page, `src="/api/schema/`, ""), `src="`) || strings.Contains(page, "<style") || strings.Contains(page, " style=") {
+	if strings.Contains(strings.ReplaceAll(page, `src="/api/schema/`, ""), `src="`) ||
+		strings.Contains(page, "<style") || strings.Contains(page, " style=") {
 		t.Error("the page loads foreign code, or has inline code")
 	}
 	if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "style-src 'self';") || strings.Contains(got, "unsafe") {

@@ -20,10 +20,15 @@ const asOf = "X-As-Of"
 const ofThePast = "view_of_the_past" // code of what a view of the past refuses
 
 // ErrPast refuses what would change something.
-var ErrPast error = &Refusal{Status: http.StatusMethodNotAllowed, Code: ofThePast, Detail: "This is a view of the past: nothing can be changed here."}
+var ErrPast error = &Refusal{
+	Status: http.StatusMethodNotAllowed, Code: ofThePast,
+	Detail: "This is a view of the past: nothing can be changed here.",
+}
 
 // NotInPast refuses those who may not look back.
-var NotInPast error = &Refusal{Status: http.StatusForbidden, Code: ofThePast, Detail: "This is a view of the past: it is for superusers only."}
+var NotInPast error = &Refusal{
+	Status: http.StatusForbidden, Code: ofThePast, Detail: "This is a view of the past: it is for superusers only.",
+}
 
 // moment is the time of the view in the header.
 func (p *Past) moment() string { return p.At.UTC().Format(time.RFC3339Nano) }

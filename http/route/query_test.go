@@ -19,7 +19,8 @@ func TestSearchTerms(t *testing.T) {
 			t.Errorf("%q: %q %v", text, got, err)
 		}
 	}
-	if _, err := (route.Call{Query: url.Values{"search": {"a\x00"}}}).Search(); err == nil || err.Error() != "Null characters are not allowed." {
+	if _, err := (route.Call{Query: url.Values{"search": {"a\x00"}}}).Search(); err == nil ||
+		err.Error() != "Null characters are not allowed." {
 		t.Error(err)
 	}
 }

@@ -51,11 +51,17 @@ func SeeOther(location string) error {
 // Refusals that every route may answer with.
 var (
 	unknownPath   = &Refusal{Status: http.StatusNotFound, Detail: "Not found.", Slug: "not_found"}
-	notAcceptable = &Refusal{Status: http.StatusNotAcceptable, Detail: "Could not satisfy the request Accept header.", Slug: "not_acceptable"}
-	tooLarge      = &Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "Request body too large.", Code: "request_too_large"}
-	stale         = &Refusal{Status: http.StatusPreconditionFailed, Detail: "The resource was changed in the meantime.", Code: "precondition_failed"}
-	crashed       = &Refusal{Status: http.StatusInternalServerError, Detail: "A server error occurred.", Slug: "server_error"}
-	unavailable   = &Refusal{
+	notAcceptable = &Refusal{
+		Status: http.StatusNotAcceptable, Detail: "Could not satisfy the request Accept header.",
+		Slug: "not_acceptable",
+	}
+	tooLarge = &Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "Request body too large.", Code: "request_too_large"}
+	stale    = &Refusal{
+		Status: http.StatusPreconditionFailed, Detail: "The resource was changed in the meantime.",
+		Code: "precondition_failed",
+	}
+	crashed     = &Refusal{Status: http.StatusInternalServerError, Detail: "A server error occurred.", Slug: "server_error"}
+	unavailable = &Refusal{
 		Status: http.StatusServiceUnavailable, Code: "unavailable", After: retryAfter,
 		Detail: "The service is temporarily unavailable.",
 	}
@@ -64,7 +70,10 @@ var (
 const retryAfter = 5 * time.Second // of a 503 that does not say
 
 func notAllowed(method string) *Refusal {
-	return &Refusal{Status: http.StatusMethodNotAllowed, Detail: fmt.Sprintf("Method \"%s\" not allowed.", method), Slug: "method_not_allowed"}
+	return &Refusal{
+		Status: http.StatusMethodNotAllowed, Detail: fmt.Sprintf("Method \"%s\" not allowed.", method),
+		Slug: "method_not_allowed",
+	}
 }
 
 func unsupported(mediaType string) *Refusal {

@@ -79,7 +79,8 @@ func TestNothingIsSentToAnUnknownCaller(t *testing.T) {
 		w := httptest.NewRecorder()
 		words.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		h := w.Header()
-		if w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "seen") || h.Get("X-Seen")+h.Get("ETag") != "" || h.Get("X-Request-Id") == "" {
+		if w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "seen") || h.Get("X-Seen")+
+			h.Get("ETag") != "" || h.Get("X-Request-Id") == "" {
 			t.Errorf("%s %s: %d %s %v", c.method, c.path, w.Code, w.Body, h)
 		}
 	}

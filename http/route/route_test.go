@@ -108,7 +108,11 @@ func TestAFormIsToldWhatIsWrongOnAPage(t *testing.T) {
 
 func TestTheLogTellsTheRouteAndNoSecrets(t *testing.T) {
 	s, table := newShop()
-	call(table, "GET", "/storefront/api/orders/00000000-0000-4000-8000-000000000000/?token=hidden", "", "X-API-Key", goodKey, "Authorization", "Bearer hidden", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	call(
+		table, "GET", "/storefront/api/orders/00000000-0000-4000-8000-000000000000/?token=hidden", "", "X-API-Key",
+		goodKey, "Authorization", "Bearer hidden", "Traceparent",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+	)
 	call(table, "GET", "/storefront/api/broken/", `{"password":"hidden"}`, "X-API-Key", goodKey)
 	call(table, "GET", "/nowhere%0D%0Ahidden", "")
 	call(table, "GET", "/storefront/api/crash/", "", "X-API-Key", goodKey)
@@ -116,7 +120,11 @@ func TestTheLogTellsTheRouteAndNoSecrets(t *testing.T) {
 	if strings.Contains(log, "hidden") || strings.Contains(log, goodKey) || strings.Contains(log, "00000000-0000-4000") {
 		t.Errorf("the log tells too much:\n%s", log)
 	}
-	for _, line := range []string{`"route":"/storefront/api/orders/{order_id}/"`, `"caller":"api_key:good"`, `"trace":"4bf92f3577b34da6a3ce929d0e0e4736"`, `"err":"disk on fire"`, `"panic":"oh no"`, `"route":"(none)"`, `"status":500`} {
+	for _, line := range []string{
+		`"route":"/storefront/api/orders/{order_id}/"`, `"caller":"api_key:good"`,
+		`"trace":"4bf92f3577b34da6a3ce929d0e0e4736"`, `"err":"disk on fire"`, `"panic":"oh no"`, `"route":"(none)"`,
+		`"status":500`,
+	} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %s:\n%s", line, log)
 		}
@@ -125,8 +133,12 @@ func TestTheLogTellsTheRouteAndNoSecrets(t *testing.T) {
 
 func TestTheClientIsWhoSpeaksToOurOutermostProxy(t *testing.T) {
 	var seen netip.Addr
-	table := route.Mount(route.Options{PublicURL: func() string { return public }, Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
-		route.Area{Access: route.Open, Routes: []route.Route{route.File("/ip", "ip", func(_ context.Context, c route.Call) (*route.Document, error) {
+	table := route.Mount(route.Options{
+		PublicURL: func() string { return public }, Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+	},
+		route.Area{Access: route.Open, Routes: []route.Route{route.File("/ip", "ip", func(
+			_ context.Context, c route.Call,
+		) (*route.Document, error) {
 			seen = c.IP
 			return &route.Document{}, nil
 		})}})
@@ -144,11 +156,18 @@ func TestTheClientIsWhoSpeaksToOurOutermostProxy(t *testing.T) {
 func TestDeclarationsThatMakeNoSensePanic(t *testing.T) {
 	show := func(context.Context, route.Call) (*site, error) { return &site{}, nil }
 	mistakes := map[string]route.Area{
-		"no access rule":                      {Routes: []route.Route{route.Get("/a/", "a", show)}},
-		"declared twice":                      {Access: route.Open, Routes: []route.Route{route.Get("/a/", "a", show), route.Get("/a/", "a", show)}},
+		"no access rule": {Routes: []route.Route{route.Get("/a/", "a", show)}},
+		"declared twice": {
+			Access: route.Open, Routes: []route.Route{route.Get("/a/", "a", show), route.Get("/a/", "a", show)},
+		},
 		"outside of":                          {Access: route.Open, Prefix: "/b/", Routes: []route.Route{route.Get("/a/", "a", show)}},
 		"needs one of Serve, Show and Follow": {Access: route.Open, Routes: []route.Route{{Method: "GET", Path: "/a/"}}},
-		"of another type":                     {Access: route.Open, Routes: []route.Route{route.Post("/a/", "a", func(context.Context, route.Call, *misdeclared) (*site, error) { return nil, nil })}},
+		"of another type": {
+			Access: route.Open,
+			Routes: []route.Route{
+				route.Post("/a/", "a", func(context.Context, route.Call, *misdeclared) (*site, error) { return nil, nil }),
+			},
+		},
 	}
 	for message, area := range mistakes {
 		func() {
@@ -211,7 +230,9 @@ func TestNamedOriginsMayCallAnAreaWithCORS(t *testing.T) {
 	table := route.Mount(route.Options{PublicURL: func() string { return public }}, area)
 	for origin, want := range map[string]string{"https://app.example": "https://app.example", "https://evil.example": ""} {
 		got := call(table, "GET", "/a/", "", "Origin", origin).Header().Get("Access-Control-Allow-Origin")
-		preflight := call(table, "OPTIONS", "/a/", "", "Origin", origin, "Access-Control-Request-Method", "GET").Header().Get("Access-Control-Allow-Origin")
+		preflight := call(table, "OPTIONS", "/a/", "", "Origin", origin, "Access-Control-Request-Method", "GET").Header().Get(
+			"Access-Control-Allow-Origin",
+		)
 		if got != want || preflight != want {
 			t.Errorf("%s: %q, preflight %q", origin, got, preflight)
 		}

@@ -80,7 +80,9 @@ func (x *exchange) errorPage(r *Refusal) *Document {
 		return x.t.options.ErrorPage(x.call, r.Status, detail)
 	}
 	var b bytes.Buffer
-	if err := errorTemplate.Execute(&b, map[string]any{"Status": r.Status, "Title": http.StatusText(r.Status), "Detail": detail}); err != nil {
+	if err := errorTemplate.Execute(
+		&b, map[string]any{"Status": r.Status, "Title": http.StatusText(r.Status), "Detail": detail},
+	); err != nil {
 		b.WriteString(http.StatusText(r.Status))
 	}
 	return &Document{Status: r.Status, Type: "text/html; charset=utf-8", Body: b.Bytes(), Cache: "no-store"}

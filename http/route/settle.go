@@ -44,7 +44,10 @@ func (x *exchange) settle() error {
 // again starts the call anew, and has its caller looked up.
 func (x *exchange) again() {
 	clear(x.w.Header())
-	*x = exchange{t: x.t, w: x.w, r: x.r, whole: x.whole, started: x.started, body: x.body, isRead: x.isRead, unread: x.unread, held: x.held, fresh: true}
+	*x = exchange{
+		t: x.t, w: x.w, r: x.r, whole: x.whole, started: x.started, body: x.body, isRead: x.isRead, unread: x.unread,
+		held: x.held, fresh: true,
+	}
 	x.begin()
 	x.run()
 }

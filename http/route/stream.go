@@ -44,7 +44,9 @@ func Stream[A any, PA record[A]](path, summary string, follow func(ctx context.C
 		Method: http.MethodGet, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Follow: follow,
 		Answer: Shape{Fields: fieldsOf[A, PA], Mode: field.Shown},
 	}.
-		Hearing(field.Int("Last-Event-ID", new(int64)).Doc("The id of the last event that was seen; what has happened since then comes first.")).
+		Hearing(
+			field.Int("Last-Event-ID", new(int64)).Doc("The id of the last event that was seen; what has happened since then comes first."),
+		).
 		Taking(field.Int("last_event_id", new(int64)).Doc("The same, for clients that cannot send the header, which counts first.")).
 		Failing(http.StatusBadRequest, "The last event's id is no number, or ahead of everything that has happened.").
 		Failing(http.StatusNotAcceptable, "The answer would be text/event-stream.").

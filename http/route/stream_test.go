@@ -73,9 +73,11 @@ var asAna = []string{"Authorization", "Bearer ana"}
 func TestAStreamIsSaidEventByEvent(t *testing.T) {
 	table, closed := counting(t, route.Options{})
 	w := call(table, "GET", "/three/", "", asAna...)
-	want := "retry: 2000\n\nevent: number\nid: 1\ndata: {\"n\":1}\n\nevent: number\nid: 2\ndata: {\"n\":2}\n\nevent: number\nid: 3\ndata: {\"n\":3}\n\n"
+	want := "retry: 2000\n\nevent: number\nid: 1\ndata: {\"n\":1}\n\nevent: number\nid: 2\ndata: {\"n\":2}\n\nevent: " +
+		"number\nid: 3\ndata: {\"n\":3}\n\n"
 	h := w.Header()
-	if w.Code != 200 || w.Body.String() != want || h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-store" || h.Get("X-Accel-Buffering") != "no" || h.Get("Content-Length") != "" {
+	if w.Code != 200 || w.Body.String() != want || h.Get("Content-Type") != "text/event-stream" ||
+		h.Get("Cache-Control") != "no-store" || h.Get("X-Accel-Buffering") != "no" || h.Get("Content-Length") != "" {
 		t.Errorf("%d %v %q", w.Code, h, w.Body)
 	}
 	if closed.Load() != 1 {
@@ -109,11 +111,13 @@ func TestAStreamIsRefusedLikeAnyCall(t *testing.T) {
 		{"OPTIONS", "/three/", asAna, 200, `"renders":["text/event-stream"]`},
 	} {
 		w := call(table, c.method, c.path, "", c.headers...)
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) ||
+			w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("%s %s %v: %d %v %s", c.method, c.path, c.headers, w.Code, w.Header(), w.Body)
 		}
 	}
-	if w := call(table, "HEAD", "/endless/", "", asAna...); w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Type") != "text/event-stream" {
+	if w := call(table, "HEAD", "/endless/", "", asAna...); w.Code != 200 || w.Body.Len() > 0 ||
+		w.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if closed.Load() != 1 || table.Streams() != 0 {

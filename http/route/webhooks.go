@@ -11,9 +11,13 @@ func (t *Table) webhooks() map[string]any {
 	all := map[string]any{}
 	for _, w := range t.options.Webhooks {
 		all[w.Name] = map[string]any{"post": map[string]any{
-			"operationId": "message_" + strings.ReplaceAll(w.Name, ".", "_"), "summary": w.When, "parameters": messageHeaders, "security": []any{}, // the signature is the credential
+			// the signature is the credential
+			"operationId": "message_" + strings.ReplaceAll(w.Name, ".", "_"), "summary": w.When,
+			"parameters": messageHeaders, "security": []any{},
 			"requestBody": map[string]any{"content": jsonOf(webhookMessage)},
-			"responses":   map[string]any{"2XX": map[string]any{"description": "It was taken. Every other answer, and none within 15 seconds, is tried again."}},
+			"responses": map[string]any{
+				"2XX": map[string]any{"description": "It was taken. Every other answer, and none within 15 seconds, is tried again."},
+			},
 		}}
 	}
 	return all
@@ -23,7 +27,10 @@ func (t *Table) webhooks() map[string]any {
 var messageHeaders = []any{
 	parameter("header", "webhook-id", "string", "The same for each attempt."),
 	parameter("header", "webhook-timestamp", "string", "When it was sent, in seconds since 1970."),
-	parameter("header", "webhook-signature", "string", "\"v1,\" and the signature with the secret of the endpoint; several are separated by spaces."),
+	parameter(
+		"header", "webhook-signature", "string",
+		"\"v1,\" and the signature with the secret of the endpoint; several are separated by spaces.",
+	),
 }
 
 // webhookMessage stands in each of them: generators that leave parts of the document out
@@ -34,6 +41,9 @@ var webhookMessage = map[string]any{
 	"properties": map[string]any{
 		"type":      map[string]any{"type": "string", "description": "What has happened."},
 		"timestamp": map[string]any{"type": "string", "format": "date-time", "description": "When it has happened."},
-		"data":      map[string]any{"type": "object", "description": "The record that it is about: kind, id, tenant, and url, its path in the API."},
+		"data": map[string]any{
+			"type":        "object",
+			"description": "The record that it is about: kind, id, tenant, and url, its path in the API.",
+		},
 	},
 }

@@ -87,11 +87,15 @@ func TestAWaitEndsWithItsCallAndWithAFault(t *testing.T) {
 		ctx, gone := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer gone()
 		n, began := 0, time.Now()
-		if err := waiting.For(ctx, growing{}, time.Minute, func(context.Context) (bool, error) { n++; return false, nil }); !errors.Is(err, context.DeadlineExceeded) || n != 1 || time.Since(began) != 200*time.Millisecond {
+		if err := waiting.For(
+			ctx, growing{}, time.Minute, func(context.Context) (bool, error) { n++; return false, nil },
+		); !errors.Is(err, context.DeadlineExceeded) || n != 1 || time.Since(began) != 200*time.Millisecond {
 			t.Errorf("a wait of a caller who has gone ends with %v after %d looks and %v", err, n, time.Since(began))
 		}
 		fault := errors.New("the database is away")
-		if err := waiting.For(t.Context(), growing{}, time.Minute, func(context.Context) (bool, error) { return false, fault }); !errors.Is(err, fault) {
+		if err := waiting.For(
+			t.Context(), growing{}, time.Minute, func(context.Context) (bool, error) { return false, fault },
+		); !errors.Is(err, fault) {
 			t.Errorf("a look that fails ends it with %v", err)
 		}
 	})

@@ -127,14 +127,18 @@ func ColorsOf(look hosting.WhiteLabel) (text, hash string) {
 		ink = color.Ink(side)
 	}
 	text = fmt.Sprintf(":root{%s;--side:%s;--side-ink:%s;--second:%s;--on-second:%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n",
-		lightScheme.accents(look.PrimaryColor), side, ink, look.SecondaryColor, color.Ink(look.SecondaryColor), darkScheme.accents(look.PrimaryColor))
+		lightScheme.accents(look.PrimaryColor), side, ink, look.SecondaryColor, color.Ink(look.SecondaryColor),
+		darkScheme.accents(look.PrimaryColor))
 	return text, hashOf(text)
 }
 
 // accents are the variables of the panel's sheet that follow from one color.
 func (s scheme) accents(primary string) string {
 	accent, tint := s.readable(primary)
-	return fmt.Sprintf("--accent:%s;--accent-over:%s;--on-accent:%s;--tint:%s", accent, color.Mix(accent, s.goal, 0.2), s.inkOn(accent), tint)
+	return fmt.Sprintf(
+		"--accent:%s;--accent-over:%s;--on-accent:%s;--tint:%s", accent, color.Mix(accent, s.goal, 0.2),
+		s.inkOn(accent), tint,
+	)
 }
 
 // readable is the color nearest to one that can be read on all that the scheme puts behind

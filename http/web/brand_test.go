@@ -20,7 +20,10 @@ func TestEveryBrandCanBeRead(t *testing.T) {
 		draw := func(name string) string {
 			return fmt.Sprintf("#%06X", rapid.IntRange(0, 0xffffff).Draw(t, name))
 		}
-		look := hosting.WhiteLabel{IsActive: true, PrimaryColor: draw("primary"), SecondaryColor: draw("secondary"), SidebarBGColor: draw("side"), SidebarColor: draw("ink")}
+		look := hosting.WhiteLabel{
+			IsActive: true, PrimaryColor: draw("primary"), SecondaryColor: draw("secondary"),
+			SidebarBGColor: draw("side"), SidebarColor: draw("ink"),
+		}
 		text, hash := ColorsOf(look)
 		if again, same := ColorsOf(look); again != text || same != hash || len(hash) != 64 {
 			t.Fatalf("%s\n%s", text, again)
@@ -64,7 +67,12 @@ func TestEveryBrandCanBeRead(t *testing.T) {
 
 // A color that can be read stays as it was chosen.
 func TestABrandKeepsTheColorsThatCanBeRead(t *testing.T) {
-	text, _ := ColorsOf(hosting.WhiteLabel{IsActive: true, PrimaryColor: "#14632F", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB"})
+	text, _ := ColorsOf(
+		hosting.WhiteLabel{
+			IsActive: true, PrimaryColor: "#14632F", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937",
+			SidebarColor: "#F9FAFB",
+		},
+	)
 	for i, want := range []string{"#14632F", "#104F26"} {
 		if got := variables.FindAllStringSubmatch(text, -1)[i][2]; got != want {
 			t.Errorf("%s instead of %s: %s", got, want, text)

@@ -50,7 +50,8 @@ type Move struct {
 // Moved is an event in words.
 func (w Words) Moved(c route.Call, e *audit.Event) Move {
 	return Move{
-		At: w.Instant(e.RecordedAt), Mark: markOf(e.Version), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text, Actor: w.actor(e.Actor), Cause: w.causeOf(c, e.Cause),
+		At: w.Instant(e.RecordedAt), Mark: markOf(e.Version), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text,
+		Actor: w.actor(e.Actor), Cause: w.causeOf(c, e.Cause),
 	}
 }
 

@@ -24,7 +24,10 @@ type bell struct{ Path, Count, Live, Number string }
 const mostCounted = 99 // notifications that the bell shows by their number
 
 func bellOf(v caller.Visit) bell {
-	b := bell{Path: NotificationsPath, Count: NotificationsAPI + "notifications/unread_count/", Live: NotificationsAPI + "notifications/stream/"}
+	b := bell{
+		Path: NotificationsPath, Count: NotificationsAPI + "notifications/unread_count/",
+		Live: NotificationsAPI + "notifications/stream/",
+	}
 	switch {
 	case v.Unread > mostCounted:
 		b.Number = strconv.Itoa(mostCounted) + "+"
@@ -89,7 +92,8 @@ var menu = []section{
 
 // billingPages are what a tenant pays for and was billed.
 var billingPages = []menuPage{
-	{ServicesPath, "services_title"}, {SubscriptionsPath, "subscriptions_title"}, {InvoicesPath, "invoices_title"}, {TenantOrdersPath, "tenant_orders_title"}, {PaymentMethodsPath, "payment_methods_title"},
+	{ServicesPath, "services_title"}, {SubscriptionsPath, "subscriptions_title"}, {InvoicesPath, "invoices_title"},
+	{TenantOrdersPath, "tenant_orders_title"}, {PaymentMethodsPath, "payment_methods_title"},
 }
 
 // panelPages are the pages of the customer area: where it begins, all records of each kind
@@ -118,7 +122,10 @@ func isSignedIn(v caller.Visit) bool { return v.IsSignedIn() }
 // bearings is the navigation of a page.
 func (s *Renderer) bearings(c route.Call) Navigation {
 	v, w := caller.VisitOf(c), Texts[Readers(c)]
-	n := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Bell: bellOf(v), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
+	n := Navigation{
+		User: v.Who.Email, Home: HomeOf(v.Who.User), Bell: bellOf(v),
+		Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil),
+	}
 	for _, part := range menu {
 		if part.isOpen(v) {
 			n.Groups = append(n.Groups, part.shown(w, c.Path))

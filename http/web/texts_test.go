@@ -39,12 +39,14 @@ func TestBothLanguagesSayTheSame(t *testing.T) {
 
 func TestPagesSayWhatTheAPISaysInSpanish(t *testing.T) {
 	for english, spanish := range map[string]string{
-		"Ensure this field has no more than 200 characters.":                 "No puede tener más de 200 caracteres.",
-		`"a \"b\" 7" is not a valid choice.`:                                 `"a \"b\" 7" is not a valid choice.`,
-		`"free" is not a valid choice.`:                                      `"free" no es una opción válida.`,
-		"Request was throttled. Expected available in 60 seconds.":           "Demasiados intentos. Podrá volver a intentarlo dentro de 60 segundos.",
-		"What nobody has translated stays as it is.":                         "What nobody has translated stays as it is.",
-		"This password is too short. It must contain at least 8 characters.": "La contraseña es demasiado corta. Debe tener al menos 8 caracteres.",
+		"Ensure this field has no more than 200 characters.": "No puede tener más de 200 caracteres.",
+		`"a \"b\" 7" is not a valid choice.`:                 `"a \"b\" 7" is not a valid choice.`,
+		`"free" is not a valid choice.`:                      `"free" no es una opción válida.`,
+		"Request was throttled. Expected available in 60 seconds.": "Demasiados intentos. Podrá volver a " +
+			"intentarlo dentro de 60 segundos.",
+		"What nobody has translated stays as it is.": "What nobody has translated stays as it is.",
+		"This password is too short. It must contain at least 8 characters.": "La contraseña es demasiado corta. " +
+			"Debe tener al menos 8 caracteres.",
 	} {
 		if got := translated("es", []string{english})[0]; got != spanish {
 			t.Errorf("%s: %s", english, got)
@@ -52,7 +54,9 @@ func TestPagesSayWhatTheAPISaysInSpanish(t *testing.T) {
 	}
 	for _, weak := range []string{"", strings.Repeat("x", 129), "password", "12345678901", "ana-ana-ana"} {
 		err := account.CheckPassword(weak, "ana-ana@example.com")
-		if err == nil || strings.Contains(translated("es", []string{strings.TrimPrefix(err.Error(), "password: ")})[0], "his password") && !strings.Contains(err.Error(), ". ") {
+		if err == nil || strings.Contains(
+			translated("es", []string{strings.TrimPrefix(err.Error(), "password: ")})[0], "his password",
+		) && !strings.Contains(err.Error(), ". ") {
 			t.Errorf("%q: %v", weak, err)
 		}
 	}

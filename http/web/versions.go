@@ -21,7 +21,8 @@ import (
 
 const (
 	versionName      = "version"
-	changedMeanwhile = "This was changed meanwhile, so nothing was saved. Beside the fields stands what they are now. Save again to replace that."
+	changedMeanwhile = "This was changed meanwhile, so nothing was saved. Beside the fields stands what they are " +
+		"now. Save again to replace that."
 )
 
 // VersionInput is hidden in a form that changes the fields of a record.

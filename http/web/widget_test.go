@@ -43,7 +43,8 @@ func TestTheWidgetIsSmall(t *testing.T) {
 // and keys have no place in it.
 func TestTheWidgetUsesNothingThatAPageMayForbid(t *testing.T) {
 	for _, forbidden := range []string{
-		`innerHTML`, `outerHTML`, `insertAdjacent`, `document\.write`, `\beval\b`, `new Function`, `document\.cookie`, `iframe`, `localStorage`,
+		`innerHTML`, `outerHTML`, `insertAdjacent`, `document\.write`, `\beval\b`, `new Function`, `document\.cookie`,
+		`iframe`, `localStorage`,
 		`sfk_[a-z]+_\w{8}`, `setAttribute\("style`, `createElement\("style`, `\bimport\b`,
 	} {
 		if found := regexp.MustCompile(forbidden).Find(Widget.Body); found != nil {

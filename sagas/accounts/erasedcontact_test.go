@@ -29,12 +29,18 @@ func TestAnErasureTakesTheContactFromTheEngine(t *testing.T) {
 	h.Opens(2, "ana@example.com", "es")
 	ana, other := h.Draw("tenant"), h.Draw("tenant")
 	h.Tenant = ana
-	for id, subject := range map[int64]uuid.UUID{ana: sagastest.MustSubject(h.World, "ana@example.com"), other: sagastest.MustSubject(h.World, "bo@example.com")} {
+	for id, subject := range map[int64]uuid.UUID{
+		ana:   sagastest.MustSubject(h.World, "ana@example.com"),
+		other: sagastest.MustSubject(h.World, "bo@example.com"),
+	} {
 		request := h.NewTenant(id)
 		request.Subject = subject
 		h.Carry(request)
 	}
-	zone := h.Ask(h.Draw("dns_zone"), &hosting.DNSZone{Origin: "ana.example.", NSPrimary: "ns1.example.", AdminEmail: "ana.example.com.", TTL: 3600, IsActive: true})
+	zone := h.Ask(
+		h.Draw("dns_zone"),
+		&hosting.DNSZone{Origin: "ana.example.", NSPrimary: "ns1.example.", AdminEmail: "ana.example.com.", TTL: 3600, IsActive: true},
+	)
 	zone.Subject = sagastest.MustSubject(h.World, "ana@example.com")
 	h.Carry(zone)
 	h.Goes()

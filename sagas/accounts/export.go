@@ -92,7 +92,9 @@ func (s *Service) streamsOf(ctx context.Context, user int64) (all []domain.Strea
 		all = append(all, domain.Stream{Category: category, ID: strconv.FormatInt(user, 10)})
 	}
 	for after := int64(0); ; after += exportedNotices {
-		told, err := s.tables.For(projections.Caller{User: user}).Notices().Notifications(ctx, projections.Listing{Offset: after, Limit: exportedNotices})
+		told, err := s.tables.For(projections.Caller{User: user}).Notices().Notifications(
+			ctx, projections.Listing{Offset: after, Limit: exportedNotices},
+		)
 		for _, n := range told.Rows {
 			all = append(all, domain.Stream{Category: notice.NotificationCategory, ID: n.ID.String()})
 		}

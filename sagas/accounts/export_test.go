@@ -19,7 +19,12 @@ import (
 func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	anas := w.Buy(sagastest.OrderForm{Email: "ana@example.com", Company: "Ana & Co", Details: buyer.Details{Address: "Gran Vía 2", Country: "ES", TaxID: "B87654321"}})
+	anas := w.Buy(
+		sagastest.OrderForm{
+			Email: "ana@example.com", Company: "Ana & Co",
+			Details: buyer.Details{Address: "Gran Vía 2", Country: "ES", TaxID: "B87654321"},
+		},
+	)
 	bens := w.Buy(sagastest.OrderForm{Email: "ben@example.com"})
 	w.Becomes(anas, order.StatusActive)
 	w.Becomes(bens, order.StatusActive)
@@ -27,7 +32,10 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	ana, tenant := w.Provision(anas).Job.User, w.Provision(anas).Job.Tenant
 	w.Asks(account.GrantMembership{User: w.Provision(bens).Job.User, Tenant: tenant, Role: account.Member, At: w.Runner.Now()})
 
-	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "operator:" + strconv.FormatInt(ana, 10)}, account.Deactivate{User: w.Provision(bens).Job.User, At: w.Runner.Now()})
+	_, err := w.Store.Execute(
+		t.Context(), domain.Metadata{Actor: "operator:" + strconv.FormatInt(ana, 10)},
+		account.Deactivate{User: w.Provision(bens).Job.User, At: w.Runner.Now()},
+	)
 	w.Must(err)
 
 	known, err := w.Accounts.Export(t.Context(), ana)
@@ -44,7 +52,10 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 			t.Errorf("%s is told of another customer: %s", e.Type, e.Data)
 		}
 	}
-	for _, name := range []string{"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised", "account.deactivated"} {
+	for _, name := range []string{
+		"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised",
+		"account.deactivated",
+	} {
 		w.Equal(name, types[name], true)
 	}
 	w.Equal("events with the address", named, map[string]bool{"order.placed": true, "billing.invoice_issued": true})

@@ -37,7 +37,10 @@ func (s *Service) Link(ctx context.Context, cause domain.Metadata, user int64, s
 // request makes a new link, after the commands given, and returns its secret.
 // If the link is mailed, the secret waits for the mail under a key that follows
 // from the cause.
-func (s *Service) request(ctx context.Context, cause domain.Metadata, rows []eventstore.TxStatement, link account.RequestLink, before ...domain.Command) (string, error) {
+func (s *Service) request(
+	ctx context.Context, cause domain.Metadata, rows []eventstore.TxStatement, link account.RequestLink,
+	before ...domain.Command,
+) (string, error) {
 	if cause.ID == uuid.Nil {
 		cause.ID = uuid.New()
 	}

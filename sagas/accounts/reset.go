@@ -43,7 +43,8 @@ func (s *Service) AskReset(ctx context.Context, email string) error {
 	id := uuid.New()
 	box := s.store.Keys().Seal("reset", id.String(), address)
 	_, err = s.runner.Exec(ctx, "keep a request for a new password",
-		`insert into reset_request (id, key_id, nonce, sealed, cause) values ($1, $2, $3, $4, $5)`, id, box.KeyID, box.Nonce, box.Box, s.store.StoredCause(ctx))
+		`insert into reset_request (id, key_id, nonce, sealed, cause) values ($1, $2, $3, $4, $5)`, id, box.KeyID,
+		box.Nonce, box.Box, s.store.StoredCause(ctx))
 	if err == nil {
 		s.runner.Wake(resetQueue)
 	}

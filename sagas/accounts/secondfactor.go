@@ -68,7 +68,10 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, cause domain.Metadata,
 
 // DisableFactor lets the password suffice again. An operator gives a reason.
 func (s *Service) DisableFactor(ctx context.Context, cause domain.Metadata, user int64, reason string) error {
-	_, err := s.store.ExecuteWith(ctx, cause, credentials.DropFactorRows(user), account.DisableSecondFactor{User: user, Reason: reason, At: s.runner.Now()})
+	_, err := s.store.ExecuteWith(
+		ctx, cause, credentials.DropFactorRows(user),
+		account.DisableSecondFactor{User: user, Reason: reason, At: s.runner.Now()},
+	)
 	return err
 }
 

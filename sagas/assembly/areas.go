@@ -80,7 +80,8 @@ func (s *Panel) addOperations(o Options) {
 // addHosting adds what works on hosting resources.
 func (s *Panel) addHosting(o Options) {
 	s.Reconciler = reconcile.New(reconcile.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Compute: o.Compute, Times: s.times.ReconcileTimes,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Compute: o.Compute,
+		Times: s.times.ReconcileTimes,
 	})
 	policies := s.Reconciler.Policies()
 	deps := hosting.Deps{

@@ -65,8 +65,9 @@ var Defaults = Times{
 		ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
 	},
 	HostingTimes: HostingTimes{
-		SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day, MeasurePoll: time.Minute,
-		Compare: day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
+		SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day,
+		MeasurePoll: time.Minute,
+		Compare:     day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
 	},
 	NotifyTimes:     notices.Defaults,
 	PaymentTimes:    payments.Defaults,

@@ -45,7 +45,10 @@ var Defaults = Times{KeepLooks: 365 * 24 * time.Hour, KeepPacks: 24 * time.Hour}
 // New opens a service over a log and its read tables. With the runner runs the
 // reader that fills the index.
 func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tables, times Times) *Service {
-	s := &Service{runner: runner, store: store, pool: store.Pool(), lookers: store.Pool(), tables: tables, times: times, PackBounds: DefaultPackBounds}
+	s := &Service{
+		runner: runner, store: store, pool: store.Pool(), lookers: store.Pool(), tables: tables, times: times,
+		PackBounds: DefaultPackBounds,
+	}
 	runner.EachRound("looks at the log were not recorded", s.RecordLooks)
 	runner.EachRound("looks at the log were not swept", s.SweepLooks)
 	runner.EachRound("evidence packs were not swept", s.SweepPacks)

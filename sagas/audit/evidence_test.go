@@ -63,7 +63,9 @@ func TestAPackProvesAnOrderToAStranger(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"ana@example.com", "Ana & Co"} {
-		if !strings.Contains(opened, text) || !bytes.Contains(pack.Story, []byte(strings.ReplaceAll(text, "&", "\\u0026"))) && !bytes.Contains(pack.Story, []byte(text)) {
+		if !strings.Contains(opened, text) || !bytes.Contains(
+			pack.Story, []byte(strings.ReplaceAll(text, "&", "\\u0026")),
+		) && !bytes.Contains(pack.Story, []byte(text)) {
 			t.Errorf("%q is not told", text)
 		}
 	}
@@ -159,7 +161,8 @@ func TestAChangedRowCannotBeProven(t *testing.T) {
 	w.Must(err)
 	_, err = eventstoretest.Owner(t, w.URL()).Exec(t.Context(), `
 		alter table events disable trigger user;
-		update events set actor = 'user:999' where position = (select max(position) from events where stream = 'order-`+of.Order.String()+`');
+		update events set actor = 'user:999' where position = (select max(position) from events
+			where stream = 'order-`+of.Order.String()+`');
 		alter table events enable trigger user`)
 	w.Must(err)
 	after, err := w.Audit.Pack(t.Context(), projections.System, of)

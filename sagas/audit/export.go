@@ -14,7 +14,9 @@ const exportedAtOnce = 1000
 // Export calls each for every event of a part of the log behind a position, in the order
 // of the log, as the audit API shows it. An export that was cut off goes on behind its
 // last position.
-func (s *Service) Export(ctx context.Context, who projections.Caller, of eventstore.Selection, after int64, each func(audit.Event) error) error {
+func (s *Service) Export(
+	ctx context.Context, who projections.Caller, of eventstore.Selection, after int64, each func(audit.Event) error,
+) error {
 	for {
 		history, err := s.store.Reader().Afresh().Selected(ctx, of, after, exportedAtOnce)
 		if err != nil || len(history) == 0 {

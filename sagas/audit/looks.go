@@ -191,12 +191,16 @@ func (s *Service) Looks(ctx context.Context, who projections.Caller, l projectio
 
 // LatestLooks are the last ones at a stream, the latest first.
 func (s *Service) LatestLooks(ctx context.Context, who projections.Caller, stream domain.Stream, most int) ([]audit.Look, error) {
-	found, err := s.Looks(ctx, who, projections.Listing{Limit: int64(most), Filters: []projections.Filter{{Field: "stream", Op: "=", Value: stream.String()}}})
+	found, err := s.Looks(
+		ctx, who,
+		projections.Listing{Limit: int64(most), Filters: []projections.Filter{{Field: "stream", Op: "=", Value: stream.String()}}},
+	)
 	return found.Rows, err
 }
 
 // SweepLooks deletes looks that are kept for long enough.
 func (s *Service) SweepLooks(ctx context.Context) error {
 	return s.runner.Sweep(ctx, "looks", `
-		delete from log_looks where id in (select id from log_looks where created_at < business_now() - $1::interval order by created_at limit 1000)`, s.times.KeepLooks)
+		delete from log_looks where id in (select id from log_looks where created_at < business_now() - $1::interval
+			order by created_at limit 1000)`, s.times.KeepLooks)
 }

@@ -29,7 +29,10 @@ const mostPacked = 100_000
 
 var (
 	errTooMuch      = domain.RefuseField("to", fmt.Sprintf("Ensure that these are no more than %d events.", mostPacked))
-	errNotWitnessed = &domain.Error{Code: domain.Conflict, Message: "The witnesses have not cosigned these events yet. Try again in a minute.", Reason: "not_witnessed"}
+	errNotWitnessed = &domain.Error{
+		Code: domain.Conflict, Message: "The witnesses have not cosigned these events yet. Try again in a minute.",
+		Reason: "not_witnessed",
+	}
 )
 
 // Pack makes an evidence pack (docs/audit.md, "Evidence packs"). Superusers get all
@@ -62,7 +65,10 @@ func (s *Service) pack(ctx context.Context, who projections.Caller, of audit.Pac
 		return p, nil, err
 	}
 	p.Policy = origin.AcceptedBy()
-	p.Manifest = evidence.Manifest{Format: evidence.Format, About: of.String(), MadeAt: s.runner.Now().UTC().Truncate(time.Second), VKey: origin.VKey, Events: len(p.Events)}
+	p.Manifest = evidence.Manifest{
+		Format: evidence.Format, About: of.String(), MadeAt: s.runner.Now().UTC().Truncate(time.Second),
+		VKey: origin.VKey, Events: len(p.Events),
+	}
 	p.Story, err = s.story(ctx, p, positions, subjects)
 	return p, subjects, err
 }
@@ -81,7 +87,8 @@ func (s *Service) packed(ctx context.Context, who projections.Caller, of audit.P
 		and ($3::timestamptz is null or recorded_at >= $3) and ($4::timestamptz is null or recorded_at <= $4)`
 	rows, _ := s.pool.Query(ctx, `select position from log_index`+about+`
 		union select position from events`+about+` and position > coalesce((select position from readers where name = $6), 0)
-		order by position limit $5`, domain.OrNull(of.Order), tenant, domain.OrNull(of.From), domain.OrNull(of.To), mostPacked+1, IndexReader)
+		order by position limit $5`, domain.OrNull(of.Order), tenant, domain.OrNull(of.From), domain.OrNull(of.To),
+		mostPacked+1, IndexReader)
 	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	switch {
 	case err != nil:

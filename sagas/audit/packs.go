@@ -86,7 +86,8 @@ func (s *Service) QueuePack(ctx context.Context, cause domain.Metadata, who proj
 		WantRows: eventstore.AnyRows,
 	}
 	_, err := s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{row}, hosting.QueueOperation{
-		ID: id, Kind: hosting.EvidencePack, Tenant: owner, User: who.User, Pack: &hosting.EvidenceOrder{Order: of.Order, Tenant: of.Tenant, From: of.From, To: of.To},
+		ID: id, Kind: hosting.EvidencePack, Tenant: owner, User: who.User,
+		Pack: &hosting.EvidenceOrder{Order: of.Order, Tenant: of.Tenant, From: of.From, To: of.To},
 	})
 	if err == nil {
 		s.runner.Wake(packQueue)
@@ -141,7 +142,8 @@ var (
 )
 
 func (s *Service) storedPack(ctx context.Context, id uuid.UUID) (p storedPack, err error) {
-	err = s.pool.QueryRow(ctx, `select events, size, asked_at from evidence_packs where operation = $1`, id).Scan(&p.events, &p.size, &p.asked)
+	err = s.pool.QueryRow(ctx, `select events, size, asked_at from evidence_packs where operation = $1`, id).
+		Scan(&p.events, &p.size, &p.asked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, errPackExpired
 	}
@@ -175,7 +177,8 @@ func (s *Service) storePack(ctx context.Context, id uuid.UUID, o hosting.Operati
 		_, err = tx.Exec(ctx, `
 			delete from evidence_packs where operation in (
 				select operation from (
-					select operation, sum(size) over (order by asked_at desc, operation) as so_far from evidence_packs where tenant is not distinct from $1) p
+					select operation, sum(size) over (order by asked_at desc, operation) as so_far from evidence_packs
+						where tenant is not distinct from $1) p
 				where so_far > $2 and operation <> $3)`, domain.OrNull(o.Tenant), s.PackBounds.Kept, id)
 		return err
 	})
@@ -231,5 +234,6 @@ func (s *Service) PacksOf(ctx context.Context, who projections.Caller, order uui
 // SweepPacks deletes packs that have been kept for long enough.
 func (s *Service) SweepPacks(ctx context.Context) error {
 	return s.runner.Sweep(ctx, "evidence packs", `
-		delete from evidence_packs where operation in (select operation from evidence_packs where asked_at < business_now() - $1::interval limit 100)`, s.times.KeepPacks)
+		delete from evidence_packs where operation in (select operation from evidence_packs
+			where asked_at < business_now() - $1::interval limit 100)`, s.times.KeepPacks)
 }

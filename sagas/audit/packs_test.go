@@ -70,7 +70,10 @@ func TestErasureDeletesPacks(t *testing.T) {
 	subject, err := w.Tables.For(projections.System).Orders().Order(t.Context(), of.Order)
 	w.Must(err)
 	erase := func() {
-		_, err := w.Store.ExecuteWith(t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject.Subject), account.EraseSubject{Subject: subject.Subject, At: w.Runner.Now()})
+		_, err := w.Store.ExecuteWith(
+			t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject.Subject),
+			account.EraseSubject{Subject: subject.Subject, At: w.Runner.Now()},
+		)
 		w.Must(err)
 	}
 	erase()
@@ -94,7 +97,10 @@ func TestAPackThatIsTooLargeIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		of   audit.PackOf
 		want string
-	}{{audit.PackOf{From: w.Runner.Now().Add(-time.Hour)}, "failedpack_too_big"}, {audit.PackOf{Order: of.Order, Tenant: w.Provision(of.Order).Job.Tenant}, "succeeded"}} {
+	}{
+		{audit.PackOf{From: w.Runner.Now().Add(-time.Hour)}, "failedpack_too_big"},
+		{audit.PackOf{Order: of.Order, Tenant: w.Provision(of.Order).Job.Tenant}, "succeeded"},
+	} {
 		o := pack(w, sagastest.Superuser, c.of)
 		w.Equal("status", o.Status+o.Error, c.want)
 		size := w.Count(`select coalesce(length(file), 0) from evidence_packs where operation = $1`, o.ID)
@@ -109,7 +115,8 @@ func TestPacksAreBoundedAndEnd(t *testing.T) {
 	seals(w)
 	row := func(tenant any, age string) uuid.UUID {
 		id := uuid.New()
-		_, err := w.Owner().Exec(t.Context(), `insert into evidence_packs (operation, tenant, asked_at, size, file) values ($1, $2, business_now() - $3::interval, $4, 'x')`, id, tenant, age, 64<<20)
+		_, err := w.Owner().Exec(t.Context(), `insert into evidence_packs (operation, tenant, asked_at, size, file)
+			values ($1, $2, business_now() - $3::interval, $4, 'x')`, id, tenant, age, 64<<20)
 		w.Must(err)
 		return id
 	}
@@ -120,7 +127,10 @@ func TestPacksAreBoundedAndEnd(t *testing.T) {
 	o := pack(w, sagastest.Superuser, of)
 	w.Equal("kept", []bool{kept(oldest), kept(older), kept(foreign), kept(o.ID)}, []bool{false, true, true, true})
 
-	_, err := w.Owner().Exec(t.Context(), `update evidence_packs set asked_at = business_now() - interval '25 hours' where operation = $1`, o.ID)
+	_, err := w.Owner().Exec(
+		t.Context(), `update evidence_packs set asked_at = business_now() - interval '25 hours' where operation = $1`,
+		o.ID,
+	)
 	w.Must(err)
 	w.Must(w.Audit.SweepPacks(t.Context()))
 	w.Equal("after a day", []bool{kept(older), kept(foreign), kept(o.ID)}, []bool{true, true, false})

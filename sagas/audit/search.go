@@ -16,8 +16,10 @@ import (
 // found selects the positions that a filter lets through, the newest first.
 const found = `
 	select position from log_index
-	where ($1 = 0 or position < $1) and ($2 = '' or name = $2) and ($3 = '' or stream = $3) and ($4 = 0 or tenant = $4) and ($5 = '' or actor = $5)
-		and ($6::uuid is null or correlation = $6) and ($7::timestamptz is null or recorded_at >= $7) and ($8::timestamptz is null or recorded_at <= $8)
+	where ($1 = 0 or position < $1) and ($2 = '' or name = $2) and ($3 = '' or stream = $3) and ($4 = 0 or tenant = $4)
+		and ($5 = '' or actor = $5)
+		and ($6::uuid is null or correlation = $6) and ($7::timestamptz is null or recorded_at >= $7)
+			and ($8::timestamptz is null or recorded_at <= $8)
 	order by position desc limit $9`
 
 // Search returns the events that a filter lets through, the newest first. It finds
@@ -34,7 +36,10 @@ func (s *Service) Search(ctx context.Context, who projections.Caller, f audit.Fi
 	if err != nil {
 		return audit.Found{}, err
 	}
-	rows, _ := s.pool.Query(ctx, found, f.Before, f.Type, f.Stream, tenant, f.Actor, domain.OrNull(f.Correlation), domain.OrNull(f.From), domain.OrNull(f.To), f.Limit+1)
+	rows, _ := s.pool.Query(
+		ctx, found, f.Before, f.Type, f.Stream, tenant, f.Actor, domain.OrNull(f.Correlation), domain.OrNull(f.From),
+		domain.OrNull(f.To), f.Limit+1,
+	)
 	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return audit.Found{}, sagas.SQLError(err, "search the log")

@@ -33,7 +33,8 @@ func (s *Service) State(ctx context.Context, who projections.Caller, stream doma
 	s.Looked(ctx, who, stream.String())
 	last := history[len(history)-1]
 	found := audit.State{
-		Stream: stream.String(), Version: last.Version, AsOf: at.Time, RecordedAt: last.RecordedAt, Record: masking.JSON(object(record)), Erased: fold.Erased(),
+		Stream: stream.String(), Version: last.Version, AsOf: at.Time, RecordedAt: last.RecordedAt,
+		Record: masking.JSON(object(record)), Erased: fold.Erased(),
 	}
 	switch {
 	case at.Version != 0:
@@ -46,7 +47,9 @@ func (s *Service) State(ctx context.Context, who projections.Caller, stream doma
 
 // until is the history of a stream up to a moment, as far as the caller may look at
 // it. A version that does not exist is answered like a missing stream.
-func (s *Service) until(ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment) ([]eventstore.RecordedEvent, error) {
+func (s *Service) until(
+	ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment,
+) ([]eventstore.RecordedEvent, error) {
 	history, err := s.store.Reader().Afresh().ReadUntil(ctx, stream, at.Version, at.Time)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,9 @@ func cut(history []eventstore.RecordedEvent, at audit.Moment) int {
 
 // compare folds a history, and compares the record after its first events with that
 // at its end.
-func (s *Service) compare(stream domain.Stream, history []eventstore.RecordedEvent, first int, labels map[string]string) ([]audit.Change, error) {
+func (s *Service) compare(
+	stream domain.Stream, history []eventstore.RecordedEvent, first int, labels map[string]string,
+) ([]audit.Change, error) {
 	fold, err := s.fold(stream, history[:first])
 	if err != nil {
 		return nil, err
@@ -145,7 +150,8 @@ func (s *Service) compare(stream domain.Stream, history []eventstore.RecordedEve
 		actor := audit.ActorNamed(e.Metadata.Actor)
 		actor.Label = labels[e.Metadata.Actor]
 		changes = append(changes, audit.Change{
-			Field: name, From: before[name], To: now[name], Position: e.Position, Version: e.Version, Actor: actor, RecordedAt: e.RecordedAt,
+			Field: name, From: before[name], To: now[name], Position: e.Position, Version: e.Version, Actor: actor,
+			RecordedAt: e.RecordedAt,
 		})
 	}
 	return changes, nil

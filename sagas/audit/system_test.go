@@ -56,7 +56,8 @@ func TestAPackOfTooManyEventsIsRefused(t *testing.T) {
 	w := sagastest.NewWorld(t)
 	_, err := w.Owner().Exec(t.Context(), `
 		insert into log_index (position, stream, name, tenant, actor, correlation, recorded_at)
-		select n, 'site-' || n, 'x', 7, 'x', gen_random_uuid(), now() - case n when 1 then interval '1 hour' else '0' end from generate_series(1, 100001) n`)
+		select n, 'site-' || n, 'x', 7, 'x', gen_random_uuid(), now() - case n when 1 then interval '1 hour'
+			else '0' end from generate_series(1, 100001) n`)
 	w.Must(err)
 	queue := func(of audit.PackOf) error {
 		return w.Audit.QueuePack(t.Context(), domain.Metadata{Actor: "operator:1"}, sagastest.Superuser, uuid.New(), of)

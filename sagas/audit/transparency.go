@@ -14,7 +14,9 @@ import (
 
 // errNotSealed answers a request for the proof of an event that the tree does not
 // hold yet.
-var errNotSealed error = &domain.Error{Code: domain.Conflict, Message: "The event is not sealed yet. Try again in a second.", Reason: "not_sealed"}
+var errNotSealed error = &domain.Error{
+	Code: domain.Conflict, Message: "The event is not sealed yet. Try again in a second.", Reason: "not_sealed",
+}
 
 func (s *Service) tree() *tree.Tree { return tree.Open(s.store.Pool()) }
 

@@ -22,12 +22,16 @@ func (s *Service) Verified(ctx context.Context, who projections.Caller) (audit.V
 		return verdict, err
 	}
 	if !who.SeesAll() {
-		err = s.pool.QueryRow(ctx, `select count(*) from log_index where tenant = $1 and position <= $2`, who.Tenant, v.Position).Scan(&verdict.Checked)
+		err = s.pool.QueryRow(
+			ctx, `select count(*) from log_index where tenant = $1 and position <= $2`, who.Tenant, v.Position,
+		).Scan(&verdict.Checked)
 		return verdict, sagas.SQLError(err, "count the events of tenant %d", who.Tenant)
 	}
 	err = s.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&verdict.HeadPosition)
 	if err == nil {
-		err = s.pool.QueryRow(ctx, `select coalesce((select hash from events where position = $1), '')`, verdict.HeadPosition).Scan(&verdict.HeadHash)
+		err = s.pool.QueryRow(
+			ctx, `select coalesce((select hash from events where position = $1), '')`, verdict.HeadPosition,
+		).Scan(&verdict.HeadHash)
 	}
 	return verdict, sagas.SQLError(err, "read the head of the log")
 }
@@ -36,7 +40,8 @@ func (s *Service) Verified(ctx context.Context, who projections.Caller) (audit.V
 func (s *Service) firstBroken(ctx context.Context, who projections.Caller) (position int64, err error) {
 	err = s.pool.QueryRow(ctx, `
 		select coalesce(min((about ->> 'position')::bigint), 0) from incidents i
-		where kind = $1 and not is_settled and ($2 or exists (select from log_index x where x.position = (i.about ->> 'position')::bigint and x.tenant = $3))`,
+		where kind = $1 and not is_settled and ($2 or exists (select from log_index x
+			where x.position = (i.about ->> 'position')::bigint and x.tenant = $3))`,
 		operations.LogBroken, who.SeesAll(), who.Tenant).Scan(&position)
 	return position, sagas.SQLError(err, "look for broken events")
 }

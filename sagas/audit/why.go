@@ -114,7 +114,10 @@ func (s *Service) callsIn(ctx context.Context, history []eventstore.RecordedEven
 			return nil, err
 		}
 		for _, e := range found.Effects {
-			calls = append(calls, audit.Call{Run: run, Key: e.Key, Step: e.Step, State: e.State, ExternalID: e.ExternalID, UpdatedAt: e.UpdatedAt})
+			calls = append(
+				calls,
+				audit.Call{Run: run, Key: e.Key, Step: e.Step, State: e.State, ExternalID: e.ExternalID, UpdatedAt: e.UpdatedAt},
+			)
 		}
 	}
 	return calls, nil

@@ -73,9 +73,11 @@ func New(d Deps) *Service {
 	}
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
-		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
+		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{},
+		order.PaymentMethodKept{}, order.Cancelled{},
 		account.MembershipRevoked{}, account.SubjectErased{},
-		billing.CancellationRevoked{}, billing.PlanChanged{}, billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{}, billing.InvoicePaid{}, billing.PaymentBooked{},
+		billing.CancellationRevoked{}, billing.PlanChanged{}, billing.ChangeWithdrawn{}, billing.InvoiceIssued{},
+		billing.CreditNoteIssued{}, billing.InvoicePaid{}, billing.PaymentBooked{},
 	)...)
 	return s
 }
@@ -152,7 +154,10 @@ func (s *Service) settle(ctx context.Context, r eventstore.RecordedEvent) error 
 	}
 	now := s.Runner.Now()
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("settle")), Actor: "system:reactions"}
-	renewed, err := s.paid(ctx, billing.Pay{ID: o.Invoice, By: id, Method: o.Provider, Reference: o.Confirmed, Amount: money.Major(o.Minor, o.Currency), At: now})
+	renewed, err := s.paid(
+		ctx,
+		billing.Pay{ID: o.Invoice, By: id, Method: o.Provider, Reference: o.Confirmed, Amount: money.Major(o.Minor, o.Currency), At: now},
+	)
 	if err != nil {
 		return err
 	}
@@ -188,7 +193,10 @@ func (s *Service) Waive(ctx context.Context, cause domain.Metadata, invoice uuid
 	case i.Status != billing.Open:
 		return billing.ErrNotOpen
 	}
-	_, err = s.Store.Execute(ctx, cause, withdraw, billing.Renew{Order: i.Order, Invoice: invoice, Waived: reason, At: withdraw.At, Terms: s.Terms})
+	_, err = s.Store.Execute(
+		ctx, cause, withdraw,
+		billing.Renew{Order: i.Order, Invoice: invoice, Waived: reason, At: withdraw.At, Terms: s.Terms},
+	)
 	return err
 }
 
@@ -212,6 +220,9 @@ func (s *Service) KeepOn(ctx context.Context, cause domain.Metadata, subscriptio
 
 // Extend gives the customer of an open invoice time until a day, for a reason.
 func (s *Service) Extend(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, until time.Time, reason string) error {
-	_, err := s.Store.Execute(ctx, cause, billing.Extend{Order: subscription, Until: until, Reason: reason, At: s.Runner.Now(), Terms: s.Terms})
+	_, err := s.Store.Execute(
+		ctx, cause,
+		billing.Extend{Order: subscription, Until: until, Reason: reason, At: s.Runner.Now(), Terms: s.Terms},
+	)
 	return err
 }

@@ -40,7 +40,9 @@ func (c *change) isMoot() bool { return c.sub.Has(c.to) || c.sub.Awaits(c.to) }
 func (c *change) isNow() bool { return c.proration.Due().IsPositive() }
 
 // PreviewChange tells what a change of a subscription's plan would do now.
-func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, cycle string) (billing.ChangePreview, []hosting.EngineCall, error) {
+func (s *Service) PreviewChange(
+	ctx context.Context, subscription uuid.UUID, plan int64, cycle string,
+) (billing.ChangePreview, []hosting.EngineCall, error) {
 	c, err := s.wanted(ctx, subscription, plan, cycle)
 	if err != nil {
 		return billing.ChangePreview{}, nil, err
@@ -88,7 +90,10 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 	if len(c.over) > 0 && !c.isMoot() {
 		return domain.RefuseField("plan", "The plan is too small for what is used: "+billing.Overruns(c.over)+".")
 	}
-	ask := billing.ChangePlan{Order: subscription, To: c.to, Invoice: uuid.NewSHA1(subscription, fmt.Appendf(nil, "change/%d", c.version)), At: c.at, Terms: s.Terms}
+	ask := billing.ChangePlan{
+		Order: subscription, To: c.to, Invoice: uuid.NewSHA1(subscription, fmt.Appendf(nil, "change/%d", c.version)),
+		At: c.at, Terms: s.Terms,
+	}
 	commands, seen := []domain.Command{ask}, domain.Versions{}
 	if before := c.sub.Change; before != nil && before.Invoice != uuid.Nil && !c.sub.Awaits(c.to) {
 		commands = append(commands, billing.Withdraw{Invoice: before.Invoice, Reason: billing.Replaced, At: c.at})
@@ -116,7 +121,9 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64, cycle string) (*change, error) {
 	c := &change{at: s.Runner.Now()}
 	var err error
-	if c.sub, c.version, err = eventstore.Fold(ctx, s.Store, billing.Subscriptions, billing.ChangePlan{Order: subscription}.Stream()); err != nil {
+	if c.sub, c.version, err = eventstore.Fold(
+		ctx, s.Store, billing.Subscriptions, billing.ChangePlan{Order: subscription}.Stream(),
+	); err != nil {
 		return nil, err
 	}
 	if err := c.sub.MayChange(c.at); err != nil {
@@ -169,7 +176,9 @@ func refuseJoined(ctx context.Context, scope projections.Scope, offer projection
 	}
 	services, err := scope.Billing().ServicesOf(ctx, sub.Tenant)
 	if slices.ContainsFunc(services, func(s projections.ServiceOrder) bool { return s.OrderID == sub.Order && !s.Made }) {
-		return domain.RefuseField("plan", "A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
+		return domain.RefuseField(
+			"plan", "A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.",
+		)
 	}
 	return err
 }

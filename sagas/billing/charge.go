@@ -140,7 +140,9 @@ func (s *Service) methodRemoved(ctx context.Context, r eventstore.RecordedEvent)
 
 // removeMethodsOf ends the payment methods of people who were erased, or have left a
 // tenant; tenant 0: those in all tenants.
-func (s *Service) removeMethodsOf(ctx context.Context, r eventstore.RecordedEvent, reason string, tenant int64, subjects ...uuid.UUID) error {
+func (s *Service) removeMethodsOf(
+	ctx context.Context, r eventstore.RecordedEvent, reason string, tenant int64, subjects ...uuid.UUID,
+) error {
 	if err := s.endSetupsOf(ctx, r, reason, tenant, subjects...); err != nil {
 		return err
 	}

@@ -20,7 +20,10 @@ import (
 
 func methods(w *sagastest.Renewals, id uuid.UUID) []projections.PaymentMethod {
 	w.T.Helper()
-	all, err := w.Tables.For(projections.System).Billing().PaymentMethods(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
+	all, err := w.Tables.For(projections.System).Billing().PaymentMethods(
+		w.T.Context(),
+		projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}},
+	)
 	w.Must(err)
 	return all.Rows
 }
@@ -41,7 +44,10 @@ func TestRenewalsAreChargedByTheSavedCard(t *testing.T) {
 	w := sagastest.NewRenewals(t)
 	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
 	m := methods(w, id)
-	w.Equal("saved", fmt.Sprint(m[0].Kind, " ", m[0].Brand, " ", m[0].Last4, " ", m[0].Expires, " ", m[0].Provider), "card visa 4242 2099-03 test")
+	w.Equal(
+		"saved", fmt.Sprint(m[0].Kind, " ", m[0].Brand, " ", m[0].Last4, " ", m[0].Expires, " ", m[0].Provider),
+		"card visa 4242 2099-03 test",
+	)
 	for n := 1; n <= 2; n++ {
 		w.Until(id, "billing.period_renewed", n)
 	}
@@ -127,7 +133,10 @@ func TestASavedCardEnds(t *testing.T) {
 			w.Must(w.Billing.RemoveMethod(t.Context(), sagastest.Cause(), m.ID))
 		},
 		"left": func(m projections.PaymentMethod, user int64) {
-			_, err := w.Store.Execute(t.Context(), sagastest.Cause(), account.RevokeMembership{User: user, Tenant: m.Tenant, At: w.Runner.Now()})
+			_, err := w.Store.Execute(
+				t.Context(), sagastest.Cause(),
+				account.RevokeMembership{User: user, Tenant: m.Tenant, At: w.Runner.Now()},
+			)
 			w.Must(err)
 		},
 		"erased": func(_ projections.PaymentMethod, user int64) {
@@ -238,13 +247,23 @@ func TestAChargeThatSettlesSlowlyIsNoFailure(t *testing.T) {
 	w.Eventually("the charge is under way", func() bool { return len(w.Charges(id)) == 1 && w.Charges(id)[0].SessionID != "" })
 	charge := w.Charges(id)[0].ID
 	pays := order.Payment{ID: sagastest.SessionOf(charge), State: order.StatePending, Minor: 1210, Currency: "EUR", At: w.Runner.Now()}
-	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.Pay.Put(
+		order.Fetched{
+			Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete,
+			ByCapture: true, Payments: []order.Payment{pays},
+		},
+	)
 	w.Must(w.Payments.Hint(t.Context(), charge, "webhook"))
 	w.Eventually("the bank takes its time", func() bool { return w.Order(charge).Settling })
 	again(w, id, "billing.charge_started")
 	w.Equal("a charge is under way", w.Subscription(id).Pending, true)
 	pays.State = order.StatePaid
-	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.Pay.Put(
+		order.Fetched{
+			Provider: "test", Session: sagastest.SessionOf(charge), Order: charge, State: order.SessionComplete,
+			ByCapture: true, Payments: []order.Payment{pays},
+		},
+	)
 	w.Must(w.Payments.Hint(t.Context(), charge, "webhook"))
 	w.Eventually("it is renewed", func() bool { return w.Subscription(id).Period == 1 })
 	w.Equal("orders that charge", len(w.Charges(id)), 1)

@@ -149,8 +149,16 @@ func (s *Service) MarkPaid(ctx context.Context, cause domain.Metadata, invoice u
 			_, err = s.Store.Execute(ctx, cause, billing.TakeCredit{Invoice: invoice, At: s.Runner.Now()})
 			return err
 		}
-		book := s.booking(billing.BookPayment{CreditAccount: i.Account(), Amount: i.Due(), Method: method, Reference: reference, Received: s.Runner.Now(), Marks: invoice})
-		paying := s.fromCredit(billing.Balance{CreditAccount: i.Account(), Left: book.Amount, Method: method, Reference: book.Reference}, i, invoice, book.Amount)
+		book := s.booking(
+			billing.BookPayment{
+				CreditAccount: i.Account(), Amount: i.Due(), Method: method, Reference: reference,
+				Received: s.Runner.Now(), Marks: invoice,
+			},
+		)
+		paying := s.fromCredit(
+			billing.Balance{CreditAccount: i.Account(), Left: book.Amount, Method: method, Reference: book.Reference},
+			i, invoice, book.Amount,
+		)
 		if cause.ExpectedVersions == nil {
 			cause.ExpectedVersions = domain.Versions{paying[1].Stream(): version}
 		}
@@ -170,7 +178,9 @@ func (s *Service) PayCreditOut(ctx context.Context, cause domain.Metadata, p bil
 // ReverseBooking takes a booking back that was wrong. What the balance has not any more is
 // taken from open invoices that it has paid in part, the newest first. What has paid an
 // invoice as a whole cannot be taken back.
-func (s *Service) ReverseBooking(ctx context.Context, cause domain.Metadata, a billing.CreditAccount, booking uuid.UUID, reason string) error {
+func (s *Service) ReverseBooking(
+	ctx context.Context, cause domain.Metadata, a billing.CreditAccount, booking uuid.UUID, reason string,
+) error {
 	return s.retried(cause, func(cause domain.Metadata) error {
 		b, version, err := s.balance(ctx, a)
 		if err != nil {
@@ -194,7 +204,9 @@ func (s *Service) ReverseBooking(ctx context.Context, cause domain.Metadata, a b
 
 // takeBack are the commands that take an amount back from open invoices. Their versions are
 // added to seen.
-func (s *Service) takeBack(ctx context.Context, a billing.CreditAccount, amount decimal.Decimal, seen domain.Versions) (commands []domain.Command, err error) {
+func (s *Service) takeBack(
+	ctx context.Context, a billing.CreditAccount, amount decimal.Decimal, seen domain.Versions,
+) (commands []domain.Command, err error) {
 	if !amount.IsPositive() {
 		return nil, nil
 	}
@@ -213,7 +225,10 @@ func (s *Service) takeBack(ctx context.Context, a billing.CreditAccount, amount 
 			continue
 		}
 		back := billing.GiveCreditBack{Invoice: id, Amount: part, Reason: billing.Reversed, At: now}
-		commands = append(commands, back, billing.ReturnCredit{CreditAccount: a, Invoice: id, Amount: part, Reason: billing.Reversed, At: now})
+		commands = append(
+			commands, back,
+			billing.ReturnCredit{CreditAccount: a, Invoice: id, Amount: part, Reason: billing.Reversed, At: now},
+		)
 		seen[back.Stream()] = version
 		amount = amount.Sub(part)
 	}
@@ -245,7 +260,10 @@ func (s *Service) giveBack(ctx context.Context, r eventstore.RecordedEvent, amou
 	if err != nil || !b.Applied[id.String()].IsPositive() {
 		return err
 	}
-	if err := s.follow(ctx, r, "give credit back", billing.ReturnCredit{CreditAccount: i.Account(), Invoice: id, Amount: amount, Reason: reason, At: s.Runner.Now()}); err != nil {
+	if err := s.follow(
+		ctx, r, "give credit back",
+		billing.ReturnCredit{CreditAccount: i.Account(), Invoice: id, Amount: amount, Reason: reason, At: s.Runner.Now()},
+	); err != nil {
 		return err
 	}
 	return s.applyCredit(ctx, i.Account())

@@ -106,12 +106,16 @@ func (s *Service) makeOne(ctx context.Context, command billing.MakeDocument, tas
 		hash := sha256.Sum256(sealed)
 		command.Files = append(command.Files, billing.StoredFile{Format: format, SHA256: hex.EncodeToString(hash[:]), Size: len(sealed)})
 		rows = append(rows, eventstore.TxStatement{
-			Key:  "invoice_documents/" + command.Number + "/" + format,
-			SQL:  `insert into invoice_documents (number, format, invoice, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+			Key: "invoice_documents/" + command.Number + "/" + format,
+			SQL: `insert into invoice_documents (number, format, invoice, subject, sealed) values ($1, $2, $3, $4, $5)
+				on conflict do nothing`,
 			Args: []any{command.Number, format, command.Invoice, said.subject, sealed}, WantRows: 1,
 		})
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(command.Invoice, []byte("document/"+command.Number)), Actor: "system:billing", Cause: said.cause, Correlation: said.correlation}
+	cause := domain.Metadata{
+		ID: uuid.NewSHA1(command.Invoice, []byte("document/"+command.Number)), Actor: "system:billing",
+		Cause: said.cause, Correlation: said.correlation,
+	}
 	_, err = s.Store.ExecuteWith(ctx, cause, append(rows, task), command)
 	return sagas.TaskRecorded, err
 }
@@ -247,7 +251,9 @@ func (s *Service) Document(ctx context.Context, invoice uuid.UUID, number, forma
 }
 
 func (s *Service) stored(ctx context.Context, number, format string) (sealed []byte, err error) {
-	err = s.Store.Pool().QueryRow(ctx, `select sealed from invoice_documents where number = $1 and format = $2`, number, format).Scan(&sealed)
+	err = s.Store.Pool().QueryRow(
+		ctx, `select sealed from invoice_documents where number = $1 and format = $2`, number, format,
+	).Scan(&sealed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("document %s, %s: its bytes are not in the database", number, format)
 	}

@@ -29,7 +29,9 @@ func plainly(o *assembly.Options) {
 	write := func(d document.Document) ([]byte, error) {
 		return fmt.Appendf(nil, "%s for %s over %s, paid: %t, %s", d.Number, d.Buyer.Name, d.Total, d.Paid, d.Method), nil
 	}
-	o.Documents, o.Policy.Seller = invoicing.Writers{HTML: write, PDF: write}, billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
+	o.Documents, o.Policy.Seller = invoicing.Writers{HTML: write, PDF: write}, billing.Seller{
+		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678",
+	}
 }
 
 // issuedTo issues the invoice of an order and a credit note of it, and returns its id.
@@ -44,14 +46,21 @@ func issuedFor(w *sagastest.World, subject uuid.UUID, details buyer.Details) uui
 	sum := decimal.RequireFromString
 	tenant := int64(sagastest.Drawn.Add(1)) //nolint:unconvert // a number of its own
 	_, err := w.Store.Execute(w.T.Context(), sagastest.Cause(),
-		billing.Subscribe{Order: id, Tenant: tenant, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "monthly", Price: sum("12.10"), Currency: "EUR", At: w.Runner.Now(), Terms: billing.UsualTerms},
+		billing.Subscribe{
+			Order: id, Tenant: tenant, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "monthly",
+			Price: sum("12.10"), Currency: "EUR", At: w.Runner.Now(), Terms: billing.UsualTerms,
+		},
 		billing.Issue{
-			Order: id, Tenant: tenant, SubjectID: subject, Name: "Ana Canary", Buyer: details, Lines: []billing.Line{{Text: "Basic", Total: sum("12.10")}},
+			Order: id, Tenant: tenant, SubjectID: subject, Name: "Ana Canary", Buyer: details,
+			Lines:  []billing.Line{{Text: "Basic", Total: sum("12.10")}},
 			Seller: billing.Seller{Name: "Hoster SL", Country: "ES", TaxID: "ESB12345678"},
 			Total:  sum("12.10"), Subtotal: sum("10"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: w.Runner.Now(),
 		})
 	w.Must(err)
-	_, err = w.Store.Execute(w.T.Context(), sagastest.Cause(), billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("2.10"), At: w.Runner.Now()})
+	_, err = w.Store.Execute(
+		w.T.Context(), sagastest.Cause(),
+		billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("2.10"), At: w.Runner.Now()},
+	)
 	w.Must(err)
 	return id
 }
@@ -77,8 +86,14 @@ func holdsDocuments(w *sagastest.World, invoices []uuid.UUID, forms int) {
 			for _, f := range e.Files {
 				files++
 				var sealed []byte
-				w.Must(w.Pool.QueryRow(w.T.Context(), `select sealed from invoice_documents where number = $1 and format = $2`, e.Number, f.Format).Scan(&sealed))
-				if hash := sha256.Sum256(sealed); hex.EncodeToString(hash[:]) != f.SHA256 || len(sealed) != f.Size || bytes.Contains(sealed, []byte("Canary")) {
+				w.Must(
+					w.Pool.QueryRow(
+						w.T.Context(), `select sealed from invoice_documents where number = $1 and format = $2`,
+						e.Number, f.Format,
+					).Scan(&sealed),
+				)
+				if hash := sha256.Sum256(sealed); hex.EncodeToString(hash[:]) != f.SHA256 || len(sealed) != f.Size ||
+					bytes.Contains(sealed, []byte("Canary")) {
 					w.T.Errorf("%s, %s: not the bytes of the log, or in clear text", e.Number, f.Format)
 				}
 				clear, err := w.Billing.Document(w.T.Context(), id, e.Number, f.Format)
@@ -180,7 +195,8 @@ func TestAStoredDocumentThatWasChangedIsNotServed(t *testing.T) {
 	number := invoiced(w, id).Number()
 	for _, change := range []string{
 		`update invoice_documents set sealed = sealed || 'x' where format = 'html'`,
-		`update invoice_documents set sealed = (select sealed from invoice_documents where format = 'pdf' and number = '` + number + `') where format = 'html'`,
+		`update invoice_documents set sealed = (select sealed from invoice_documents where format = 'pdf' and number = '` +
+			number + `') where format = 'html'`,
 		`delete from invoice_documents where format = 'html'`,
 	} {
 		_, err := w.Owner().Exec(t.Context(), change)
@@ -205,7 +221,9 @@ func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
 	w.Must(err)
 	w.Equal("cause", history[1].Metadata.Cause, history[0].Cause())
 	w.Equal("correlation", history[1].Metadata.Correlation, history[0].Metadata.Correlation)
-	clear, err := w.Billing.Document(t.Context(), open, history[0].Event.(billing.InvoiceIssued).Number(), "pdf") //nolint:forcetypeassert // the first event of an invoice
+	clear, err := w.Billing.Document(
+		t.Context(), open, history[0].Event.(billing.InvoiceIssued).Number(), "pdf",
+	) //nolint:forcetypeassert // the first event of an invoice
 	w.Must(err)
 	w.Equal("what it says", bytes.Contains(clear, []byte("paid: false")), true)
 }

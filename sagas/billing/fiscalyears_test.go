@@ -68,10 +68,14 @@ func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 	}
 	named := func() int {
 		return w.Count(`select count(*) from invoices where customer_name = 'Ana Canary' and id = $1 and not erased`, later)*10 +
-			w.Count(`select count(*) from invoices where customer_name = '' and customer_country = '' and total = 12.10 and number <> '' and status = 'paid' and id = $1 and erased`, earlier)
+			w.Count(`select count(*) from invoices where customer_name = '' and customer_country = '' and total = 12.10
+				and number <> '' and status = 'paid' and id = $1 and erased`, earlier)
 	}
 	w.Equal("rows", named(), 11)
-	_, err = projections.Rebuild(ctx, w.Owner(), eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t)).Reader(), []string{"billing"}, projections.Options{})
+	_, err = projections.Rebuild(
+		ctx, w.Owner(), eventstore.Open(w.Owner(), sagastest.Catalogue, eventstoretest.Keys(t)).Reader(),
+		[]string{"billing"}, projections.Options{},
+	)
 	w.Must(err)
 	w.Equal("rows that are built anew", named(), 11)
 	if verdict, err := w.Store.Reader().Verify(ctx, nil); err != nil || !verdict.Intact {
@@ -117,7 +121,9 @@ func TestAYearEndsByItself(t *testing.T) {
 	t.Parallel()
 	w := sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, plainly))
 	id, year := issuedTo(w.World, buyer.Details{Country: "ES"}), w.Runner.Now().UTC().Year()
-	w.Eventually("its documents are stored", func() bool { return w.Count(`select count(*) from invoice_documents where invoice = $1`, id) == 6 })
+	w.Eventually("its documents are stored", func() bool {
+		return w.Count(`select count(*) from invoice_documents where invoice = $1`, id) == 6
+	})
 	w.Must(w.Store.Clock().Advance(t.Context(), time.Date(year+11, 1, 1, 0, 0, 1, 0, time.UTC).Sub(w.Runner.Now())))
 	w.Eventually("no key of the year is left", func() bool {
 		return w.Count(`select count(*) from subject_keys where year = $1 and wrapped <> ''`, year) == 0

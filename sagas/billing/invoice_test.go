@@ -34,7 +34,10 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 		said, setup string
 	}{
 		{sagastest.OrderForm{Language: "es"}, 1210, "Basic (mensual) 12.10", ""},
-		{sagastest.OrderForm{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"}, //nolint:misspell // Spanish
+		{
+			sagastest.OrderForm{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"}, 3870,
+			"Basic (anual) 28.70", "Cuota de alta 10.00",
+		}, //nolint:misspell // Spanish
 		{sagastest.OrderForm{Language: "en", Price: "12.104", Setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
 	} {
 		c.bought.Kind = "saas"
@@ -51,7 +54,10 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 		w.Equal("the sum of the lines is the total", sum.Equal(invoice.Total), true)
 		w.Equal("the seller", invoice.Seller, seller)
 		period := invoice.Lines[0]
-		w.Equal("when the period ends", period.PeriodEnd, billing.PeriodStart(period.PeriodStart, string(cmp.Or(c.bought.Period, order.Monthly)), 1))
+		w.Equal(
+			"when the period ends", period.PeriodEnd,
+			billing.PeriodStart(period.PeriodStart, string(cmp.Or(c.bought.Period, order.Monthly)), 1),
+		)
 	}
 }
 
@@ -74,5 +80,6 @@ func TestEveryInvoiceNamesTheAddressOfItsBuyer(t *testing.T) {
 		w.Equal("buyer of "+i.Number, i.Details(), details)
 	}
 	w.Equal("the address in one line", all[1].AddressLine(), "Gran Vía 2, 48001 Bilbao, ES")
-	w.Equal("events with clear texts", w.Count(`select count(*) from events where data::text ~ 'Gran Vía|Bilbao|48001|ESB87654321|"customer_country": ?"ES"'`), 0)
+	w.Equal("events with clear texts", w.Count(`select count(*) from events
+		where data::text ~ 'Gran Vía|Bilbao|48001|ESB87654321|"customer_country": ?"ES"'`), 0)
 }

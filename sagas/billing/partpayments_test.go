@@ -104,7 +104,10 @@ func TestAnInvoiceIsPaidInPartsAndTheRestIsKept(t *testing.T) {
 	w.Equal("and the one after it in part", dues(w, id), "paid 12.10+0.00, paid 12.10+0.00, paid 12.10+0.00, open 0.80+11.30")
 	user := w.Provision(id).Job.User
 	w.Eventually("the customer is told of the rest", func() bool {
-		return w.Count(`select count(*) from notifications where user_id = $1 and (message like '%7,10%' or message like '%11,30%')`, user) >= 2
+		return w.Count(
+			`select count(*) from notifications where user_id = $1 and (message like '%7,10%' or message like '%11,30%')`,
+			user,
+		) >= 2
 	})
 	page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Subscription(id).Open})
 	w.Must(err)
@@ -124,7 +127,11 @@ func TestTheOldestInvoiceOfATenantIsPaidFirst(t *testing.T) {
 	newer := uuid.New()
 	w.Must(func() error {
 		_, err := w.Store.Execute(t.Context(), sagastest.Cause(),
-			billing.Issue{ID: newer, Order: id, Tenant: older.Tenant, Lines: []billing.Line{{Text: "Domain"}}, Total: decimal.New(10, 0), Subtotal: decimal.New(10, 0), Currency: "EUR", Test: true, DueAt: w.Runner.Now().Add(sagastest.Day), At: w.Runner.Now()})
+			billing.Issue{
+				ID: newer, Order: id, Tenant: older.Tenant, Lines: []billing.Line{{Text: "Domain"}},
+				Total: decimal.New(10, 0), Subtotal: decimal.New(10, 0), Currency: "EUR", Test: true,
+				DueAt: w.Runner.Now().Add(sagastest.Day), At: w.Runner.Now(),
+			})
 		return err
 	}())
 	w.Books(id, "15.00", "ST-1")

@@ -126,7 +126,9 @@ func TestManyChangesAtOnceAreOne(t *testing.T) {
 		return len(open) == 0 && s.Change.Invoice == uuid.Nil || len(open) == 1 && open[0] == s.Change.Invoice
 	})
 	names := w.Happened(billing.Advance{Order: id}.Stream())
-	asked := w.Often(billing.Advance{Order: id}.Stream(), "billing.change_invoiced") + w.Often(billing.Advance{Order: id}.Stream(), "billing.change_planned")
+	asked := w.Often(billing.Advance{Order: id}.Stream(), "billing.change_invoiced") + w.Often(
+		billing.Advance{Order: id}.Stream(), "billing.change_planned",
+	)
 	w.Equal("changes that were replaced", w.Often(billing.Advance{Order: id}.Stream(), "billing.change_withdrawn"), asked-1)
 	w.Equal("the last event", slices.Contains([]string{"billing.change_invoiced", "billing.change_planned"}, names[len(names)-1]), true)
 }
@@ -179,7 +181,9 @@ func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
 	w.Equal("sites", w.SitesAtEngine(id), "5")
 	user := w.Provision(id).Job.User
 	w.Eventually("the customer is told", func() bool { return strings.Contains(w.Titles(user), "Your plan has not changed") })
-	if names := strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "); !strings.HasSuffix(names, "billing.change_dropped billing.period_invoiced") {
+	if names := strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "); !strings.HasSuffix(
+		names, "billing.change_dropped billing.period_invoiced",
+	) {
 		t.Error(names)
 	}
 }
@@ -218,7 +222,10 @@ func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 	w.Planned(id, "Basic", "5")
 	s := w.Subscription(id)
 	w.Equal("cycle", s.Cycle, "yearly")
-	w.Equal("the year is from now on", !s.PeriodStart.Before(asked) && s.PeriodEnd.Equal(billing.PeriodStart(s.PeriodStart, "yearly", 1)), true)
+	w.Equal(
+		"the year is from now on",
+		!s.PeriodStart.Before(asked) && s.PeriodEnd.Equal(billing.PeriodStart(s.PeriodStart, "yearly", 1)), true,
+	)
 	w.Must(w.Changes(id, sagastest.BasicPlan, "monthly"))
 	w.Until(id, "billing.plan_changed", 2)
 	months := w.Subscription(id)
@@ -256,8 +263,14 @@ func TestAPlanThatAServiceCannotHaveIsRefused(t *testing.T) {
 	} {
 		w.Equal("plan", w.Changes(site, plan, "monthly"), says)
 	}
-	w.Equal("a server", w.Changes(server, 4, "monthly"), "plan: A virtual server cannot get another size. Only its billing period can be changed.")
+	w.Equal(
+		"a server", w.Changes(server, 4, "monthly"),
+		"plan: A virtual server cannot get another size. Only its billing period can be changed.",
+	)
 	w.Equal("no subscription", domain.CodeOf(w.Changes(uuid.New(), sagastest.LargePlan, "monthly")), domain.NotFound)
 	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), site))
-	w.Equal("a cancelled one", w.Changes(site, sagastest.LargePlan, "monthly"), "The subscription is cancelled. Take the cancellation back first.")
+	w.Equal(
+		"a cancelled one", w.Changes(site, sagastest.LargePlan, "monthly"),
+		"The subscription is cancelled. Take the cancellation back first.",
+	)
 }

@@ -32,7 +32,10 @@ func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), w.Subscription(id).Change.Invoice, "cash", "till"))
 	var parked string
 	w.Eventually("the run is parked", func() bool {
-		parked = w.Text(`select coalesce(max(id::text), '') from saga_run where key like 'change-plan:%' and status = $1`, sagas.StatusParked)
+		parked = w.Text(
+			`select coalesce(max(id::text), '') from saga_run where key like 'change-plan:%' and status = $1`,
+			sagas.StatusParked,
+		)
 		return parked != ""
 	})
 	w.Equal("plan", w.Subscription(id).PlanName, "Large")

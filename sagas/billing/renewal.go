@@ -78,7 +78,8 @@ func (s *Service) advance(ctx context.Context, id uuid.UUID, task []eventstore.T
 	}
 	_, err = s.Store.ExecuteWith(ctx, domain.Metadata{
 		ID: uuid.NewSHA1(id, fmt.Appendf(nil, "advance/%d", version)), Actor: "system:billing",
-		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)), // of all that comes of one renewal
+		// of all that comes of one renewal
+		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)),
 		ExpectedVersions: seen,
 	}, task, commands...)
 	if domain.CodeOf(err) == domain.Stale { // it has changed, or the balance has: look again
@@ -96,7 +97,9 @@ func nextInvoice(s billing.Subscription) uuid.UUID {
 // bill writes the invoice of the next period, to whom the last one was written, in the
 // language of the order. One of nothing is paid at once, and so is one that the balance of
 // the tenant covers. What is told of that balance holds in the version that is returned.
-func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, domain.Versions, error) {
+func (s *Service) bill(
+	ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time,
+) ([]domain.Command, domain.Versions, error) {
 	issue, taxed, err := s.issueTo(ctx, sub, now)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +127,9 @@ func (s *Service) issueTo(ctx context.Context, sub billing.Subscription, now tim
 	last, err := s.Tables.For(projections.System).Billing().LastInvoice(ctx, sub.Order)
 	taxed := s.Tax.Decide(s.TaxRate, last.Details(), now, cmp.Or(last.TaxIDAcceptedBy, "system:billing"))
 	return billing.Issue{
-		Order: sub.Order, Tenant: sub.Tenant, SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany,
-		Buyer: last.Details(), Seller: s.Seller, TaxRate: taxed.Rate, Treatment: taxed.Treatment, Currency: sub.Currency, Test: billing.IsTest(last.Number), At: now,
+		Order: sub.Order, Tenant: sub.Tenant, SubjectID: last.Subject, Name: last.CustomerName,
+		Email: last.CustomerEmail, Company: last.CustomerCompany,
+		Buyer: last.Details(), Seller: s.Seller, TaxRate: taxed.Rate, Treatment: taxed.Treatment, Currency: sub.Currency,
+		Test: billing.IsTest(last.Number), At: now,
 	}, taxed, err
 }

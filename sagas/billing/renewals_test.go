@@ -196,7 +196,10 @@ func TestAFreePlanIsRenewedByItself(t *testing.T) {
 	w.Equal("period", s.Period, 2)
 	user := w.Provision(id).Job.User
 	w.Eventually("the customer is told of each invoice", func() bool {
-		return w.Count(`select count(*) from notifications where user_id = $1 and url like '/panel/%' and notification_type = 'billing'`, user) == 3
+		return w.Count(
+			`select count(*) from notifications where user_id = $1 and url like '/panel/%' and notification_type = 'billing'`,
+			user,
+		) == 3
 	})
 	w.Equal("calls to pay", w.Count(`select count(*) from notifications where user_id = $1 and url like '/billing/invoices/%'`, user), 0)
 }

@@ -120,7 +120,8 @@ func whileLocked(w *sagastest.World, table string, begins, meanwhile func()) {
 	w.Must(err)
 	begins()
 	w.Eventually("a process waits for "+table, func() bool {
-		return w.Count(`select count(*) from pg_locks where database = (select oid from pg_database where datname = current_database()) and relation = $1::regclass and not granted`, table) > 0
+		return w.Count(`select count(*) from pg_locks where database = (select oid from pg_database
+			where datname = current_database()) and relation = $1::regclass and not granted`, table) > 0
 	})
 	meanwhile()
 }

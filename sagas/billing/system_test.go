@@ -34,7 +34,10 @@ func TestNoMoneyIsLostHoweverMuchHappensAtOnce(t *testing.T) {
 		switch n % 10 {
 		case 8:
 			acts[n] = func() error {
-				return w.Billing.PayCreditOut(t.Context(), sagastest.Cause(), billing.PayOut{CreditAccount: a, Amount: amount, Reference: reference, Reason: "asked for"})
+				return w.Billing.PayCreditOut(
+					t.Context(), sagastest.Cause(),
+					billing.PayOut{CreditAccount: a, Amount: amount, Reference: reference, Reason: "asked for"},
+				)
 			}
 		case 9:
 			acts[n] = func() error {

@@ -32,7 +32,8 @@ func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, 
 	if len(asks) > 0 {
 		err = s.follow(ctx, r, "refund unused time", asks...)
 	}
-	if code := domain.CodeOf(err); err != nil && code != domain.Conflict && code != domain.Invalid || errors.Is(err, eventstore.ErrConflict) {
+	if code := domain.CodeOf(err); err != nil && code != domain.Conflict && code != domain.Invalid ||
+		errors.Is(err, eventstore.ErrConflict) {
 		return err
 	}
 	if err != nil || left.IsPositive() {
@@ -43,9 +44,14 @@ func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, 
 
 // unusedParts spread an amount over the payments of a subscription. left is what no payment
 // covers.
-func (s *Service) unusedParts(ctx context.Context, subscription uuid.UUID, amount decimal.Decimal) (asks []domain.Command, left decimal.Decimal, err error) {
+func (s *Service) unusedParts(
+	ctx context.Context, subscription uuid.UUID, amount decimal.Decimal,
+) (asks []domain.Command, left decimal.Decimal, err error) {
 	invoices, err := s.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{
-		Limit: mostRefunded, Filters: []projections.Filter{{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)}},
+		Limit: mostRefunded,
+		Filters: []projections.Filter{
+			{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)},
+		},
 	})
 	left = amount
 	for n, row := range invoices.Rows {
@@ -64,7 +70,10 @@ func (s *Service) unusedParts(ctx context.Context, subscription uuid.UUID, amoun
 		if !part.IsPositive() {
 			continue
 		}
-		asks = append(asks, order.RequestRefund{ID: i.PaidBy, Amount: &part, Reason: "unused time", Why: order.RefundOfUnused, At: s.Runner.Now()})
+		asks = append(
+			asks,
+			order.RequestRefund{ID: i.PaidBy, Amount: &part, Reason: "unused time", Why: order.RefundOfUnused, At: s.Runner.Now()},
+		)
 		if left = left.Sub(part); !left.IsPositive() {
 			break
 		}

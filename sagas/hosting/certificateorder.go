@@ -17,7 +17,10 @@ const certificateKind = "ssl_certificate"
 // RequestCertificate orders the certificate of a site: the one that there is,
 // or a new one. It covers the domains; none: the site's own. The function
 // located is told its number before it is ordered.
-func (s *Service) RequestCertificate(ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, domains []string, anew bool, located func(id int64)) (projections.Resource, error) {
+func (s *Service) RequestCertificate(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, domains []string, anew bool,
+	located func(id int64),
+) (projections.Resource, error) {
 	of := site.Spec.(*hosting.Site) //nolint:forcetypeassert // of the kind
 	if !of.IsActive {
 		return projections.Resource{}, hosting.ErrSiteInactive
@@ -41,7 +44,9 @@ func (s *Service) RequestCertificate(ctx context.Context, cause hosting.Cause, b
 }
 
 // OrderCertificate orders a certificate again that there is.
-func (s *Service) OrderCertificate(ctx context.Context, cause hosting.Cause, row projections.Resource, anew bool, located func(id int64)) (projections.Resource, error) {
+func (s *Service) OrderCertificate(
+	ctx context.Context, cause hosting.Cause, row projections.Resource, anew bool, located func(id int64),
+) (projections.Resource, error) {
 	d, err := row.Draft()
 	if err != nil {
 		return row, err
@@ -86,7 +91,10 @@ func (s *Service) ofSite(ctx context.Context, site int64, name string) (projecti
 
 // firstCertificate asks for a certificate that there has not been, if the
 // tenant may have it.
-func (s *Service) firstCertificate(ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, name string, others []string, located func(id int64)) (row projections.Resource, err error) {
+func (s *Service) firstCertificate(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, name string, others []string,
+	located func(id int64),
+) (row projections.Resource, err error) {
 	kind, _ := hosting.KindNamed(certificateKind)
 	d := hosting.NewDraft(kind)
 	d.Spec, d.Tenant = &hosting.Certificate{Site: site.ID, Type: hosting.Acme, Domain: name, Names: others, AutoRenew: true}, site.Tenant
@@ -136,7 +144,9 @@ func (s *Service) orderable(ctx context.Context, d *hosting.Draft) error {
 
 // order orders a certificate that there is. If its authority is left alone for
 // a while, the error is domain.Throttled and the row is the certificate so far.
-func (s *Service) order(ctx context.Context, cause hosting.Cause, row projections.Resource, order hosting.Order, located func(id int64)) (projections.Resource, error) {
+func (s *Service) order(
+	ctx context.Context, cause hosting.Cause, row projections.Resource, order hosting.Order, located func(id int64),
+) (projections.Resource, error) {
 	order.Ref, order.At = row.Ref(), s.now()
 	located(row.ID)
 	if _, err := s.Resources.Carry(ctx, cause(domain.Versions{order.Stream(): row.Version}), nil, order); err != nil {

@@ -13,7 +13,9 @@ import (
 
 func happens(w *sagastest.World, ref hosting.Ref, name string, times int) {
 	w.T.Helper()
-	w.Eventually(fmt.Sprintf("%s has happened %d times to %s", name, times, ref.Stream()), func() bool { return w.Often(ref.Stream(), name) == times })
+	w.Eventually(fmt.Sprintf("%s has happened %d times to %s", name, times, ref.Stream()), func() bool {
+		return w.Often(ref.Stream(), name) == times
+	})
 }
 
 func row(w *sagastest.World, ref hosting.Ref, spec hosting.Spec) {

@@ -52,7 +52,10 @@ func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
 				h.Carry(other)
 			}
 			h.Eventually("the other one has got its turn", func() bool {
-				return h.Count(`select count(*) from saga_run where about = $1 and awaits = $2`, other.Stream().String(), first.Stream().String()) == 1 ||
+				return h.Count(
+					`select count(*) from saga_run where about = $1 and awaits = $2`, other.Stream().String(),
+					first.Stream().String(),
+				) == 1 ||
 					h.Resource(other.Ref).SyncStatus == "synced"
 			})
 		}
@@ -269,5 +272,6 @@ func TestAWorkerWithoutItsLeaseAsksNothingAboutANameOfOthers(t *testing.T) { // 
 	before := h.Runner.Fenced()
 	h.Carry(other)
 	h.Eventually("the worker gives up the run", func() bool { return h.Runner.Fenced() > before })
-	h.Equal("waits for the name", h.Count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id where about = $1 and a.token = 1`, other.Stream().String()), 0)
+	h.Equal("waits for the name", h.Count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id
+		where about = $1 and a.token = 1`, other.Stream().String()), 0)
 }

@@ -46,7 +46,10 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	if aged := lastEvent(h.World).Sub(moved); aged < 31*sagastest.Day || aged > 31*sagastest.Day+time.Hour {
 		t.Errorf("the log says that it took %s", aged)
 	}
-	h.Equal("runs whose lease ends with the offset", h.Count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0)
+	h.Equal(
+		"runs whose lease ends with the offset",
+		h.Count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0,
+	)
 }
 
 // A hesitant household looks and polls seldom. Its engine creates tenants once answers is
@@ -60,7 +63,10 @@ type hesitantHousehold struct {
 
 func newHesitantHousehold(t *testing.T) hesitantHousehold {
 	t.Helper()
-	h := hesitantHousehold{patience: 20 * time.Second, looked: make(chan struct{}), waits: make(chan struct{}), answers: make(chan struct{})}
+	h := hesitantHousehold{
+		patience: 20 * time.Second, looked: make(chan struct{}), waits: make(chan struct{}),
+		answers: make(chan struct{}),
+	}
 	patient, first := sagastest.Quick, once()
 	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = h.patience, h.patience, h.patience, h.patience
 	h.Household = sagastest.NewHousehold(t, func(o *assembly.Options) {
@@ -125,7 +131,9 @@ func TestAConfirmationBeforeTheWaitLetsTheRunGoOn(t *testing.T) {
 	h := newHesitantHousehold(t)
 	s := h.asksForASite()
 	close(h.answers)
-	h.Eventually("the tenant's own run is done", func() bool { return h.RunOf(fmt.Sprintf("engine:tenant-%d/1", h.Tenant)).Status == sagas.StatusDone })
+	h.Eventually("the tenant's own run is done", func() bool {
+		return h.RunOf(fmt.Sprintf("engine:tenant-%d/1", h.Tenant)).Status == sagas.StatusDone
+	})
 	close(h.waits)
 	h.standsSoon(s)
 }
@@ -141,7 +149,8 @@ func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
 	_, err = writer.Exec(t.Context(), `select pg_advisory_xact_lock(4801223014)`) // the writers' lock
 	h.Must(err)
 	blocked := func() int {
-		return h.Count(`select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`)
+		return h.Count(`select count(*) from pg_locks where locktype = 'advisory' and not granted
+			and database = (select oid from pg_database where datname = current_database())`)
 	}
 	close(h.answers)
 	h.Eventually("the confirmation has released who waits, and waits for its commit", func() bool { return blocked() == 1 })
@@ -162,7 +171,8 @@ func TestOnlyAReleaseThatFindsRunsIsTold(t *testing.T) {
 	for _, sql := range []string{
 		`insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing`,
 		`insert into saga_run (id, key, cause, correlation, definition, steps, input, queue, status, awaits, run_at)
-			select gen_random_uuid(), 'drill:1', '', gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting', 'tenant-1', business_now() + interval '1 hour'`,
+			select gen_random_uuid(), 'drill:1', '', gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting',
+				'tenant-1', business_now() + interval '1 hour'`,
 		`listen saga_due`, `select release_runs('tenant-2')`, `select release_runs('tenant-1')`,
 	} {
 		_, err := conn.Exec(t.Context(), sql)

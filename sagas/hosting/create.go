@@ -10,7 +10,9 @@ import (
 
 // Create asks for the record of a prepared draft. The credentials are those
 // that were generated for it; nil: none.
-func (s *Service) Create(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, *hosting.Credentials, error) {
+func (s *Service) Create(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft,
+) (domain.Receipt, *hosting.Credentials, error) {
 	if err := s.orderable(ctx, d); err != nil {
 		return domain.Receipt{}, nil, err
 	}
@@ -41,7 +43,10 @@ func (s *Service) CreateTenant(ctx context.Context, cause hosting.Cause, by proj
 	if err != nil {
 		return domain.Receipt{}, err
 	}
-	receipt, err := s.carry(ctx, cause, by, d, nil, hosting.Request{Ref: d.Ref(), Tenant: d.ID, Spec: d.Spec.Fields().Values(), Subject: subject})
+	receipt, err := s.carry(
+		ctx, cause, by, d, nil,
+		hosting.Request{Ref: d.Ref(), Tenant: d.ID, Spec: d.Spec.Fields().Values(), Subject: subject},
+	)
 	return receipt, s.InNumbers(ctx, d, err)
 }
 
@@ -65,7 +70,9 @@ func (s *Service) resigning(ctx context.Context, d *hosting.Draft) (commands []d
 	if d.Kind.Single == "" || string(d.Changes()[d.Kind.Single]) != "true" {
 		return nil, nil
 	}
-	holders, err := s.system().Hosting().OfKind(ctx, d.Kind, projections.Listing{Filters: []projections.Filter{{Field: d.Kind.Single, Op: "=", Value: true}}})
+	holders, err := s.system().Hosting().OfKind(
+		ctx, d.Kind, projections.Listing{Filters: []projections.Filter{{Field: d.Kind.Single, Op: "=", Value: true}}},
+	)
 	for _, row := range holders.Rows {
 		commands = append(commands, change(row, d.Kind.Single, "false"))
 	}

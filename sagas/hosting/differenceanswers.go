@@ -28,7 +28,8 @@ func (f *Differences) Answer(ctx context.Context, cause domain.Metadata, answer 
 	switch {
 	case err != nil:
 		return err
-	case !slices.Contains(operations.Offers(i.Kind), answer.Answer), i.IsSettled && i.Answer != operations.Ignore, answer.Answer == operations.Ignore:
+	case !slices.Contains(operations.Offers(i.Kind), answer.Answer), i.IsSettled && i.Answer != operations.Ignore,
+		answer.Answer == operations.Ignore:
 		_, err := f.Store.Execute(ctx, cause, answer) // which refuses what is not offered
 		return err
 	case i.Kind == operations.EngineOrphan:
@@ -60,7 +61,9 @@ func (l *look) mustRead(ctx context.Context) error {
 }
 
 // settleRecord makes the engine, or the record, as the other is.
-func (f *Differences) settleRecord(ctx context.Context, cause domain.Metadata, i projections.Incident, answer operations.AnswerIncident) error {
+func (f *Differences) settleRecord(
+	ctx context.Context, cause domain.Metadata, i projections.Incident, answer operations.AnswerIncident,
+) error {
 	ref := hosting.Ref{Kind: i.About["kind"], ID: numberIn(i.About, "id")}
 	var command domain.Command = hosting.Push{Ref: ref}
 	if answer.Answer == operations.Adopt {
@@ -106,7 +109,9 @@ func numberIn(about map[string]string, name string) int64 {
 
 // adoptOrphan makes a record for an object. The run of the new record finds the
 // object under its name, and takes it.
-func (f *Differences) adoptOrphan(ctx context.Context, cause domain.Metadata, i projections.Incident, answer operations.AnswerIncident) error {
+func (f *Differences) adoptOrphan(
+	ctx context.Context, cause domain.Metadata, i projections.Incident, answer operations.AnswerIncident,
+) error {
 	l := &look{Differences: f, tenant: numberIn(i.About, "tenant")}
 	if err := l.mustRead(ctx); err != nil {
 		return err
@@ -158,7 +163,8 @@ func (l *look) parentsOf(kind hosting.Kind, o hosting.EngineObject) field.Values
 	parents := field.Values{}
 	for _, reference := range kind.Refs {
 		for _, r := range l.found.records {
-			if id, has := o.Parents[reference.Field]; has && r.row.Kind == reference.Kind && r.row.EngineID != nil && *r.row.EngineID == id {
+			if id, has := o.Parents[reference.Field]; has && r.row.Kind == reference.Kind && r.row.EngineID != nil &&
+				*r.row.EngineID == id {
 				parents[reference.Field] = json.RawMessage(strconv.FormatInt(r.row.ID, 10))
 			}
 		}
@@ -190,7 +196,9 @@ type answering struct {
 }
 
 // Carry appends the commands and the answer.
-func (a answering) Carry(ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error) {
+func (a answering) Carry(
+	ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command,
+) (domain.Receipt, error) {
 	return a.Resources.Carry(ctx, cause, secrets, append(commands, a.answer)...)
 }
 

@@ -35,7 +35,9 @@ func (l *look) dropChanged(ctx context.Context) error {
 	}
 	known := func(t operations.Trouble) bool {
 		return slices.ContainsFunc(l.orphans, func(o hosting.EngineObject) bool {
-			return operations.OrphanTrouble(l.tenant, o.Kind, o.ID).ID() == t.ID() && len(unknown([]hosting.EngineObject{o}, ofKind(now, o.Kind))) == 0
+			return operations.OrphanTrouble(l.tenant, o.Kind, o.ID).ID() == t.ID() && len(
+				unknown([]hosting.EngineObject{o}, ofKind(now, o.Kind)),
+			) == 0
 		})
 	}
 	l.troubles = slices.DeleteFunc(l.troubles, func(t operations.Trouble) bool { return l.open[recordIn(t.About)] || known(t) })

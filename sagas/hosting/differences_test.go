@@ -245,6 +245,14 @@ func TestDifferencesOfWhatThePanelHasRemovedAreOver(t *testing.T) { // E-8
 func TestAnAnswerNeedsAReasonAndAnIncident(t *testing.T) { // E-8
 	t.Parallel()
 	w := newHouse(t)
-	w.Equal("no incident", domain.CodeOf(w.Operations.Answer(t.Context(), sagastest.Operator, uuid.New(), operations.Ignore, "r")), domain.NotFound)
-	w.Equal("no reason", domain.CodeOf(w.Operations.Answer(t.Context(), sagastest.Operator, lostSite.ID(), operations.Ignore, "")), domain.Invalid)
+	w.Equal(
+		"no incident",
+		domain.CodeOf(w.Operations.Answer(t.Context(), sagastest.Operator, uuid.New(), operations.Ignore, "r")),
+		domain.NotFound,
+	)
+	w.Equal(
+		"no reason",
+		domain.CodeOf(w.Operations.Answer(t.Context(), sagastest.Operator, lostSite.ID(), operations.Ignore, "")),
+		domain.Invalid,
+	)
 }

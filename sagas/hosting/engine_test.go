@@ -16,13 +16,18 @@ import (
 )
 
 func mailbox(domain int64, local, handle string) *hosting.Mailbox {
-	return &hosting.Mailbox{MailDomain: domain, LocalPart: local, Email: local + "@example.com", Password: handle, QuotaMB: 10, IsActive: true}
+	return &hosting.Mailbox{
+		MailDomain: domain, LocalPart: local, Email: local + "@example.com", Password: handle, QuotaMB: 10,
+		IsActive: true,
+	}
 }
 
 func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 	t.Parallel()
 	h := sagastest.NewHousehold(t)
-	s, m, b := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
+	s, m, b := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(
+		h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true},
+	), uuid.New()
 	box := h.Ask(h.Draw("mailbox"), mailbox(m.ID, "ana", b.String()))
 	h.Carrying(map[uuid.UUID]string{b: "pass-word-1"}, s, m, box) // the tenant's place is not made yet
 	h.Equal("runs", h.Count(`select count(*) from saga_run where about <> ''`), 4)

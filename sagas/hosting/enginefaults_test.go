@@ -72,7 +72,10 @@ func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
 			if call == "find" {
 				return nil
 			}
-			return &domain.Failure{Class: domain.Transient, Code: "engine_access", Err: sagastest.ErrLie, Lacks: lack, Rest: 30 * time.Millisecond, RetryAfter: 60 * time.Millisecond}
+			return &domain.Failure{
+				Class: domain.Transient, Code: "engine_access", Err: sagastest.ErrLie, Lacks: lack,
+				Rest: 30 * time.Millisecond, RetryAfter: 60 * time.Millisecond,
+			}
 		}
 		h.Engine.Tell(refuse, nil)
 		var asked []hosting.Request
@@ -203,7 +206,10 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 func TestRunsForTheEngineSurviveARestart(t *testing.T) {
 	t.Parallel()
 	url := sagastest.Database(t)
-	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	w := &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	w.Instance = w.Node(url)
 	h := &sagastest.Household{World: w, Tenant: w.Draw("tenant")}
 	h.Engine.Tell(func(string, string) error { return domain.Fail(domain.Transient, "away", sagastest.ErrLie) }, nil)
@@ -247,7 +253,9 @@ func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 		})
 		h.Carry(sagastest.Set(tenant, fmt.Sprintf(`{"city":"city %d"}`, i)))
 		h.Eventually("it sleeps", func() bool {
-			return h.Engine.Changes("site/off.example.com") == i+1 && sagastest.Value(h.Has("site", "off.example.com"), "is_active") == "false"
+			return h.Engine.Changes("site/off.example.com") == i+1 && sagastest.Value(
+				h.Has("site", "off.example.com"), "is_active",
+			) == "false"
 		})
 		h.Quiet()
 	}

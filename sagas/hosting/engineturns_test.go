@@ -75,7 +75,10 @@ func TestANameIsUsedAgainOnlyWhenTheOldOneHasLeft(t *testing.T) {
 	again := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
 	h.Carry(hosting.Remove{Ref: old.Ref}, again)
 	h.Eventually("the new one waits", func() bool {
-		return h.Count(`select count(*) from saga_run where about = $1 and awaits = $2`, again.Stream().String(), old.Stream().String()) == 1
+		return h.Count(
+			`select count(*) from saga_run where about = $1 and awaits = $2`, again.Stream().String(),
+			old.Stream().String(),
+		) == 1
 	})
 	h.Equal("the old one", h.Has("site", "example.com").ID, *h.Resource(old.Ref).EngineID)
 	h.Engine.Mu.Lock()
@@ -130,7 +133,10 @@ func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 	h.Eventually("the later request is confirmed", func() bool { r := h.Resource(s.Ref); return r.SyncStatus == "synced" && r.Wish == 2 })
 	h.Quiet()
 	h.Equal("address", sagastest.Value(h.Has("site", "example.com"), "ip_address"), `"192.0.2.7"`)
-	h.Equal("events", h.Happened(s.Stream()), []string{"hosting.requested", "hosting.changed", "hosting.engine_confirmed", "hosting.engine_confirmed"})
+	h.Equal(
+		"events", h.Happened(s.Stream()),
+		[]string{"hosting.requested", "hosting.changed", "hosting.engine_confirmed", "hosting.engine_confirmed"},
+	)
 }
 
 // The run of an order creates its resources at the engine. Later changes have runs

@@ -16,7 +16,10 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 	h := sagastest.NewHousehold(t, sagastest.ByHand(clock.Now))
 	s, kept := h.Ask(h.Draw("site"), sagastest.Site("example.com")), h.Ask(h.Draw("site"), sagastest.Site("kept.example.com"))
 	f := h.Ask(h.Draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "ana", Directory: "/", QuotaMB: -1, IsActive: true})
-	d := h.Ask(h.Draw("database"), &hosting.Database{Name: "shop", User: "shop", EngineName: "c1_shop", EngineUser: "c1_shop", Site: &s.ID, IsActive: true})
+	d := h.Ask(
+		h.Draw("database"),
+		&hosting.Database{Name: "shop", User: "shop", EngineName: "c1_shop", EngineUser: "c1_shop", Site: &s.ID, IsActive: true},
+	)
 	h.Carry(s, kept, f, d)
 	h.Goes()
 	h.Stands(f.Ref, hosting.Running)

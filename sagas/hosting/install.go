@@ -95,7 +95,8 @@ func (ops *Operations) databaseFor(ctx context.Context, o *hosting.InstallationO
 	handle := uuid.New()
 	o.Installation.Database, o.Secrets.DBPassword = ids[0], newPassword()
 	db := &hosting.Database{
-		Name: o.Installation.CMS + "_" + strings.ReplaceAll(o.Operation.String(), "-", "")[:12], Password: handle.String(), Site: &o.Site, IsActive: true,
+		Name:     o.Installation.CMS + "_" + strings.ReplaceAll(o.Operation.String(), "-", "")[:12],
+		Password: handle.String(), Site: &o.Site, IsActive: true,
 	}
 	hosting.Complete(db, hosting.Place{ID: ids[0], Tenant: o.Tenant, At: ops.Runner.Now(), Limits: hosting.NoLimits()})
 	request := hosting.Request{Ref: hosting.Ref{Kind: "database", ID: ids[0]}, Tenant: o.Tenant, Spec: db.Fields().Values()}
@@ -227,7 +228,8 @@ func (ops *Operations) home(ctx context.Context, job *InstallInput, o hosting.Op
 		ref hosting.Ref
 		at  *int64
 	}{
-		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner}, {o.About(), &home.Site}, {hosting.Ref{Kind: "database", ID: job.Database}, &home.Database},
+		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner}, {o.About(), &home.Site},
+		{hosting.Ref{Kind: "database", ID: job.Database}, &home.Database},
 	}
 	for _, n := range numbers {
 		if n.ref.ID == 0 {

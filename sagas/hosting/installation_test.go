@@ -22,8 +22,11 @@ import (
 func order7(cms, directory string) hosting.InstallationOrder {
 	return hosting.InstallationOrder{
 		Operation: uuid.New(), User: 3, Tenant: 5, Site: 7,
-		Installation: hosting.Installation{CMS: cms, Version: "1", Domain: "bread.example", Directory: directory, URL: "https://bread.example/", AdminUser: "admin"},
-		Secrets:      hosting.InstallationSecrets{SiteTitle: "Bread", AdminEmail: "ana@example.com", Language: "es"},
+		Installation: hosting.Installation{
+			CMS: cms, Version: "1", Domain: "bread.example", Directory: directory, URL: "https://bread.example/",
+			AdminUser: "admin",
+		},
+		Secrets: hosting.InstallationSecrets{SiteTitle: "Bread", AdminEmail: "ana@example.com", Language: "es"},
 	}
 }
 
@@ -113,7 +116,8 @@ func TestADirectoryThatIsNotEmptyIsRefusedAtOnceWhereThatIsKnown(t *testing.T) {
 	w.Over(first.Operation)
 	err := install(w, order7("drupal", "/"))
 	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Reason != "docroot_not_empty" || refusal.Message != "The document root is not empty." || refusal.Code != domain.Conflict {
+	if !errors.As(err, &refusal) || refusal.Reason != "docroot_not_empty" ||
+		refusal.Message != "The document root is not empty." || refusal.Code != domain.Conflict {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +125,9 @@ func TestADirectoryThatIsNotEmptyIsRefusedAtOnceWhereThatIsKnown(t *testing.T) {
 // What an engine will not do ends the operation, and nothing of it stays.
 func TestARefusalOfTheEngineEndsTheInstallation(t *testing.T) {
 	t.Parallel()
-	for refusal, code := range map[string]string{"not_supported": "not_supported", "docroot_not_empty": "docroot_not_empty", "name_taken": "docroot_not_empty"} {
+	for refusal, code := range map[string]string{
+		"not_supported": "not_supported", "docroot_not_empty": "docroot_not_empty", "name_taken": "docroot_not_empty",
+	} {
 		t.Run(refusal, func(t *testing.T) {
 			w := newHouse(t)
 			w.Engine.Tell(func(call, name string) error {

@@ -103,7 +103,8 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	h.Quiet()
 	h.Equal("events", h.Happened(ref.Stream()), []string{
 		"hosting.requested", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
-		"hosting.changed", "hosting.engine_confirmed", "certificate.ordered", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
+		"hosting.changed", "hosting.engine_confirmed", "certificate.ordered", "hosting.engine_confirmed",
+		"hosting.engine_confirmed", "certificate.issued",
 	})
 	h.Equal("orders", h.Engine.Creations(theOrder)+h.Engine.Changes(theOrder), 2)
 }
@@ -300,7 +301,10 @@ func TestACertificateWaitsForTheNameOfItsSite(t *testing.T) {
 	h.Carry(sagastest.Set(sagastest.TheSite, `{"domain":"example.org"}`))
 	h.Carry(hosting.Push{Ref: ref})
 	h.Eventually("it waits for the site", func() bool {
-		return h.Count(`select count(*) from saga_run where about = $1 and awaits = $2 and status <> 'done'`, ref.Stream().String(), sagastest.TheSite.Stream().String()) == 1
+		return h.Count(
+			`select count(*) from saga_run where about = $1 and awaits = $2 and status <> 'done'`,
+			ref.Stream().String(), sagastest.TheSite.Stream().String(),
+		) == 1
 	})
 	h.Engine.Tell(nil, nil)
 	h.Eventually("it is as wanted", func() bool { return h.Resource(ref).SyncStatus == "synced" })

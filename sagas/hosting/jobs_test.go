@@ -18,7 +18,10 @@ import (
 func newHouse(t *testing.T, change ...func(*assembly.Options)) *sagastest.World {
 	t.Helper()
 	w := sagastest.NewWorld(t, change...).Goes()
-	spec := &hosting.Tenant{Name: "Bread", Email: "office@example.com", Slug: "bread", Username: "t5", CustomerNumber: "t5", Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
+	spec := &hosting.Tenant{
+		Name: "Bread", Email: "office@example.com", Slug: "bread", Username: "t5", CustomerNumber: "t5",
+		Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10),
+	}
 	w.Does(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Tenant: 5, Spec: spec.Fields().Values()})
 	have(w, hosting.Ref{Kind: "tenant", ID: 5})
 	add(w, "site", 7, &hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true})
@@ -49,7 +52,12 @@ func TestOperationsStartTheirRuns(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	for _, kind := range hosting.OperationKinds {
-		w.Does(hosting.QueueOperation{ID: uuid.New(), Kind: kind, Tenant: 5, About: hosting.Ref{Kind: "site", ID: 7}, Install: &hosting.Installation{CMS: "drupal"}})
+		w.Does(
+			hosting.QueueOperation{
+				ID: uuid.New(), Kind: kind, Tenant: 5, About: hosting.Ref{Kind: "site", ID: 7},
+				Install: &hosting.Installation{CMS: "drupal"},
+			},
+		)
 	}
 	var keys []string
 	rows, err := w.Pool.Query(t.Context(), `select split_part(key, ':', 1) from saga_run order by 1`)

@@ -216,7 +216,11 @@ func TestARefusalAfterAcceptanceIsShown(t *testing.T) {
 	row := h.Stands(s.Ref, hosting.Refused)
 	h.Equal("sync", row.SyncStatus+" "+row.SyncError, "error job_failed")
 	refuses.Store(false)
-	h.Must(h.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, sagas.RunID(fmt.Sprintf("engine:site-%d/1", s.ID)), "the job was mended"))
+	h.Must(
+		h.Runner.Operators.RetryRun(
+			t.Context(), sagastest.Operator, sagas.RunID(fmt.Sprintf("engine:site-%d/1", s.ID)), "the job was mended",
+		),
+	)
 	row = h.Stands(s.Ref, hosting.Running)
 	h.Equal("sync", row.SyncStatus+row.SyncError, "synced")
 	h.Quiet()
@@ -253,7 +257,11 @@ func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
 		second := run + fmt.Sprint(h.Resource(s.Ref).Wish)
 		h.Eventually("the next one is parked, too", func() bool { return h.RunOf(second).Status == sagas.StatusParked })
 		h.Equal(next+": the first is over", h.RunOf(run+"1").Status, sagas.StatusDone)
-		h.Equal(next+": its effect", h.Count(`select count(*) from effect where key = $1 and state = 'deferred'`, fmt.Sprintf("e/site-%d/1", s.ID)), 1)
+		h.Equal(
+			next+": its effect",
+			h.Count(`select count(*) from effect where key = $1 and state = 'deferred'`, fmt.Sprintf("e/site-%d/1", s.ID)),
+			1,
+		)
 		refuses.Store(false)
 		if next == "remove" {
 			h.Carry(hosting.Remove{Ref: s.Ref})

@@ -89,7 +89,10 @@ func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // 
 		})
 		s := h.Ask(h.Draw("site"), sagastest.Site("lost.example.com"))
 		handle := uuid.New()
-		f := h.Ask(h.Draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "lost", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
+		f := h.Ask(
+			h.Draw("ftp_account"),
+			&hosting.FTPAccount{Site: s.ID, Username: "lost", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true},
+		)
 		h.Carrying(map[uuid.UUID]string{handle: "pass-word-1"}, s, f)
 		h.Goes()
 		h.Eventually("it is made again", func() bool {
@@ -112,7 +115,10 @@ func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { /
 		h := sagastest.NewHousehold(t)
 		s := h.Ask(h.Draw("site"), sagastest.Site("crossed.example.com"))
 		handle := uuid.New()
-		f := h.Ask(h.Draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "crossed", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
+		f := h.Ask(
+			h.Draw("ftp_account"),
+			&hosting.FTPAccount{Site: s.ID, Username: "crossed", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true},
+		)
 		asked, remade := make(chan struct{}), make(chan struct{})
 		comes := func(c chan struct{}) {
 			select {
@@ -127,7 +133,8 @@ func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { /
 			case call == "create" && strings.HasPrefix(name, part) && firstAsked():
 				close(asked)
 				comes(remade)
-			case call == "find" && strings.HasPrefix(name, whole) && h.Engine.Creations(name) == 1 && read.Add(1) > 1: // the first reads back
+			case call == "find" && strings.HasPrefix(name, whole) && h.Engine.Creations(name) == 1 && read.Add(1) > 1:
+				// the first reads back
 				h.Engine.Forget(name)
 				comes(asked)
 			}
@@ -140,12 +147,20 @@ func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { /
 			ref = hosting.Ref{Kind: "tenant", ID: h.Tenant}
 		}
 		comes(asked)
-		h.Eventually("its whole is made again", func() bool { return h.RunOf(fmt.Sprintf("engine:%s/1", ref.Stream())).Status == sagas.StatusDone })
+		h.Eventually("its whole is made again", func() bool {
+			return h.RunOf(fmt.Sprintf("engine:%s/1", ref.Stream())).Status == sagas.StatusDone
+		})
 		close(remade)
 		h.Eventually("it is made", func() bool { return h.Resource(f.Ref).Status == hosting.Running })
 		h.Quiet()
 		h.Equal(whole+": lost", h.Often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", ref.Stream())), "saga.effect_lost"), 1)
-		h.Equal(whole+": parked", h.Often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", f.Stream())), "saga.parked")+h.Often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", s.Stream())), "saga.parked"), 0)
+		h.Equal(
+			whole+": parked",
+			h.Often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", f.Stream())), "saga.parked")+h.Often(
+				sagas.StreamOf(fmt.Sprintf("engine:%s/1", s.Stream())), "saga.parked",
+			),
+			0,
+		)
 		h.End()
 	}
 }

@@ -20,7 +20,10 @@ func TestTheBuyerOfAMachineGetsNoSites(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
 	_, _, tenant := sagastest.Machine(w)
-	request := hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.Draw("site")}, Tenant: tenant.ID, Spec: sagastest.Site("more.example").Fields().Values()}
+	request := hosting.Request{
+		Ref: hosting.Ref{Kind: "site", ID: w.Draw("site")}, Tenant: tenant.ID,
+		Spec: sagastest.Site("more.example").Fields().Values(),
+	}
 	_, err := w.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, request)
 	w.Equal("a site", fmt.Sprint(err), "non_field_errors: Limit reached: sites.")
 	kind, _ := hosting.KindNamed("mail_domain")

@@ -64,7 +64,13 @@ func NewMaintenance(d Deps) *Maintenance {
 	m := &Maintenance{Deps: d}
 	m.register()
 	d.Runner.OnAppend(m.starts)
-	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
+	d.Runner.OnEvent(
+		m.react,
+		sagas.NamesOf(
+			hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{},
+			hosting.Changed{}, hosting.EngineConfirmed{},
+		)...,
+	)
 	m.measure()
 	return m
 }
@@ -89,7 +95,8 @@ func (m *Maintenance) register() {
 		Name: "renewal", Definition: "renewal/1",
 		Steps: []sagas.Step[hosting.Generation]{
 			{
-				Name: "certificate.serve", Says: "let the site serve HTTPS with its first certificate", Queue: sagas.LocalQueue, Policy: local.LocalPolicy(),
+				Name: "certificate.serve", Says: "let the site serve HTTPS with its first certificate",
+				Queue: sagas.LocalQueue, Policy: local.LocalPolicy(),
 				Local: &sagas.Local[hosting.Generation]{Do: m.serveHTTPS},
 			},
 			{
@@ -98,7 +105,8 @@ func (m *Maintenance) register() {
 				Wait:   m.certificateDue,
 			},
 			{
-				Name: "certificate.tend", Says: "order the certificate again, or tell that it expires", Queue: sagas.LocalQueue, Policy: local.LocalPolicy(),
+				Name: "certificate.tend", Says: "order the certificate again, or tell that it expires",
+				Queue: sagas.LocalQueue, Policy: local.LocalPolicy(),
 				Local: &sagas.Local[hosting.Generation]{Do: m.tendCertificate},
 			},
 		},

@@ -46,7 +46,8 @@ func (m *Maintenance) certifyNewName(ctx context.Context, r eventstore.RecordedE
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("new name")), Actor: "system:reactions"}
 	_, err = m.Store.Execute(ctx, cause, commands...)
-	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled { // the package has none, or another request has just come
+	// the package has none, or another request has just come
+	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled {
 		return nil
 	}
 	return err

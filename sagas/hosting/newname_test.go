@@ -37,7 +37,9 @@ func TestARenamedSiteGetsACertificateForItsNewName(t *testing.T) {
 
 	a.issue(sagastest.Noon.Add(91 * sagastest.Day))
 	h.Carry(sagastest.Set(sagastest.TheSite, `{"domain":"example.net"}`))
-	h.Eventually("there is one for the new name", func() bool { return certificatesOf(h, sagastest.TheSite)["example.net"].Status == "issued" })
+	h.Eventually("there is one for the new name", func() bool {
+		return certificatesOf(h, sagastest.TheSite)["example.net"].Status == "issued"
+	})
 	h.Quiet()
 	all := certificatesOf(h, sagastest.TheSite)
 	h.Equal("certificates", len(all), 2)

@@ -76,8 +76,9 @@ func (ops *Operations) register() {
 				Wait: ops.compareTenant,
 			},
 			{
-				Name: "sync.settle", Says: "wait until the engine has answered what was pushed", Queue: sagas.LocalQueue, Policy: ops.Comparison,
-				Wait: ops.settled,
+				Name: "sync.settle", Says: "wait until the engine has answered what was pushed", Queue: sagas.LocalQueue,
+				Policy: ops.Comparison,
+				Wait:   ops.settled,
 			},
 		},
 	})

@@ -185,7 +185,9 @@ func refersStill(d *hosting.Draft, r hosting.Reference) bool {
 
 // referred is the record to which a reference leads; nil: none. One of another
 // tenant does not exist.
-func (s *Service) referred(ctx context.Context, by projections.Caller, d *hosting.Draft, r hosting.Reference, wrong *field.Errors) (*projections.Resource, error) {
+func (s *Service) referred(
+	ctx context.Context, by projections.Caller, d *hosting.Draft, r hosting.Reference, wrong *field.Errors,
+) (*projections.Resource, error) {
 	id := hosting.NumberIn(d.Spec, r.Field)
 	if id == 0 && !d.Sent.Has(r.Field) || wrong.Has(r.Field) || isNull(d.Spec, r.Field) {
 		return nil, nil

@@ -33,7 +33,9 @@ func (s *Service) PrepareSite(ctx context.Context, by projections.Caller, o *hos
 // ProvisionFull asks for all pieces that are missing, in one append. When
 // other calls were faster it surveys them once more: perhaps they have asked
 // for the same. The function located is told the number of the site before.
-func (s *Service) ProvisionFull(ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64)) (domain.Versions, error) {
+func (s *Service) ProvisionFull(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64),
+) (domain.Versions, error) {
 	versions, err := s.askFor(ctx, cause, by, o, located)
 	if len(field.ErrorsOf(err)) > 0 {
 		var wrong field.Errors
@@ -92,7 +94,9 @@ func (s *Service) survey(ctx context.Context, by projections.Caller, o *hosting.
 }
 
 // askFor asks for all pieces that are missing.
-func (s *Service) askFor(ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64)) (domain.Versions, error) {
+func (s *Service) askFor(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64),
+) (domain.Versions, error) {
 	site, secrets := o.Pieces[0], map[uuid.UUID]string{}
 	located(site.ID)
 	var commands []domain.Command
@@ -151,7 +155,9 @@ func refusedSite(ctx context.Context, s *Service, o *hosting.SiteOrder, err erro
 }
 
 // piece is the record that is there, or else a new one.
-func (s *Service) piece(ctx context.Context, by projections.Caller, o *hosting.SiteOrder, wanted demand, wrong *field.Errors) (*hosting.Piece, error) {
+func (s *Service) piece(
+	ctx context.Context, by projections.Caller, o *hosting.SiteOrder, wanted demand, wrong *field.Errors,
+) (*hosting.Piece, error) {
 	one, err := s.known(ctx, o, wanted)
 	if one != nil || err != nil {
 		return one, err
@@ -190,7 +196,10 @@ func (s *Service) known(ctx context.Context, o *hosting.SiteOrder, wanted demand
 
 // fill makes a new record of a demand. What is wrong with it is wrong with the
 // domain, which is all that the caller has sent of it.
-func (s *Service) fill(ctx context.Context, by projections.Caller, d *hosting.Draft, wanted demand, parent field.Values, wrong *field.Errors) (err error) {
+func (s *Service) fill(
+	ctx context.Context, by projections.Caller, d *hosting.Draft, wanted demand, parent field.Values,
+	wrong *field.Errors,
+) (err error) {
 	body, err := json.Marshal(wanted.fields)
 	if err != nil {
 		return err

@@ -15,10 +15,15 @@ import (
 // PublishKey brings the DNS record of a mail domain's DKIM key into the tenant's own
 // zone of the domain, and returns the record. An older key of the same selector is
 // replaced. A record that is there already stays as it is.
-func (s *Service) PublishKey(ctx context.Context, cause hosting.Cause, by projections.Caller, of *hosting.Draft) (*hosting.Draft, domain.Receipt, error) {
+func (s *Service) PublishKey(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, of *hosting.Draft,
+) (*hosting.Draft, domain.Receipt, error) {
 	name, data, signs := hosting.KeyRecord(of.Spec)
 	if !signs {
-		return nil, domain.Receipt{}, &domain.Error{Code: domain.Conflict, Reason: "dkim_disabled", Message: "Mails of this domain are not signed: set dkim_enabled first."}
+		return nil, domain.Receipt{}, &domain.Error{
+			Code: domain.Conflict, Reason: "dkim_disabled",
+			Message: "Mails of this domain are not signed: set dkim_enabled first.",
+		}
 	}
 	k := keyPublisher{s, cause, by}
 	zone, err := k.zoneAbove(ctx, of.Tenant, name)
@@ -62,7 +67,10 @@ func (k keyPublisher) zoneAbove(ctx context.Context, tenant int64, name string) 
 		}
 	}
 	if err == nil && longest.ID == 0 {
-		err = &domain.Error{Code: domain.Conflict, Reason: "zone_missing", Message: "The panel serves no DNS zone of this domain: add the record where the zone is served."}
+		err = &domain.Error{
+			Code: domain.Conflict, Reason: "zone_missing",
+			Message: "The panel serves no DNS zone of this domain: add the record where the zone is served.",
+		}
 	}
 	return longest, err
 }
@@ -80,7 +88,8 @@ func (k keyPublisher) keyIn(ctx context.Context, zone projections.Resource, name
 		return nil, err
 	}
 	found, err := k.service.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
-		{Field: "zone", Op: "=", Value: zone.ID}, {Field: "name", Op: "=", Value: relative}, {Field: "record_type", Op: "=", Value: dns.TXT},
+		{Field: "zone", Op: "=", Value: zone.ID}, {Field: "name", Op: "=", Value: relative},
+		{Field: "record_type", Op: "=", Value: dns.TXT},
 	}, Limit: kind.Most})
 	if err != nil {
 		return nil, err

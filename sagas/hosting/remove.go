@@ -10,7 +10,9 @@ import (
 
 // Remove removes a record with its parts. Kinds with a bin go there. A record
 // to which others refer stays; with force, its own parts do not count.
-func (s *Service) Remove(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, force bool) (domain.Receipt, error) {
+func (s *Service) Remove(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, force bool,
+) (domain.Receipt, error) {
 	if err := s.unused(ctx, d, force); err != nil {
 		return domain.Receipt{}, err
 	}

@@ -140,7 +140,9 @@ func (m *Maintenance) siteOfFirst(ctx context.Context, ref hosting.Ref) (int64, 
 		return 0, err
 	}
 	kind, _ := hosting.KindNamed(certificateKind)
-	all, err := m.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: row.ID}}})
+	all, err := m.system().Hosting().OfKind(
+		ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: row.ID}}},
+	)
 	for _, other := range all.Rows {
 		if ends := other.Spec["expires_at"]; other.ID != ref.ID && len(ends) > 0 && string(ends) != "null" {
 			return 0, nil

@@ -20,7 +20,9 @@ const lookUpTime = 5 * time.Second
 // keeps that it was seen. From then on the tenant's mails come from that address
 // (docs/white-label.md, "Mails"). A record that is not there, and a domain that is no
 // active mail domain of the tenant, are refused with the name of the field.
-func (s *Service) ProveSender(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel) (domain.Receipt, error) {
+func (s *Service) ProveSender(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel,
+) (domain.Receipt, error) {
 	if err := hasMailDomain(ctx, s.system(), d.Tenant, look.AddressDomain()); err != nil {
 		return domain.Receipt{}, err
 	}

@@ -87,7 +87,10 @@ func (s *Service) nextID(ctx context.Context, kind string) (int64, error) {
 
 // carry appends commands about a draft. Commands that make records in a tenant
 // that is off switch these off as well.
-func (s *Service) carry(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error) {
+func (s *Service) carry(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, secrets map[uuid.UUID]string,
+	commands ...domain.Command,
+) (domain.Receipt, error) {
 	commands, err := s.disableInSuspended(ctx, by, d.Tenant, commands)
 	if err != nil {
 		return domain.Receipt{}, err

@@ -130,7 +130,9 @@ func (m *Maintenance) outOfStepWithParent(ctx context.Context, id int64) (steps 
 }
 
 // withParent are the commands by which a sub-tenant does what its parent does.
-func (m *Maintenance) withParent(ctx context.Context, row projections.Resource, parent *hosting.Tenant, child projections.Resource) ([]domain.Command, error) {
+func (m *Maintenance) withParent(
+	ctx context.Context, row projections.Resource, parent *hosting.Tenant, child projections.Resource,
+) ([]domain.Command, error) {
 	if m.OwnServices != nil {
 		if has, err := m.OwnServices(ctx, child.ID); err != nil || has {
 			return nil, err

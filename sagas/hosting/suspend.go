@@ -48,7 +48,9 @@ func (s *Service) following(ctx context.Context, d *hosting.Draft) ([]domain.Com
 
 // disableInSuspended switches off what is made in a tenant that is off. Only superusers
 // make anything there.
-func (s *Service) disableInSuspended(ctx context.Context, by projections.Caller, tenant int64, commands []domain.Command) ([]domain.Command, error) {
+func (s *Service) disableInSuspended(
+	ctx context.Context, by projections.Caller, tenant int64, commands []domain.Command,
+) ([]domain.Command, error) {
 	var made []hosting.Ref
 	for _, command := range commands {
 		request, is := command.(hosting.Request)

@@ -25,7 +25,13 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	}
 	add := func(kind string, id int64) hosting.Ref {
 		ref := hosting.Ref{Kind: kind, ID: id}
-		w.Does(hosting.Request{Ref: ref, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, fmt.Sprint(kind, id, ".example"))}, For: "test"})
+		w.Does(
+			hosting.Request{
+				Ref: ref, Tenant: 1,
+				Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, fmt.Sprint(kind, id, ".example"))},
+				For:  "test",
+			},
+		)
 		return ref
 	}
 	first, zone := add("site", 1), add("dns_zone", 1)
@@ -62,7 +68,13 @@ func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
 	tenant := w.Tenant(1, 11)
 	const sites = 8
 	for n := range int64(sites) {
-		w.Does(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1, Spec: (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values(), For: "test"})
+		w.Does(
+			hosting.Request{
+				Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1,
+				Spec: (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values(),
+				For:  "test",
+			},
+		)
 	}
 	w.Goes()
 	ctx, halt := context.WithCancel(t.Context())
@@ -87,7 +99,10 @@ func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
 func keepsWriting(w *sagastest.World, ctx context.Context, site hosting.Ref) {
 	for n := 0; ctx.Err() == nil; n++ {
 		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
-		_, err := w.Store.Execute(ctx, domain.Metadata{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		_, err := w.Store.Execute(
+			ctx, domain.Metadata{Actor: "user:1"},
+			hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}},
+		)
 		if err != nil && ctx.Err() == nil && domain.CodeOf(err) != domain.Conflict {
 			w.T.Error(err)
 		}
@@ -102,10 +117,24 @@ func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
 	w := sagastest.NewWorld(t)
 	w.Tenant(1, 11)
 	site := hosting.Ref{Kind: "site", ID: 1}
-	w.Does(hosting.Request{Ref: site, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, "a.example")}, For: "test"})
+	w.Does(
+		hosting.Request{
+			Ref: site, Tenant: 1,
+			Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, "a.example")}, For: "test",
+		},
+	)
 	account := func(id int64) hosting.Ref {
 		ref := hosting.Ref{Kind: "ftp_account", ID: id}
-		w.Does(hosting.Request{Ref: ref, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "site": []byte("1"), "username": field.AppendText(nil, fmt.Sprint("u", id))}, For: "test"})
+		w.Does(
+			hosting.Request{
+				Ref: ref, Tenant: 1,
+				Spec: field.Values{
+					"is_active": []byte("true"), "site": []byte("1"),
+					"username": field.AppendText(nil, fmt.Sprint("u", id)),
+				},
+				For: "test",
+			},
+		)
 		return ref
 	}
 	early := account(1)

@@ -239,7 +239,8 @@ func (ops *Operations) progress(ctx context.Context, job *SyncInput, o hosting.O
 		}
 	}
 	c.Result = field.Values{
-		"tenant": whole(int(o.Tenant)), "created": whole(created), "updated": whole(updated), "missing": whole(missing), "drift": json.RawMessage("[]"),
+		"tenant": whole(int(o.Tenant)), "created": whole(created), "updated": whole(updated), "missing": whole(missing),
+		"drift": json.RawMessage("[]"),
 	}
 	if len(drifts) == 0 {
 		return c, nil

@@ -188,7 +188,8 @@ func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	t.Parallel()
 	w := newHouse(t)
-	w.Does(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
+	// not ByTenant: the tenant is in service, which reactions would notice
+	w.Does(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite})
 	have(w, hosting.Ref{Kind: "site", ID: 7})
 	meddle(w, "site/bread.example", func(o *hosting.EngineObject) {
 		o.Values["is_active"] = json.RawMessage(`true`)
@@ -212,7 +213,10 @@ func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
 	}
 	w.Engine.Tell(refusing, nil)
 	zone := hosting.Ref{Kind: "dns_zone", ID: 9}
-	add(w, "dns_zone", 9, &hosting.DNSZone{Origin: "bread.example.", NSPrimary: "ns.example.", AdminEmail: "a.bread.example.", TTL: 3600, IsActive: true})
+	add(
+		w, "dns_zone", 9,
+		&hosting.DNSZone{Origin: "bread.example.", NSPrimary: "ns.example.", AdminEmail: "a.bread.example.", TTL: 3600, IsActive: true},
+	)
 	w.Eventually("the zone is refused", func() bool {
 		return w.Count(`select count(*) from resources where kind = 'dns_zone' and sync_status = 'error'`) == 1
 	})
@@ -235,7 +239,12 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 	w.Equal("operations", w.Count(`select count(*) from operations`), 0)
 
 	id := uuid.New() // which goes away right after
-	w.Does(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
+	w.Does(
+		hosting.QueueOperation{
+			ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5},
+			Sync: &hosting.Sync{},
+		},
+	)
 	w.Runner.Wake(w.Reconciler.EngineQueue())
 	o := w.Over(id)
 	w.Equal("end", o.Status+" "+o.Error, "failed engine_unavailable")

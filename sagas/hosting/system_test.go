@@ -30,7 +30,9 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 	_, vm, _ := sagastest.Machine(w)
 	// The machine is off by a reason that no reaction goes by: its tenant is in service, so
 	// a reaction switches on again what is off by the tenant.
-	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
+	for i, p := range []sagas.Point{
+		sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete,
+	} {
 		at.Store(p)
 		if i%2 == 0 {
 			w.Carry(hosting.Disable{Ref: vm, By: hosting.BySite})
@@ -51,11 +53,13 @@ func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 	_, err := owner.Exec(t.Context(), `
 		insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing;
 		insert into saga_run (id, key, cause, correlation, definition, steps, input, queue, status, run_at)
-		select gen_random_uuid(), 'drill:' || n, gen_random_uuid()::text, gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
+		select gen_random_uuid(), 'drill:' || n, gen_random_uuid()::text, gen_random_uuid(), 'drill/1', '[]', '{}',
+			'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
 		analyze saga_run`)
 	w.Must(err)
 	due := func(form string) {
-		plan := planOf(t, owner, `select id from saga_run where queue = 'local' and status in ('ready', 'waiting') and run_at <= business_now() order by run_at limit 4 for update skip locked`)
+		plan := planOf(t, owner, `select id from saga_run where queue = 'local' and status in ('ready', 'waiting')
+			and run_at <= business_now() order by run_at limit 4 for update skip locked`)
 		if !strings.Contains(plan, "saga_run_due") || !strings.Contains(plan, "Index Cond: ((queue = 'local'::text) AND (run_at <=") {
 			t.Errorf("%s:\n%s", form, plan)
 		}

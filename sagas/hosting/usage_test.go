@@ -95,7 +95,9 @@ func TestAnEngineThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	w.Does(hosting.Remove{Ref: gone})
 	w.Goes()
 	w.Eventually("all are measured", func() bool { return usage(w, 1).TrafficMB() == 1 && usage(w, 3).TrafficMB() == 1 })
-	w.Eventually("the one that is gone is forgotten", func() bool { return w.Count(`select count(*) from tenant_usage where tenant = 4`) == 0 })
+	w.Eventually("the one that is gone is forgotten", func() bool {
+		return w.Count(`select count(*) from tenant_usage where tenant = 4`) == 0
+	})
 	w.Eventually("no failure is kept", func() bool { return w.Count(`select count(*) from task where queue = 'usage'`) == 0 })
 	if !w.Warned("the usage of a tenant was not measured") {
 		t.Error("no user was told")

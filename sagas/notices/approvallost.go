@@ -46,7 +46,8 @@ func (n *Notifier) approvalLostCall(ctx context.Context, job *OrderMail) (sagas.
 // lostLetter tells the customer that nothing was collected, and where to order again.
 func lostLetter(o projections.Order) notice.Letter {
 	return notice.Letter{
-		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language, Order: o.OrderNumber, Plan: o.PlanName,
+		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language,
+		Order: o.OrderNumber, Plan: o.PlanName,
 		Link: order.ReturnPage(o.ID) + "?outcome=cancel",
 	}
 }

@@ -25,7 +25,10 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 	receives := hosting.MailDomain{Domain: "bread.example", IsActive: true}
 
 	w.Opens(1, "ana@example.com", "en")
-	does(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 7}, Tenant: 7, Spec: (&hosting.Tenant{Name: "Bread"}).Fields().Values(), For: "order:none"},
+	does(hosting.Request{
+		Ref: hosting.Ref{Kind: "tenant", ID: 7}, Tenant: 7, Spec: (&hosting.Tenant{Name: "Bread"}).Fields().Values(),
+		For: "order:none",
+	},
 		account.GrantMembership{User: 1, Tenant: 7, Role: account.Member, At: w.Runner.Now()})
 	for i, c := range []struct {
 		name           string
@@ -41,7 +44,12 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 			changes()
 		}, `"Ana" <panel@example.com>`, "hello@bread.example"},
 		{"with an address in a mail domain of its own that is not proven", func() {
-			does(hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 7, Spec: receives.Fields().Values(), For: "order:none"})
+			does(
+				hosting.Request{
+					Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 7, Spec: receives.Fields().Values(),
+					For: "order:none",
+				},
+			)
 		}, `"Ana" <panel@example.com>`, "hello@bread.example"},
 		{"with one that is proven", func() {
 			look.SenderDomain = "bread.example"

@@ -32,7 +32,8 @@ func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
 	id := sagastest.Sends(w, 1, 17)
 	sagastest.Delivered(w, id, webhook.Succeeded)
 	got := r.Heard(sagastest.URLOf(1))
-	if len(got) != 1 || len(got[0].Secrets) != 1 || string(got[0].Secrets[0]) != string(first) || got[0].Message.ID != "message-"+id.String() {
+	if len(got) != 1 || len(got[0].Secrets) != 1 || string(got[0].Secrets[0]) != string(first) ||
+		got[0].Message.ID != "message-"+id.String() {
 		t.Errorf("%+v", got)
 	}
 
@@ -42,7 +43,8 @@ func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
 	w.Eventually("it is delivered again", func() bool { return len(r.Heard(sagastest.URLOf(1))) == 2 })
 	sagastest.Delivered(w, id, webhook.Succeeded)
 	again := r.Heard(sagastest.URLOf(1))[1]
-	if len(again.Secrets) != 2 || string(again.Secrets[1]) != string(first) || again.Message.ID != got[0].Message.ID || string(again.Message.Body()) != string(got[0].Message.Body()) {
+	if len(again.Secrets) != 2 || string(again.Secrets[1]) != string(first) || again.Message.ID != got[0].Message.ID ||
+		string(again.Message.Body()) != string(got[0].Message.Body()) {
 		t.Errorf("%+v", again)
 	}
 	w.Equal("events", w.Often(webhook.DeliveryStream(id), "webhook.delivered"), 2)
@@ -113,7 +115,10 @@ func TestWhoSaysGoneIsToldNothingMore(t *testing.T) {
 	sagastest.Listens(w, 1, 17)
 	w.Opens(1, "ana@example.com", "es")
 	w.Opens(2, "ben@example.com", "en")
-	w.Asks(account.GrantMembership{User: 1, Tenant: 17, Role: account.Admin, At: sagastest.Noon}, account.GrantMembership{User: 2, Tenant: 17, Role: account.Member, At: sagastest.Noon})
+	w.Asks(
+		account.GrantMembership{User: 1, Tenant: 17, Role: account.Admin, At: sagastest.Noon},
+		account.GrantMembership{User: 2, Tenant: 17, Role: account.Member, At: sagastest.Noon},
+	)
 	r.Answers(sagastest.URLOf(1), func(context.Context, int) (int, error) {
 		return 410, domain.Fail(domain.Permanent, "gone", errors.New("the endpoint answered 410"))
 	})
@@ -166,7 +171,10 @@ func TestWhoAsksForAPauseGetsIt(t *testing.T) {
 		defer mu.Unlock()
 		if nth == 1 {
 			asked = time.Now()
-			return 429, &domain.Failure{Class: domain.Transient, Code: "status_429", RetryAfter: rest, Err: errors.New("the endpoint answered 429")}
+			return 429, &domain.Failure{
+				Class: domain.Transient, Code: "status_429", RetryAfter: rest,
+				Err: errors.New("the endpoint answered 429"),
+			}
 		}
 		if early := rest - time.Since(asked); early > 0 {
 			t.Errorf("called %s too early", early)
@@ -217,7 +225,10 @@ func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
 		return all
 	}
 	w.Eventually("all is told", func() bool { return len(said()) == 2 })
-	w.Equal("the order", said()["order.refunded"], fmt.Sprintf(`{"kind":"order","order_id":"%[1]s","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant))
+	w.Equal(
+		"the order", said()["order.refunded"],
+		fmt.Sprintf(`{"kind":"order","order_id":"%[1]s","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant),
+	)
 	note := w.Text(`select id::text from credit_notes where order_id = $1`, id)
 	w.Equal("the credit note", said()["credit_note.created"],
 		fmt.Sprintf(`{"kind":"credit_note","order_id":"%s","number":"%s","tenant":%d,"url":"/billing/api/v1/credit-notes/%s/"}`,
@@ -234,7 +245,8 @@ func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
 	site := hosting.Site{Domain: "example.com", IPAddress: "*", IsActive: true}
 	w.Asks(hosting.Request{Ref: sagastest.TheSite, Tenant: 17, Spec: site.Fields().Values()})
 	w.Asks(hosting.Confirm{Ref: sagastest.TheSite, EngineID: 9, Version: 1})
-	w.Asks(hosting.Confirm{Ref: sagastest.TheSite, EngineID: 9, Observed: field.Values{"document_root": []byte(`"/var/www"`)}}) // news, but active it was before
+	// news, but active it was before
+	w.Asks(hosting.Confirm{Ref: sagastest.TheSite, EngineID: 9, Observed: field.Values{"document_root": []byte(`"/var/www"`)}})
 	w.Asks(hosting.Change{Ref: sagastest.TheSite, Spec: field.Values{"ssl_enabled": []byte("true")}})
 	w.Asks(hosting.Decline{Ref: sagastest.TheSite, Code: "quota_exceeded"})
 	w.Asks(hosting.Remove{Ref: sagastest.TheSite}, hosting.Confirm{Ref: sagastest.TheSite})
@@ -275,7 +287,9 @@ func TestNothingOfAnEndpointIsLoggedOrKeptInTheClear(t *testing.T) {
 		w.Count(`select count(*) from effect a where a::text like '%s3same%' or a::text like '%t1.example%'`) +
 		w.Count(`select count(*) from saga_run a where a::text like '%s3same%' or a::text like '%t1.example%'`)
 	w.Equal("places where the address stands", kept, 0)
-	if said := w.Logged.String(); strings.Contains(said, "s3same") || strings.Contains(said, "t1.example") || strings.Contains(said, base64.StdEncoding.EncodeToString(secret)) {
+	if said := w.Logged.String(); strings.Contains(said, "s3same") || strings.Contains(said, "t1.example") || strings.Contains(
+		said, base64.StdEncoding.EncodeToString(secret),
+	) {
 		t.Errorf("logged %s", said)
 	}
 }

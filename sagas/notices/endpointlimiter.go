@@ -22,7 +22,10 @@ type concurrencyLimit struct {
 }
 
 func limitsOf(j DeliveryInput) []concurrencyLimit {
-	return []concurrencyLimit{{webhook.EndpointStream(j.Endpoint).String(), 2}, {hosting.Ref{Kind: "tenant", ID: j.Tenant}.Stream().String(), 4}}
+	return []concurrencyLimit{
+		{webhook.EndpointStream(j.Endpoint).String(), 2},
+		{hosting.Ref{Kind: "tenant", ID: j.Tenant}.Stream().String(), 4},
+	}
 }
 
 // endpointLimiter counts the deliveries of this process by endpoint and tenant.

@@ -73,8 +73,15 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 	once("at first")
 	w.Equal("shown as mailed", w.Count(`select count(*) from notifications where is_email_sent`), 1)
 	m := w.Mail.News("both@example.com")[0]
-	u, ok := notice.ReadUnsubscription(strings.TrimSuffix(m.Headers["List-Unsubscribe"][len("<http://127.0.0.1:8080/notifications/unsubscribe/"):], "/>"), sagastest.UnsubscribeKey)
-	if !ok || u != (notice.Unsubscription{User: 1, Preference: "email_on_system"}) || m.Subject != "Se ha cerrado una sesión" || !strings.Contains(m.Text, "http://127.0.0.1:8080/account/\n") {
+	u, ok := notice.ReadUnsubscription(
+		strings.TrimSuffix(m.Headers["List-Unsubscribe"][len("<http://127.0.0.1:8080/notifications/unsubscribe/"):], "/>"),
+		sagastest.UnsubscribeKey,
+	)
+	if !ok || u != (notice.Unsubscription{
+		User: 1, Preference: "email_on_system",
+	}) || m.Subject != "Se ha cerrado una sesión" || !strings.Contains(
+		m.Text, "http://127.0.0.1:8080/account/\n",
+	) {
 		t.Errorf("%+v %+v\n%s", u, m.Headers, m.Text)
 	}
 
@@ -108,7 +115,9 @@ func TestAMailThatIsNoLongerWantedIsNotSent(t *testing.T) {
 		w.Opens(user, email, "en")
 		warns(w, user)
 	}
-	w.Eventually("all mails are asked for", func() bool { return w.Count(`select count(*) from saga_run where definition = $1`, "mail/4") == 3 })
+	w.Eventually("all mails are asked for", func() bool {
+		return w.Count(`select count(*) from saga_run where definition = $1`, "mail/4") == 3
+	})
 	wants(w, 1, "email_on_system", false)
 	w.Asks(account.Deactivate{User: 2, At: w.Runner.Now()})
 	_, err := w.Pool.Exec(t.Context(), `update saga_queue set paused = false`)
@@ -148,7 +157,8 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 		w.Equal("mails", becameOf(w, user+1), []string{notice.RecipientRefused, "address_refused"})
 		w.Equal("seen by operators", refused(user+1), true)
 	}
-	w.Equal("tries", w.Count(`select count(*) from saga_attempt where error_class = 'permanent' and saga_id in (select id from saga_run where definition = $1)`, "mail/4"), 4)
+	w.Equal("tries", w.Count(`select count(*) from saga_attempt where error_class = 'permanent'
+		and saga_id in (select id from saga_run where definition = $1)`, "mail/4"), 4)
 	w.Must(w.Accounts.AskReset(t.Context(), "gone@example.com")) // is tried all the same
 	w.Equal("refused again", w.Ended(), []string{notice.RecipientRefused})
 	w.Equal("said once", w.Count(`select count(*) from events where name = 'account.address_refused'`), 2)

@@ -92,7 +92,10 @@ func (n *Notifier) registerMails() {
 	}}})
 	n.notificationMails = sagas.Register(n.runner, sagas.Saga[NewsMail]{Name: "mail", Definition: "mail/4", Steps: []sagas.Step[NewsMail]{{
 		Name: "news", Says: "send the email about news", Queue: notificationQueue, Policy: n.mailPolicy(),
-		Effect: &sagas.Effect[NewsMail]{Key: func(m NewsMail) string { return m.Key }, Prepare: n.notificationCall, Lasting: true, Deferred: n.giveUpNotification},
+		Effect: &sagas.Effect[NewsMail]{
+			Key: func(m NewsMail) string { return m.Key }, Prepare: n.notificationCall, Lasting: true,
+			Deferred: n.giveUpNotification,
+		},
 	}}})
 }
 

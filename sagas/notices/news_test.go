@@ -34,7 +34,9 @@ func TestAdministratorsAreToldOfTheirTenantOnce(t *testing.T) { // W-7
 	for user, language := range map[int64]string{1: "es-MX", 2: "en", 3: "en"} {
 		w.Opens(user, language+string(rune('0'+user))+"@example.com", language)
 	}
-	w.Asks(account.GrantMembership{User: 1, Tenant: 17, Role: account.Admin, At: sagastest.Noon}, account.GrantMembership{User: 2, Tenant: 17, Role: account.Admin, At: sagastest.Noon},
+	w.Asks(account.GrantMembership{User: 1, Tenant: 17, Role: account.Admin, At: sagastest.Noon}, account.GrantMembership{
+		User: 2, Tenant: 17, Role: account.Admin, At: sagastest.Noon,
+	},
 		account.GrantMembership{User: 3, Tenant: 17, Role: account.Member, At: sagastest.Noon})
 	sagastest.Issues(w, sagastest.TheCertificate, sagastest.Noon.Add(10*24*time.Hour))
 	w.Asks(hosting.Tend{Ref: sagastest.TheCertificate, At: sagastest.Noon.Add(time.Hour), Served: true})
@@ -63,14 +65,22 @@ func TestUsersAreToldOfTheirSecondFactor(t *testing.T) {
 	w := sagastest.NewWorld(t).Goes()
 	for user, language := range map[int64]string{1: "es-MX", 2: "en"} {
 		w.Opens(user, language+"@example.com", language)
-		w.Asks(account.EnableSecondFactor{User: user, At: sagastest.Noon}, account.RenewRecoveryCodes{User: user, At: sagastest.Noon}, account.DisableSecondFactor{User: user, Reason: "lost", At: sagastest.Noon})
+		w.Asks(
+			account.EnableSecondFactor{User: user, At: sagastest.Noon},
+			account.RenewRecoveryCodes{User: user, At: sagastest.Noon},
+			account.DisableSecondFactor{User: user, Reason: "lost", At: sagastest.Noon},
+		)
 	}
 	w.Eventually("both are told", func() bool { return len(w.Told(1)) == 3 && len(w.Told(2)) == 3 })
 	w.Repeated()
 	w.Equal("in Spanish", w.Told(1), []string{
-		"system: El segundo factor está activado", "warning: El segundo factor está desactivado", "warning: Hay nuevos códigos de recuperación",
+		"system: El segundo factor está activado", "warning: El segundo factor está desactivado",
+		"warning: Hay nuevos códigos de recuperación",
 	})
-	w.Equal("in English", w.Told(2), []string{"system: The second factor is on", "warning: The second factor is off", "warning: There are new recovery codes"})
+	w.Equal(
+		"in English", w.Told(2),
+		[]string{"system: The second factor is on", "warning: The second factor is off", "warning: There are new recovery codes"},
+	)
 	w.Eventually("both have mails", func() bool {
 		return len(w.Mail.News("es-MX@example.com")) == 3 && len(w.Mail.News("en@example.com")) == 3
 	})

@@ -97,7 +97,8 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 // newsLetter is the mail of a notification.
 func (n *Notifier) newsLetter(ctx context.Context, user projections.User, asked notice.MailRequested) (notice.Letter, error) {
 	return n.branded(ctx, asked.Tenant, notice.Letter{
-		Occasion: notice.News, News: asked.Text(), Link: asked.URL, To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
+		Occasion: notice.News, News: asked.Text(), Link: asked.URL, To: user.Email, Name: user.Name,
+		Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
 	})
 }
 
@@ -216,5 +217,7 @@ func (n *Notifier) refused(l sagas.FailedAttempt) sagas.Work {
 	if !is {
 		return sagas.Work{}
 	}
-	return sagas.Work{Commands: []domain.Command{account.RefuseAddress{User: bad.user, SubjectID: bad.subject, Code: l.Code, At: n.runner.Now()}}}
+	return sagas.Work{
+		Commands: []domain.Command{account.RefuseAddress{User: bad.user, SubjectID: bad.subject, Code: l.Code, At: n.runner.Now()}},
+	}
 }

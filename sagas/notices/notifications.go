@@ -73,7 +73,9 @@ func (n *Notifier) tellActivated(ctx context.Context, r eventstore.RecordedEvent
 
 // tellBuyer notifies the customer of an order of something that its number
 // names.
-func (n *Notifier) tellBuyer(ctx context.Context, r eventstore.RecordedEvent, id uuid.UUID, what func(number, language string) notice.Text) error {
+func (n *Notifier) tellBuyer(
+	ctx context.Context, r eventstore.RecordedEvent, id uuid.UUID, what func(number, language string) notice.Text,
+) error {
 	o, err := n.order(ctx, id)
 	if err != nil {
 		return err
@@ -150,7 +152,9 @@ func isMachine(r eventstore.RecordedEvent) bool {
 
 // tellOfResource notifies the administrators of a tenant of one of its
 // resources. A resource that is gone by now is not mentioned.
-func (n *Notifier) tellOfResource(ctx context.Context, r eventstore.RecordedEvent, what func(noun, name, language string) notice.Text) error {
+func (n *Notifier) tellOfResource(
+	ctx context.Context, r eventstore.RecordedEvent, what func(noun, name, language string) notice.Text,
+) error {
 	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
 	if err != nil {
 		return err

@@ -127,7 +127,8 @@ func New(d Deps) *Notifier {
 // welcome mail before it goes on without.
 func (n *Notifier) WelcomePolicy() sagas.Policy {
 	return sagas.Policy{
-		Timeout: n.runner.Times().Call, Attempts: 5, Budget: n.times.MailBudget, Base: n.times.MailBase, Cap: n.times.MailCap, Sends: 1, Defer: true,
+		Timeout: n.runner.Times().Call, Attempts: 5, Budget: n.times.MailBudget, Base: n.times.MailBase,
+		Cap: n.times.MailCap, Sends: 1, Defer: true,
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 // (docs/operations.md, "Incidents").
 
 // tellOperatorsOfOrder notifies every superuser of an order, with the way to its page.
-func (n *Notifier) tellOperatorsOfOrder(ctx context.Context, r eventstore.RecordedEvent, what func(order uuid.UUID, number, language string) notice.Text) error {
+func (n *Notifier) tellOperatorsOfOrder(
+	ctx context.Context, r eventstore.RecordedEvent, what func(order uuid.UUID, number, language string) notice.Text,
+) error {
 	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
@@ -31,7 +33,9 @@ const incidentWindow = time.Hour
 
 // tellIncident notifies every superuser of an incident, with the way to its page.
 func (n *Notifier) tellIncident(ctx context.Context, r eventstore.RecordedEvent, e operations.IncidentReported) error {
-	lately, err := n.tables.For(projections.System).Operations().IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-incidentWindow), r.RecordedAt)
+	lately, err := n.tables.For(projections.System).Operations().IncidentsReported(
+		ctx, e.Kind, r.RecordedAt.Add(-incidentWindow), r.RecordedAt,
+	)
 	if err != nil || lately > operations.MostIncidentsTold {
 		return err
 	}
@@ -39,7 +43,10 @@ func (n *Notifier) tellIncident(ctx context.Context, r eventstore.RecordedEvent,
 	if err != nil {
 		return fmt.Errorf("read the id of an incident: %w", err)
 	}
-	return n.tellOperators(ctx, r, func(language string) notice.Text { return notice.Incident(id, e.Kind, e.About, language) }, map[string]string{"incident_id": r.Stream.ID})
+	return n.tellOperators(
+		ctx, r, func(language string) notice.Text { return notice.Incident(id, e.Kind, e.About, language) },
+		map[string]string{"incident_id": r.Stream.ID},
+	)
 }
 
 // tellOperators notifies every superuser, each in their own language.

@@ -62,7 +62,8 @@ type mailedEffect struct {
 // ownMails are those that runs of the order send: welcome mails, that nothing was
 // collected, and which tenant the order joins.
 func (n mailHistory) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
-	rows, _ := n.notifier.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e join saga_run r on r.id = e.saga_id
+	rows, _ := n.notifier.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e
+		join saga_run r on r.id = e.saga_id
 		where r.order_id = $1 and e.step in ('welcome', 'send', 'lost', 'join') order by e.updated_at, e.key`, o.ID)
 	effects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[mailedEffect])
 	if err != nil {
@@ -124,7 +125,9 @@ func (n mailHistory) newsOf(ctx context.Context, o projections.Order, user int64
 	if user == 0 {
 		return nil, nil
 	}
-	history, err := n.notifier.store.Reader().ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
+	history, err := n.notifier.store.Reader().ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{
+		Category: billing.InvoiceCategory, ID: o.ID.String(),
+	},
 		domain.Stream{Category: billing.SubscriptionCategory, ID: o.ID.String()})
 	if err != nil || len(history) == 0 {
 		return nil, err
@@ -148,7 +151,9 @@ func (n mailHistory) newsOf(ctx context.Context, o projections.Order, user int64
 }
 
 // newsAsSent are the mails that were asked for, and what became of each.
-func (n mailHistory) newsAsSent(ctx context.Context, u projections.User, told []eventstore.RecordedEvent) (all []operations.SentMail, err error) {
+func (n mailHistory) newsAsSent(
+	ctx context.Context, u projections.User, told []eventstore.RecordedEvent,
+) (all []operations.SentMail, err error) {
 	places := map[domain.Stream]int{}
 	for _, r := range told {
 		i, asked := places[r.Stream]

@@ -53,7 +53,10 @@ func (n joiningOffer) offerJoining(ctx context.Context, r eventstore.RecordedEve
 	if err != nil || user == 0 {
 		return err
 	}
-	_, err = n.notifier.store.Execute(ctx, reactionTo(r, uuid.NewSHA1(r.ID, []byte("offer joining"))), account.OfferJoining{User: user, Order: e.Order, At: r.RecordedAt})
+	_, err = n.notifier.store.Execute(
+		ctx, reactionTo(r, uuid.NewSHA1(r.ID, []byte("offer joining"))),
+		account.OfferJoining{User: user, Order: e.Order, At: r.RecordedAt},
+	)
 	return unlessMissing(err)
 }
 
@@ -86,14 +89,17 @@ func (n joiningOffer) joiningCall(ctx context.Context, job *JoiningMail) (sagas.
 	if l, err = n.notifier.branded(ctx, homeTenant(reader), l); err != nil {
 		return sagas.Call{}, err
 	}
-	return n.notifier.mailCall(envelope{key: job.Key, letter: l, to: recipientOf(reader), request: map[string]any{"order": job.Order, "user": job.User}})
+	return n.notifier.mailCall(
+		envelope{key: job.Key, letter: l, to: recipientOf(reader), request: map[string]any{"order": job.Order, "user": job.User}},
+	)
 }
 
 // joiningLetter asks which tenant the order joins. Nothing in it was typed into the order
 // form, which any caller can send.
 func joiningLetter(o projections.Order, reader projections.User) notice.Letter {
 	return notice.Letter{
-		Occasion: notice.OrderTenant, To: o.CustomerEmail, Name: reader.Name, Language: cmp.Or(reader.Language, o.Language), Order: o.OrderNumber, Plan: o.PlanName,
+		Occasion: notice.OrderTenant, To: o.CustomerEmail, Name: reader.Name,
+		Language: cmp.Or(reader.Language, o.Language), Order: o.OrderNumber, Plan: o.PlanName,
 		Link: order.JoinPath + "…/",
 	}
 }

@@ -61,7 +61,9 @@ func (n billingNews) tellOfDropped(ctx context.Context, r eventstore.RecordedEve
 	if err != nil {
 		return err
 	}
-	if err := n.notifier.tellCustomer(ctx, r, o, notice.ChangeDropped(o.ID, e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
+	if err := n.notifier.tellCustomer(
+		ctx, r, o, notice.ChangeDropped(o.ID, e.PlanName, overruns(e.Over, o.Language), o.Language),
+	); err != nil {
 		return err
 	}
 	return n.notifier.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {

@@ -18,9 +18,16 @@ import (
 func looks(w *sagastest.World, tenant int64) {
 	w.T.Helper()
 	look := hosting.WhiteLabel{
-		BrandName: "Bread", LogoURL: "https://bread.example/logo.png", PrimaryColor: "#FFCC00", FooterText: "Bread, S.L.", EmailFromName: "Ana of Bread", IsActive: true,
+		BrandName: "Bread", LogoURL: "https://bread.example/logo.png", PrimaryColor: "#FFCC00",
+		FooterText: "Bread, S.L.", EmailFromName: "Ana of Bread", IsActive: true,
 	}
-	w.Asks(w.NewTenant(tenant), hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: look.Fields().Values(), Subject: uuid.New()})
+	w.Asks(
+		w.NewTenant(tenant),
+		hosting.Request{
+			Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: look.Fields().Values(),
+			Subject: uuid.New(),
+		},
+	)
 }
 
 func isOfBread(m notice.Mail) bool {
@@ -69,7 +76,8 @@ func TestEveryLetterCanBeLookedAt(t *testing.T) {
 		if err != nil || !isOfBread(m) || m.To != `"Ana Ruiz" <ana@example.com>` {
 			t.Errorf("%s: %v %+v", template, err, m)
 		}
-		if plain, err := w.Notify.Preview(t.Context(), template, "", 0); err != nil || plain.From != sagastest.PanelAddress || plain.Headers["Content-Language"] != "en" ||
+		if plain, err := w.Notify.Preview(t.Context(), template, "", 0); err != nil ||
+			plain.From != sagastest.PanelAddress || plain.Headers["Content-Language"] != "en" ||
 			strings.Contains(plain.Text+plain.HTML, "panel.example/") && !strings.Contains(plain.Text, "http://127.0.0.1:8080/") {
 			t.Errorf("%s: %v %+v", template, err, plain)
 		}

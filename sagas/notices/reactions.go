@@ -126,7 +126,8 @@ func (n *Notifier) tell(ctx context.Context, r eventstore.RecordedEvent, user in
 	}
 	id := noticeOf(r, user)
 	raise := notice.Raise{
-		ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: prefers.InApp, Mail: prefers.Mails(text.Type) && n.isFresh(r),
+		ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: prefers.InApp,
+		Mail: prefers.Mails(text.Type) && n.isFresh(r),
 	}
 	if raise.Mail {
 		if raise.Tenant, err = n.sender(ctx, r, user, text); err != nil {

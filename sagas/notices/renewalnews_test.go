@@ -59,9 +59,18 @@ func TestACustomerIsToldOfCredit(t *testing.T) {
 	told("A payment was taken back", 1)
 	w.Books(id, "7.00", "ST-2")
 	told("A payment was received", 2)
-	w.Must(w.Billing.PayCreditOut(t.Context(), sagastest.Cause(), billing.PayOut{CreditAccount: w.Account(id), Amount: decimal.RequireFromString("3.00"), Reference: "OUT-1", Reason: "asked for"}))
+	w.Must(
+		w.Billing.PayCreditOut(
+			t.Context(), sagastest.Cause(),
+			billing.PayOut{
+				CreditAccount: w.Account(id), Amount: decimal.RequireFromString("3.00"), Reference: "OUT-1",
+				Reason: "asked for",
+			},
+		),
+	)
 	told("Credit was paid out", 1)
-	w.Equal("messages", w.Text(`select string_agg(message, ' ' order by message) from notifications where user_id = $1 and title = 'Credit was paid out'`, user), "€3.00 of your credit was paid out to you. €4.00 is left.")
+	w.Equal("messages", w.Text(`select string_agg(message, ' ' order by message) from notifications where user_id = $1
+		and title = 'Credit was paid out'`, user), "€3.00 of your credit was paid out to you. €4.00 is left.")
 
 	w.Until(id, "billing.period_invoiced", 1) // 4.00 of it are paid by what is left
 	told("A part of your invoice is paid", 1)

@@ -67,7 +67,10 @@ func (n billingNews) tellOfPart(ctx context.Context, r eventstore.RecordedEvent,
 	if err != nil {
 		return err
 	}
-	bill := notice.Bill{Invoice: i.ID, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due, Currency: i.Currency, Day: domain.OrZero(i.DueAt)}
+	bill := notice.Bill{
+		Invoice: i.ID, Tenant: i.Tenant, Number: i.Number, Plan: plan, Total: e.Amount, Rest: e.Due,
+		Currency: i.Currency, Day: domain.OrZero(i.DueAt),
+	}
 	return n.notifier.tellCustomer(ctx, r, o, bill.News(notice.InvoicePartPaid, o.Language))
 }
 

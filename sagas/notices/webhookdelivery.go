@@ -54,16 +54,23 @@ type publisher struct {
 // runner.
 func registerWebhooks(d Deps) {
 	p := &publisher{
-		runner: d.Runner, store: d.Store, vault: d.Vault, tables: d.Tables, webhooks: d.Webhooks, customer: d.Customer, times: d.Times, limiter: newEndpointLimiter(),
+		runner: d.Runner, store: d.Store, vault: d.Vault, tables: d.Tables, webhooks: d.Webhooks, customer: d.Customer,
+		times: d.Times, limiter: newEndpointLimiter(),
 	}
 	p.runner.AddQueue(webhookQueue, deliveriesAtOnce)
 	p.deliveries = sagas.Register(p.runner, sagas.Saga[DeliveryInput]{Name: "webhook", Definition: "webhook/1", Steps: []sagas.Step[DeliveryInput]{{
-		Name: "deliver", Says: "tell the tenant's endpoint of what has happened", Queue: webhookQueue, Policy: deliveryPolicy(p.runner.Times(), d.Times), Independent: true,
-		Effect: &sagas.Effect[DeliveryInput]{Key: deliveryKey, Prepare: p.deliverCall, Lasting: true, Failed: p.deliveryFailed, Deferred: p.deliveryGivenUp},
+		Name: "deliver", Says: "tell the tenant's endpoint of what has happened", Queue: webhookQueue,
+		Policy: deliveryPolicy(p.runner.Times(), d.Times), Independent: true,
+		Effect: &sagas.Effect[DeliveryInput]{
+			Key: deliveryKey, Prepare: p.deliverCall, Lasting: true, Failed: p.deliveryFailed,
+			Deferred: p.deliveryGivenUp,
+		},
 	}}})
 	p.runner.OnAppend(p.deliveryStarts)
 	p.runner.OnEvent(p.react, slices.Collect(maps.Keys(webhookEvents))...)
-	p.runner.EachRound("deliveries were not swept", func(ctx context.Context) error { return p.tables.SweepDeliveries(ctx, p.times.KeepDeliveries) })
+	p.runner.EachRound("deliveries were not swept", func(ctx context.Context) error {
+		return p.tables.SweepDeliveries(ctx, p.times.KeepDeliveries)
+	})
 }
 
 // deliveryKey names a message on its way to an endpoint. Each request to deliver

@@ -151,7 +151,10 @@ func (*publisher) aboutRecord(_ context.Context, r eventstore.RecordedEvent) (we
 		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
 	}
 	kind, _ := hosting.KindNamed(r.Stream.Category)
-	return webhook.Thing{Kind: kind.Name, ID: id, Tenant: r.Tenant, URL: "/hosting/api/rest/" + kind.Collection + "/" + r.Stream.ID + "/"}, nil
+	return webhook.Thing{
+		Kind: kind.Name, ID: id, Tenant: r.Tenant,
+		URL: "/hosting/api/rest/" + kind.Collection + "/" + r.Stream.ID + "/",
+	}, nil
 }
 
 func (p *publisher) aboutOrderOf(ctx context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
@@ -169,7 +172,10 @@ const billingAPI = "/billing/api/v1/"
 
 func (*publisher) aboutInvoice(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
 	e := r.Event.(billing.InvoiceIssued)
-	return webhook.Thing{Kind: "invoice", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: billingAPI + "invoices/" + r.Stream.ID + "/"}, nil
+	return webhook.Thing{
+		Kind: "invoice", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant,
+		URL: billingAPI + "invoices/" + r.Stream.ID + "/",
+	}, nil
 }
 
 func (p *publisher) aboutPaidInvoice(ctx context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
@@ -178,16 +184,25 @@ func (p *publisher) aboutPaidInvoice(ctx context.Context, r eventstore.RecordedE
 		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
 	}
 	i, err := p.tables.For(projections.System).Billing().Invoice(ctx, id)
-	return webhook.Thing{Kind: "invoice", OrderID: i.OrderID.String(), Number: i.Number, Tenant: i.Tenant, URL: billingAPI + "invoices/" + r.Stream.ID + "/"}, err
+	return webhook.Thing{
+		Kind: "invoice", OrderID: i.OrderID.String(), Number: i.Number, Tenant: i.Tenant,
+		URL: billingAPI + "invoices/" + r.Stream.ID + "/",
+	}, err
 }
 
 func (*publisher) aboutCreditNote(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
 	e := r.Event.(billing.CreditNoteIssued)
-	return webhook.Thing{Kind: "credit_note", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: billingAPI + "credit-notes/" + r.ID.String() + "/"}, nil
+	return webhook.Thing{
+		Kind: "credit_note", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant,
+		URL: billingAPI + "credit-notes/" + r.ID.String() + "/",
+	}, nil
 }
 
 func (*publisher) aboutSubscription(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
-	return webhook.Thing{Kind: "subscription", OrderID: r.Stream.ID, Tenant: r.Tenant, URL: billingAPI + "subscriptions/" + r.Stream.ID + "/"}, nil
+	return webhook.Thing{
+		Kind: "subscription", OrderID: r.Stream.ID, Tenant: r.Tenant,
+		URL: billingAPI + "subscriptions/" + r.Stream.ID + "/",
+	}, nil
 }
 
 // hasBecomeActive tells whether a record was not active before this answer of the

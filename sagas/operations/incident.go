@@ -22,11 +22,16 @@ import (
 // instead of one row for each incident.
 const over = `
 	select i.id, i.version from incidents i where (not i.is_settled or i.answer = 'ignore') and case i.kind
-		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched' offset 0)
-		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked' offset 0)
-		when 'task_parked' then not exists (select from task t where t.queue = i.about ->> 'queue' and t.key = i.about ->> 'key' and t.state = 'parked')
-		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint offset 0)
-		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider' and w.failing_since < real_now() - $1::interval offset 0)
+		when 'webhook_unmatched' then not exists (select from webhook_inbox w
+			where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched' offset 0)
+		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint
+			and w.state = 'parked' offset 0)
+		when 'task_parked' then not exists (select from task t where t.queue = i.about ->> 'queue'
+			and t.key = i.about ->> 'key' and t.state = 'parked')
+		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader'
+			and p.position = (i.about ->> 'position')::bigint offset 0)
+		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider'
+			and w.failing_since < real_now() - $1::interval offset 0)
 		when 'access_refused' then not exists (select from ` + sagas.LiveRuns + ` where status in ('waiting', 'running', 'ready')
 			and awaits = 'access/' || (i.about ->> 'queue') || '/' || (i.about ->> 'lacks'))
 		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')

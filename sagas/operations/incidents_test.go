@@ -30,7 +30,9 @@ func hears(w *sagastest.World, times int, spanish, english string) {
 		}
 		return n
 	}
-	w.Eventually(fmt.Sprintf("operators are told %d times: %s", times, english), func() bool { return told(901, spanish) >= times && told(902, english) >= times })
+	w.Eventually(fmt.Sprintf("operators are told %d times: %s", times, english), func() bool {
+		return told(901, spanish) >= times && told(902, english) >= times
+	})
 	w.Repeated()
 	w.Equal("told in Spanish", told(901, spanish), times)
 	w.Equal("told in English", told(902, english), times)
@@ -99,7 +101,10 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 // activated adds an event that no reaction can handle: its order does not exist.
 func activated(w *sagastest.World) eventstore.RecordedEvent {
 	w.T.Helper()
-	position, err := w.Store.Append(w.T.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil, order.Activated{At: w.Runner.Now()})
+	position, err := w.Store.Append(
+		w.T.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil,
+		order.Activated{At: w.Runner.Now()},
+	)
 	w.Must(err)
 	found, err := w.Store.Reader().After(w.T.Context(), position-1, 1)
 	w.Must(err)
@@ -114,7 +119,8 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 	heard := func(times int) {
 		t.Helper()
 		w.Eventually(fmt.Sprintf("it is told %d times", times), func() bool {
-			return w.Count(`select count(*) from notifications where user_id in (901, 902) and title in ('A reaction has failed', 'Una reacción ha fallado')`) == 2*times
+			return w.Count(`select count(*) from notifications where user_id in (901, 902)
+				and title in ('A reaction has failed', 'Una reacción ha fallado')`) == 2*times
 		})
 	}
 	heard(1)

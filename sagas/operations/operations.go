@@ -64,7 +64,8 @@ type Service struct {
 // New registers what operations do by themselves with the runner.
 func New(d Deps) *Service {
 	s := &Service{
-		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer, rebuild: d.Rebuild,
+		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times,
+		providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer, rebuild: d.Rebuild,
 	}
 	s.registerRebuilds()
 	s.verify()

@@ -30,7 +30,8 @@ func (s *Service) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.O
 		return d, err
 	}
 	slices.Reverse(d.Webhooks)
-	err = s.pool.QueryRow(ctx, `select coalesce(max((input ->> 'user')::bigint), 0) from saga_run where key = 'provision:' || $1 and step > 0`, id.String()).
+	err = s.pool.QueryRow(ctx, `select coalesce(max((input ->> 'user')::bigint), 0) from saga_run
+		where key = 'provision:' || $1 and step > 0`, id.String()).
 		Scan(&d.User)
 	if err != nil {
 		return d, sagas.SQLError(err, "look for the customer of order %s", id)

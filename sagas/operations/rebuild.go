@@ -83,7 +83,9 @@ func (s *Service) QueueRebuild(ctx context.Context, cause domain.Metadata, user 
 			continue // another request has begun one
 		}
 		s.runner.Wake(rebuildQueue)
-		return projections.Operation{ID: id, Kind: hosting.ProjectionRebuild, Projection: name, Status: string(hosting.OperationQueuedStatus)}, err
+		return projections.Operation{
+			ID: id, Kind: hosting.ProjectionRebuild, Projection: name, Status: string(hosting.OperationQueuedStatus),
+		}, err
 	}
 	return projections.Operation{}, domain.Refuse(domain.Conflict, "Conflict, please retry.")
 }
@@ -103,14 +105,20 @@ func (s *Service) rebuildTable(ctx context.Context, in *RebuildInput) (sagas.Wor
 	at, err := s.swapped(ctx, o)
 	if err == nil && at == 0 {
 		var result projections.Result
-		result, err = s.rebuild(ctx, []string{o.Projection}, projections.Options{Check: true, Compared: func(ctx context.Context, found projections.Result) error {
+		result, err = s.rebuild(ctx, []string{o.Projection}, projections.Options{Check: true, Compared: func(
+			ctx context.Context, found projections.Result,
+		) error {
 			return s.tellCompared(ctx, in.Operation, o.Projection, found)
 		}})
 		at = result.Position
 	}
 	switch {
 	case err == nil:
-		return sagas.Work{Commands: []domain.Command{hosting.SucceedOperation{ID: in.Operation, Result: field.Values{"position": strconv.AppendInt(nil, at, 10)}}}}, nil
+		return sagas.Work{
+			Commands: []domain.Command{
+				hosting.SucceedOperation{ID: in.Operation, Result: field.Values{"position": strconv.AppendInt(nil, at, 10)}},
+			},
+		}, nil
 	case isRunning(err): // by the command, or by a connection of a killed worker
 		return sagas.Work{}, sagas.TooEarly("in_progress", rebuildPause)
 	case ctx.Err() != nil, sagas.DatabaseAway(err):

@@ -23,7 +23,10 @@ import (
 type rebuilder struct {
 	w       *sagastest.World
 	calls   atomic.Int32
-	instead func(call int32, rebuild func(context.Context, projections.Options) (projections.Result, error), ctx context.Context, o projections.Options) (projections.Result, error)
+	instead func(
+		call int32, rebuild func(context.Context, projections.Options) (projections.Result, error),
+		ctx context.Context, o projections.Options,
+	) (projections.Result, error)
 }
 
 func (r *rebuilder) rebuild(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
@@ -93,7 +96,10 @@ func TestTwoRequestsForARebuildAreOne(t *testing.T) {
 func TestARebuildWaitsForAnotherAndFailsOnce(t *testing.T) {
 	t.Parallel()
 	w, r := rebuildingWorld(t)
-	r.instead = func(call int32, rebuild func(context.Context, projections.Options) (projections.Result, error), ctx context.Context, o projections.Options) (projections.Result, error) {
+	r.instead = func(
+		call int32, rebuild func(context.Context, projections.Options) (projections.Result, error),
+		ctx context.Context, o projections.Options,
+	) (projections.Result, error) {
 		if call > 1 {
 			return projections.Result{}, errors.New("event 3 breaks a rule")
 		}
@@ -109,7 +115,14 @@ func TestARebuildWaitsForAnotherAndFailsOnce(t *testing.T) {
 	o := w.Over(id)
 	w.Equal("status", o.Status+" "+o.Error, "failed rebuild_failed")
 	w.Equal("attempts", r.calls.Load(), 2)
-	w.Equal("waits", w.Count(`select count(*) from saga_attempt where saga_id = $1 and outcome = 'wait' and error like '%too early%'`, sagas.RunID("rebuild:"+id.String())), 1)
+	w.Equal(
+		"waits",
+		w.Count(
+			`select count(*) from saga_attempt where saga_id = $1 and outcome = 'wait' and error like '%too early%'`,
+			sagas.RunID("rebuild:"+id.String()),
+		),
+		1,
+	)
 	w.Equal("users", w.Count(`select count(*) from users`), 3)
 	w.Equal("run", w.RunOf("rebuild:"+id.String()).Status, sagas.StatusDone)
 }

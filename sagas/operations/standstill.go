@@ -38,7 +38,8 @@ func (s *Service) Readers(ctx context.Context) ([]operations.LogReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _ := s.pool.Query(ctx, `select name, position, greatest((select coalesce(max(position), 0) from events) - position, 0), false from readers order by name`)
+	rows, _ := s.pool.Query(ctx, `select name, position, greatest((select coalesce(max(position), 0)
+		from events) - position, 0), false from readers order by name`)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[operations.LogReader])
 	for i := range all {
 		all[i].IsStuck = slices.ContainsFunc(stuck, func(r eventstore.StuckReader) bool { return r.Name == all[i].Name })

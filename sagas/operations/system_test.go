@@ -21,7 +21,10 @@ func TestARebuildSurvivesTheDeathOfItsWorkers(t *testing.T) {
 	t.Parallel()
 	w, r := rebuildingWorld(t)
 	var from, swaps atomic.Int64
-	r.instead = func(call int32, rebuild func(context.Context, projections.Options) (projections.Result, error), ctx context.Context, o projections.Options) (projections.Result, error) {
+	r.instead = func(
+		call int32, rebuild func(context.Context, projections.Options) (projections.Result, error),
+		ctx context.Context, o projections.Options,
+	) (projections.Result, error) {
 		if call == 1 {
 			killed, kill := context.WithCancel(ctx)
 			o.PerSec = 4 // a window for each event
@@ -58,7 +61,8 @@ func TestARebuildSurvivesTheDeathOfItsWorkers(t *testing.T) {
 	var differences []projections.Difference
 	w.Must(json.Unmarshal(o.Result["differences"], &differences))
 	w.Equal("differences", differences, []projections.Difference{
-		{Table: "users", Key: "2", What: projections.Changed, Columns: []string{"language"}}, {Table: "users", Key: "3", What: projections.Missing},
+		{Table: "users", Key: "2", What: projections.Changed, Columns: []string{"language"}},
+		{Table: "users", Key: "3", What: projections.Missing},
 	})
 	w.Equal("what the log says", w.Count(`select count(*) from users where id in (2, 3) and language = 'en'`), 2)
 	after, err := w.Tables.For(sagastest.Superuser).Operations().States(t.Context())

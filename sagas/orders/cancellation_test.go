@@ -15,7 +15,11 @@ import (
 func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
-	w.Equal("without a reason", domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.OrderForm{}), "")), domain.Invalid)
+	w.Equal(
+		"without a reason",
+		domain.CodeOf(w.Orders.Cancel(t.Context(), sagastest.Operator, w.Placed(sagastest.OrderForm{}), "")),
+		domain.Invalid,
+	)
 
 	pending := w.Placed(sagastest.OrderForm{})
 	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, pending, "asked for by mail"))
@@ -94,7 +98,8 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	w.Refunded(id)
 	sagastest.Untouched(w)
 	w.Equal("mails", len(w.Mail.To("turns@example.com")), 0)
-	w.Equal("why the subscription ended", w.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'undone'`), 1)
+	w.Equal("why the subscription ended", w.Count(`select count(*) from events where name = 'billing.subscription_ended'
+		and data ->> 'reason' = 'undone'`), 1)
 	w.Equal("accounts closed", w.Count(`select count(*) from events where name = 'account.deactivated'`), 1)
 }
 

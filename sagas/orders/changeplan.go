@@ -40,7 +40,10 @@ type PlanChanges struct {
 
 func newPlanChanges(d Deps, local sagas.Policy) *PlanChanges {
 	p := &PlanChanges{deps: d, local: local}
-	patient := sagas.Policy{Timeout: p.local.Timeout, Base: p.local.Base, Cap: p.local.Cap, First: p.deps.Policies.Ready.First, Last: p.deps.Policies.Ready.Last}
+	patient := sagas.Policy{
+		Timeout: p.local.Timeout, Base: p.local.Base, Cap: p.local.Cap, First: p.deps.Policies.Ready.First,
+		Last: p.deps.Policies.Ready.Last,
+	}
 	p.saga = sagas.Register(p.deps.Runner, sagas.Saga[ChangePlanInput]{
 		Name: "change-plan", Definition: "change-plan/1",
 		Serial: func(in ChangePlanInput) (domain.Stream, int) { return subscriptionOf(in.Order), in.Version },
@@ -65,7 +68,9 @@ func subscriptionOf(order uuid.UUID) domain.Stream { return billing.Advance{Orde
 func (p *PlanChanges) planChanging(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 	e := r.Event.(billing.PlanChanged) //nolint:forcetypeassert // the caller has looked
 	id := uuid.MustParse(r.Stream.ID)
-	return p.saga.Start(fmt.Sprintf("%s/%d", id, r.Version), ChangePlanInput{Order: id, Version: r.Version, Grants: e.Grants}, id), true, nil
+	return p.saga.Start(
+		fmt.Sprintf("%s/%d", id, r.Version), ChangePlanInput{Order: id, Version: r.Version, Grants: e.Grants}, id,
+	), true, nil
 }
 
 // changeLimits asks for the limits of the plan. A tenant that has no place at the engine
@@ -112,7 +117,9 @@ func (p *PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (b
 	case now.Status == hosting.Changing, now.Status == hosting.Wanted:
 		return false, sagas.Work{}, sagas.Await(ref.Stream(), "engine", 0)
 	case now.Status == hosting.Refused:
-		return false, sagas.Work{}, domain.Fail(domain.Permanent, "engine_refused", errors.New("the engine has refused the tenant's new limits"))
+		return false, sagas.Work{}, domain.Fail(
+			domain.Permanent, "engine_refused", errors.New("the engine has refused the tenant's new limits"),
+		)
 	}
 	return true, sagas.Work{}, nil
 }

@@ -52,7 +52,9 @@ func customerOf(ctx context.Context, scope projections.Scope, o projections.Orde
 }
 
 // joinable are the tenants that a user administers and that take the service of an order.
-func joinable(ctx context.Context, scope projections.Scope, user projections.User, o projections.Order) (all []order.NamedTenant, err error) {
+func joinable(
+	ctx context.Context, scope projections.Scope, user projections.User, o projections.Order,
+) (all []order.NamedTenant, err error) {
 	known, err := scope.Accounts().Memberships(ctx, user.ID)
 	if err != nil || !user.IsActive {
 		return nil, err

@@ -107,7 +107,10 @@ func TestASecondOrderJoinsTheTenantAfterItsLink(t *testing.T) {
 	}
 	r.Equal("tenants", r.tenants(), tenants)
 	r.Equal("accounts", r.Count(`select count(*) from users`), users)
-	r.Equal("the first service is still the first", r.Count(`select count(*) from orders where tenant = $1 and ordered_by is null`, r.Tenant), 1)
+	r.Equal(
+		"the first service is still the first",
+		r.Count(`select count(*) from orders where tenant = $1 and ordered_by is null`, r.Tenant), 1,
+	)
 }
 
 // A paid order waits for no choice: without the link a new tenant is made, and its name tells
@@ -132,7 +135,9 @@ func TestTenantsOfOrdersThatArePaidAtOnceCanBeToldApart(t *testing.T) {
 	t.Parallel()
 	r := regular{Household: &sagastest.Household{World: sagastest.NewWorld(t)}}
 	r.Opens(90, again, "en") // two that open the account would meet at its address
-	first, second := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"}), r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"})
+	first, second := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"}), r.Buy(
+		sagastest.OrderForm{Email: again, Company: "Again SL"},
+	)
 	var named sync.WaitGroup // both names are chosen before one of them is written
 	named.Add(2)
 	chose := map[uuid.UUID]func(){first: sync.OnceFunc(named.Done), second: sync.OnceFunc(named.Done)}
@@ -171,7 +176,11 @@ func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
 	r.Repeated()
 	r.Heard()
 	r.mailsEnd()
-	r.Equal("mails", []int{asked(again), asked("member@example.com"), asked("stranger@example.com"), asked("new@example.com")}, []int{1, 0, 0, 0})
+	r.Equal(
+		"mails",
+		[]int{asked(again), asked("member@example.com"), asked("stranger@example.com"), asked("new@example.com")},
+		[]int{1, 0, 0, 0},
+	)
 	r.Equal("offers", r.Count(`select count(*) from events where name = 'account.joining_offered'`), 1)
 	token := notice.Joining{User: r.user, Order: id}.Token(sagastest.UnsubscribeKey)
 	r.Equal("rows of the log with the token", r.Count(`select count(*) from events where data::text like '%' || $1 || '%'`, token), 0)
@@ -203,7 +212,11 @@ func TestAMailWithALinkToJoinIsTheSameWhenItIsSentAgain(t *testing.T) {
 func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]func(r regular){
-		"the membership has ended": func(r regular) { r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Runner.Now()}) },
+		"the membership has ended": func(r regular) {
+			r.Asks(
+				account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Runner.Now()},
+			)
+		},
 		"the role is another": func(r regular) {
 			r.Asks(account.GrantMembership{User: r.user, Tenant: r.Tenant, Role: account.Member, At: r.Runner.Now()})
 		},
@@ -222,11 +235,16 @@ func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 			r.Becomes(id, order.StatusActive)
 			made := r.Provision(id).Job.Tenant
 			r.Equal("it is a new tenant", made != r.Tenant, true)
-			r.Equal("who administers it", r.Count(`select count(*) from memberships where user_id = $1 and tenant = $2 and role = 'admin'`, r.user, made), 1)
+			r.Equal(
+				"who administers it",
+				r.Count(`select count(*) from memberships where user_id = $1 and tenant = $2 and role = 'admin'`, r.user, made),
+				1,
+			)
 			r.Equal("the tenant of the order", r.Count(`select tenant from orders where id = $1 and ordered_by is null`, id), int(made))
 			r.Equal("owner of the site", r.Has("site", "kept.example.com").Owner, r.Provision(id).Job.Client)
 			r.Equal("its place at the engine", r.Has("tenant", hosting.CustomerNumber(made)).Ref, hosting.CustomerNumber(made))
-			r.Equal("what the history says", r.Count(`select count(*) from events where stream = $1 and name = 'order.tenant_chosen' and (data::jsonb ->> 'instead')::bigint = $2`, order.Stream(id).String(), r.Tenant), 1)
+			r.Equal("what the history says", r.Count(`select count(*) from events where stream = $1
+				and name = 'order.tenant_chosen' and (data::jsonb ->> 'instead')::bigint = $2`, order.Stream(id).String(), r.Tenant), 1)
 		})
 	}
 }
@@ -284,7 +302,10 @@ func TestAChoiceIsInBeforeThePaymentOrRefused(t *testing.T) {
 		for range cap(done) {
 			go func() {
 				ready.Wait()
-				done <- orders.ChooseTenant(context.Background(), domain.Metadata{Actor: "user:1"}, id, order.Joining{Tenant: r.Tenant, User: r.user})
+				done <- orders.ChooseTenant(
+					context.Background(), domain.Metadata{Actor: "user:1"}, id,
+					order.Joining{Tenant: r.Tenant, User: r.user},
+				)
 			}()
 		}
 		ready.Done()

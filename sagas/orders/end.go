@@ -41,7 +41,8 @@ func (p *Provisioner) registerDeprovision() {
 				Wait: p.kept,
 			},
 			{
-				Name: "remove", Says: "remove what was made for the order, and all that is in its tenant", Queue: sagas.LocalQueue, Policy: p.local,
+				Name: "remove", Says: "remove what was made for the order, and all that is in its tenant",
+				Queue: sagas.LocalQueue, Policy: p.local,
 				Local: &sagas.Local[DeprovisionInput]{Do: p.removeService},
 			},
 			{
@@ -145,7 +146,9 @@ func (p *Provisioner) EndGrace(ctx context.Context, cause domain.Metadata, id uu
 	if run.Status != sagas.StatusReady || run.At().Name != "grace" {
 		return sagas.NotNow(nothing)
 	}
-	return p.deps.Runner.Operators.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
+	return p.deps.Runner.Operators.Overrule(
+		ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil,
+	)
 }
 
 // removeService asks for the removal of all that is in the order's tenant, and

@@ -50,7 +50,9 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 }
 
 // errBeingCharged refuses a payment beside a charge, so that none pays twice.
-var errBeingCharged = &domain.Error{Code: domain.Conflict, Reason: "payment_in_progress", Message: "The saved payment method is being charged."}
+var errBeingCharged = &domain.Error{
+	Code: domain.Conflict, Reason: "payment_in_progress", Message: "The saved payment method is being charged.",
+}
 
 // errBeingPaid refuses a charge beside a payment that waits for a bank.
 var errBeingPaid = &domain.Error{Code: domain.Conflict, Reason: "payment_in_progress", Message: "The invoice is being paid."}
@@ -113,9 +115,12 @@ func (s *Service) paying(b bill, offer order.Offer) order.Place {
 	i, bought := b.invoice, b.bought
 	due := billing.Rest(billing.Sum{Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax}, i.AmountDue)
 	return order.Place{
-		Subject:  bought.Subject,
-		Customer: order.Customer{Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany, Details: bought.Details()},
-		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: due.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
+		Subject: bought.Subject,
+		Customer: order.Customer{
+			Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany,
+			Details: bought.Details(),
+		},
+		Plan: bought.Plan, Period: bought.BillingPeriod, Price: due.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
 		Method: offer.Method, Test: !offer.Live, Language: bought.Language, At: s.Now().UTC(),
 		Bill: &order.Bill{Invoice: i.ID, Total: due.Total, Subtotal: due.Subtotal, Tax: due.Tax},
 	}

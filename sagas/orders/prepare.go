@@ -161,11 +161,13 @@ func bought(p projections.Plan) order.Plan {
 		}
 	case storefront.VPSPlan:
 		plan.VPS = &order.VPS{
-			Cores: *p.VPS.CPUCores, MemoryMB: *p.VPS.MemoryMB, DiskGB: *p.VPS.DiskGB, TrafficTB: *p.VPS.BandwidthTB, DefaultOS: *p.VPS.DefaultOS,
+			Cores: *p.VPS.CPUCores, MemoryMB: *p.VPS.MemoryMB, DiskGB: *p.VPS.DiskGB, TrafficTB: *p.VPS.BandwidthTB,
+			DefaultOS: *p.VPS.DefaultOS,
 		}
 	case storefront.SaaSPlan:
 		plan.SaaS = &order.SaaS{
-			MaxVMs: *p.SaaS.MaxVMs, MaxHostingAccounts: *p.SaaS.MaxHostingAccounts, MaxAgents: *p.SaaS.MaxAgents, WhiteLabel: *p.SaaS.WhiteLabel,
+			MaxVMs: *p.SaaS.MaxVMs, MaxHostingAccounts: *p.SaaS.MaxHostingAccounts, MaxAgents: *p.SaaS.MaxAgents,
+			WhiteLabel: *p.SaaS.WhiteLabel,
 		}
 	}
 	return plan

@@ -81,8 +81,9 @@ func (p *preview) agree(ctx context.Context, d *order.Draft, wrong *field.Errors
 // readAs is an order as the setup would read it.
 func readAs(c order.Place, cost money.Totals) projections.Order {
 	o := projections.Order{
-		CustomerName: c.Customer.Name, CustomerEmail: c.Customer.Email, CustomerPhone: c.Customer.Phone, CustomerCompany: c.Customer.Company,
-		PlanID: c.Plan.ID, PlanName: c.Plan.Name, ResourceType: c.Plan.ResourceType, Plan: c.Plan, BillingPeriod: c.Period,
+		CustomerName: c.Customer.Name, CustomerEmail: c.Customer.Email, CustomerPhone: c.Customer.Phone,
+		CustomerCompany: c.Customer.Company,
+		PlanID:          c.Plan.ID, PlanName: c.Plan.Name, ResourceType: c.Plan.ResourceType, Plan: c.Plan, BillingPeriod: c.Period,
 		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate, Treatment: c.Tax,
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
 		Domain: c.Domain, OSChoice: c.OS, Language: c.Language, Owner: c.Owner,
@@ -113,7 +114,10 @@ func (p *preview) joined(ctx context.Context, job *ProvisionInput) error {
 		return err
 	}
 	if !is || !t.spec.Takes(p.would.ResourceType, t.row.RequestedFor, t.row.DisabledBy...) {
-		p.told.Conflict("tenant", order.TenantClosed, "The tenant is suspended, has ended, or is a sub-tenant that cannot have sub-tenants.")
+		p.told.Conflict(
+			"tenant", order.TenantClosed,
+			"The tenant is suspended, has ended, or is a sub-tenant that cannot have sub-tenants.",
+		)
 	}
 	if is && t.row.EngineID == nil && p.would.ResourceType == storefront.HostingPlan {
 		owner := requestOf(job, p.would, "tenant", job.Tenant, &t.spec)

@@ -77,15 +77,18 @@ func (p *Provisioner) registerProvision() {
 				Local: &sagas.Local[ProvisionInput]{Do: p.openAccount, Undo: p.closeAccount},
 			},
 			{
-				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
+				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue,
+				Policy: p.local, Joins: true,
 				Local: &sagas.Local[ProvisionInput]{Do: p.openTenant, Undo: p.closeTenant},
 			},
 			{
-				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine, Joins: true,
+				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine,
+				Policy: outside.Engine, Joins: true,
 				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.pushTenant},
 			},
 			{
-				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready, Joins: true,
+				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine,
+				Policy: outside.Ready, Joins: true,
 				Wait: p.tenantReady, Of: "tenant.engine",
 			},
 			{
@@ -103,7 +106,8 @@ func (p *Provisioner) registerProvision() {
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.push(p.machineRequest)},
 			},
 			{
-				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine, Joins: true,
+				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute,
+				Policy: outside.Machine, Joins: true,
 				Wait: p.applied(machineName), Of: "vm",
 			},
 			{
@@ -111,7 +115,8 @@ func (p *Provisioner) registerProvision() {
 				Local: &sagas.Local[ProvisionInput]{Do: p.bill, Undo: p.endBilling},
 			},
 			{
-				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.deps.Welcome.Queue(), Policy: p.deps.Welcome.Policy(),
+				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.deps.Welcome.Queue(),
+				Policy: p.deps.Welcome.Policy(),
 				Effect: &sagas.Effect[ProvisionInput]{
 					Key: keyed("welcome"), Lasting: true,
 					Prepare: func(ctx context.Context, in *ProvisionInput) (sagas.Call, error) {
@@ -161,7 +166,10 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 }
 
 // jobFor is the job of an order, with numbers for all that it may make.
-func jobFor(ctx context.Context, o projections.Order, list []string, numbered func(ctx context.Context, names ...string) ([]int64, error)) (job ProvisionInput, err error) {
+func jobFor(
+	ctx context.Context, o projections.Order, list []string,
+	numbered func(ctx context.Context, names ...string) ([]int64, error),
+) (job ProvisionInput, err error) {
 	job = ProvisionInput{Order: o.ID, Type: o.ResourceType}
 	names := []string{}
 	var at []*int64
@@ -213,7 +221,8 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 		return sagas.Work{}, nil
 	}
 	open := account.Open{
-		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),
+		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language,
+		For: forOrder(job), At: p.deps.Runner.Now(),
 	}
 	job.Opened = true
 	return sagas.Work{
@@ -281,14 +290,17 @@ func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas
 	for _, ref := range []hosting.Ref{{Kind: "vm", ID: job.VM}, {Kind: "site", ID: job.Site}, {Kind: "tenant", ID: job.Tenant}} {
 		if ref.ID != 0 && (ref.Kind != "tenant" || !job.Joins) { // the steps before this one have removed it outside
 			work = work.And(sagas.Work{
-				Commands: []domain.Command{hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref}}, Rows: []eventstore.TxStatement{sagas.FreeClaims(ref.Stream(), sagas.Claim{})},
+				Commands: []domain.Command{hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref}},
+				Rows:     []eventstore.TxStatement{sagas.FreeClaims(ref.Stream(), sagas.Claim{})},
 			})
 		}
 	}
 	if job.Joins {
 		return work, nil
 	}
-	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}}), nil
+	return work.And(
+		sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}},
+	), nil
 }
 
 // bill starts the subscription and writes the invoice, with the order's frozen
@@ -306,7 +318,8 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
-			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate, Treatment: o.Treatment,
+			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal,
+			Tax: o.Tax, TaxRate: o.TaxRate, Treatment: o.Treatment,
 			Currency: o.Currency, Test: o.Test, At: now,
 		},
 	}}, nil

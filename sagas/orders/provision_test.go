@@ -113,7 +113,10 @@ func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
 	_, err := w.Store.Execute(t.Context(), domain.Metadata{Actor: "test"},
-		account.Open{User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Runner.Now()},
+		account.Open{
+			User: 7, SubjectID: sagastest.MustSubject(w, "owner@example.com"), Email: "owner@example.com",
+			Name: "Owner", Language: "es", At: w.Runner.Now(),
+		},
 		account.GrantMembership{User: 7, Tenant: 99, Role: account.Admin, At: w.Runner.Now()})
 	w.Must(err)
 	id := w.Buy(sagastest.OrderForm{Kind: "saas"})

@@ -25,8 +25,9 @@ type Deps struct {
 	Outside      Outside
 	Policies     Policies
 	Welcome      Welcome
-	CancelUnpaid func(context.Context, domain.Metadata, order.Cancel) error                  // at the order's payment provider
-	Empty        func(ctx context.Context, tenant int64, by string) error                    // asks for the removal of all that is in a tenant
+	CancelUnpaid func(context.Context, domain.Metadata, order.Cancel) error // at the order's payment provider
+	// asks for the removal of all that is in a tenant
+	Empty        func(ctx context.Context, tenant int64, by string) error
 	UserNamed    func(ctx context.Context, email string) (user int64, known bool, err error) // the account of an address
 	Times        Times
 	KeepDisputed bool // a dispute does not suspend the service
@@ -63,7 +64,9 @@ type Outside interface {
 	ChangeCalls(ctx context.Context, of hosting.Ref, change field.Values) ([]hosting.EngineCall, error)
 	// MakeCalls are the calls that would make what is requested, the owner first. What has
 	// the name of another client's object is taken. Nothing is made.
-	MakeCalls(ctx context.Context, client int64, requests ...hosting.Request) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
+	MakeCalls(
+		ctx context.Context, client int64, requests ...hosting.Request,
+	) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
 	// MachineCall is the call that would make a machine. Nothing is made.
 	MachineCall(context.Context, hosting.VM) (call hosting.EngineCall, hasRoom bool, err error)
 }
@@ -105,7 +108,10 @@ func NewProvisioner(d Deps) *Provisioner {
 	t := d.Runner.Times()
 	p := &Provisioner{
 		deps: d, local: t.LocalPolicy(), grace: sagas.Policy{Timeout: t.Write},
-		left: sagas.Policy{Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap, First: d.Policies.Ready.First, Last: t.UndoCap},
+		left: sagas.Policy{
+			Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap, First: d.Policies.Ready.First,
+			Last: t.UndoCap,
+		},
 	}
 	p.registerProvision()
 	p.registerDeprovision()

@@ -27,7 +27,8 @@ func TestTheRequestsOfAnOrdersEffectsStayTheSame(t *testing.T) { // G-12
 		sagas.EffectKey(site, "tenant.engine"): fmt.Sprintf(
 			`{"Kind":"tenant","ID":0,"Owner":0,"Name":"t%d","Ref":"t%[1]d","Values":null,"Observed":null,"Applied":false}`, job.Tenant),
 		sagas.EffectKey(site, "site"): fmt.Sprintf(
-			`{"Kind":"site","ID":0,"Owner":%d,"Name":"same.example.com","Ref":"","Values":null,"Observed":null,"Applied":false}`, job.Client),
+			`{"Kind":"site","ID":0,"Owner":%d,"Name":"same.example.com","Ref":"","Values":null,"Observed":null,"Applied":false}`,
+			job.Client),
 		sagas.EffectKey(machine, "vm"): fmt.Sprintf(
 			`{"External":"","Name":"vm%d","Tag":%q,"Cores":2,"MemoryMB":2048,"DiskGB":40,"TrafficTB":2,"OS":"debian-12","State":"","Address":""}`,
 			w.Provision(machine).Job.VM, machine),

@@ -21,7 +21,8 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 		b.Must(b.Payments.Hint(t.Context(), b.ID, "refund"))
 		b.Becomes(b.ID, order.StatusRefunded)
 		b.Off()
-		b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'refunded'`), 1)
+		b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended'
+			and data ->> 'reason' = 'refunded'`), 1)
 		b.Clock.Pass(7*sagastest.Day - time.Minute)
 		b.Quiet()
 		run := b.RunOf("deprovision:" + b.ID.String())
@@ -38,7 +39,11 @@ func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
 	b.Equal("why", fmt.Sprint(b.Order(b.ID).Status, b.Order(b.ID).Cause), "cancelledended")
 	b.Off()
-	b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'ended'`), 1)
+	b.Equal(
+		"subscription",
+		b.Count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'ended'`),
+		1,
+	)
 	b.Equal("money asked for", len(b.Order(b.ID).Asked), 0)
 	b.Equal("without a reason", domain.CodeOf(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "")), domain.Invalid)
 	b.Must(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "the customer wants it gone"))
@@ -73,7 +78,10 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 	b.Off()
 	for _, outcome := range []order.DisputeState{order.DisputeOpen, order.DisputeWon} {
 		b.Must(b.Payments.Dispute(t.Context(), sagastest.Operator, b.ID, outcome, "by letter")) // P-9
-		b.Eventually("the tenant follows", func() bool { return (len(b.Resource(tenant).DisabledBy) == 1) == (outcome == order.DisputeOpen) })
+		b.Eventually(
+			"the tenant follows",
+			func() bool { return (len(b.Resource(tenant).DisabledBy) == 1) == (outcome == order.DisputeOpen) },
+		)
 		b.Quiet()
 		b.Off()
 	}

@@ -253,7 +253,8 @@ func (t *tenancy) machines(ctx context.Context, scope projections.Scope) (comman
 		}
 		for _, r := range made {
 			isOff := slices.Contains(r.DisabledBy, hosting.ByOrder)
-			if kind, _ := hosting.KindNamed(r.Kind); kind.Backend == hosting.Compute && r.Status != hosting.Leaving && r.Status != hosting.Gone && isOff == s.runs() {
+			if kind, _ := hosting.KindNamed(r.Kind); kind.Backend == hosting.Compute && r.Status != hosting.Leaving &&
+				r.Status != hosting.Gone && isOff == s.runs() {
 				commands = append(commands, hosting.Switching(!s.runs(), hosting.ByOrder, []hosting.Ref{r.Ref()})...)
 			}
 		}

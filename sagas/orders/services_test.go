@@ -18,7 +18,10 @@ import (
 // joins buys a further service for the tenant.
 func joins(b sagastest.Purchase, kind string, change ...func(*sagastest.OrderForm)) uuid.UUID {
 	b.T.Helper()
-	o := sagastest.OrderForm{Kind: kind, Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User}}
+	o := sagastest.OrderForm{
+		Kind: kind, Email: "joins@example.com",
+		Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User},
+	}
 	for _, c := range change {
 		c(&o)
 	}
@@ -65,7 +68,8 @@ func reasons(b sagastest.Purchase, want ...string) {
 // snapshot is what runs of the tenant, and why the rest does not.
 func snapshot(b sagastest.Purchase) string {
 	b.T.Helper()
-	return b.Text(`select string_agg(kind || ' ' || id || ' ' || active || disabled_by::text || case kind when 'tenant' then (spec - 'synced_at')::text else '' end, ' ' order by kind, id)
+	return b.Text(`select string_agg(kind || ' ' || id || ' ' || active || disabled_by::text || case kind when 'tenant'
+		then (spec - 'synced_at')::text else '' end, ' ' order by kind, id)
 		from resources where tenant = $1`, b.Tenant)
 }
 
@@ -141,7 +145,10 @@ func TestTheEndOfAServiceLeavesTheOthersOfItsTenant(t *testing.T) {
 	b.Clock.Pass(8 * sagastest.Day)
 	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.ID.String()).Status == sagas.StatusDone })
 	b.Eventually("its sites are gone", func() bool {
-		return b.Count(`select count(*) from resources where tenant = $1 and kind <> 'vm' and kind <> 'tenant' and status <> 'gone'`, b.Tenant) == 0
+		return b.Count(
+			`select count(*) from resources where tenant = $1 and kind <> 'vm' and kind <> 'tenant' and status <> 'gone'`,
+			b.Tenant,
+		) == 0
 	})
 	b.Powered(machine, "running")
 	may(b, 0)
@@ -208,7 +215,12 @@ func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testin
 	kept.Tenant = stays.ID
 	b.Carry(kept)
 	b.Stands(kept.Ref, hosting.Running)
-	vps := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "stays@example.com", Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.ID).Job.User}})
+	vps := b.Buy(
+		sagastest.OrderForm{
+			Kind: "vps", Email: "stays@example.com",
+			Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.ID).Job.User},
+		},
+	)
 	b.Becomes(vps, order.StatusActive)
 	machine := hosting.Ref{Kind: "vm", ID: b.Provision(vps).Job.VM}
 	siteRests := func(want bool) {
@@ -247,7 +259,12 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b.Quiet()
 	before := snapshot(b)
 	b.Pauses(b.Reconciler.ComputeQueue())
-	id := b.Buy(sagastest.OrderForm{Kind: "vps", Email: "joins@example.com", Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User}})
+	id := b.Buy(
+		sagastest.OrderForm{
+			Kind: "vps", Email: "joins@example.com",
+			Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User},
+		},
+	)
 	sagastest.StandsAt(b.World, id, "vm")
 	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, id, "a mistake"))
 	sagastest.GoesOn(b.World)
@@ -255,7 +272,8 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b.Becomes(id, order.StatusRefunded)
 	b.On()
 	b.Eventually("the tenant is as it was", func() bool {
-		return b.Text(`select string_agg(kind || ' ' || id || ' ' || active || disabled_by::text || case kind when 'tenant' then (spec - 'synced_at')::text else '' end, ' ' order by kind, id)
+		return b.Text(`select string_agg(kind || ' ' || id || ' ' || active || disabled_by::text || case kind
+			when 'tenant' then (spec - 'synced_at')::text else '' end, ' ' order by kind, id)
 			from resources where tenant = $1 and kind <> 'vm'`, b.Tenant) == before
 	})
 	b.Equal("members", b.Count(`select count(*) from memberships where tenant = $1`, b.Tenant), 1)
@@ -267,7 +285,9 @@ func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
 	w := sagastest.NewWorld(t).Goes()
 	first := w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Twice SL"})
 	w.Becomes(first, order.StatusActive)
-	second, other := w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Twice SL"}), w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Other SL"})
+	second, other := w.Buy(sagastest.OrderForm{Email: "twice@example.com", Company: "Twice SL"}), w.Buy(
+		sagastest.OrderForm{Email: "twice@example.com", Company: "Other SL"},
+	)
 	for _, id := range []uuid.UUID{second, other} {
 		w.Becomes(id, order.StatusActive)
 	}
@@ -285,10 +305,18 @@ func TestAnUnpaidServiceRestsAlone(t *testing.T) {
 	w := sagastest.WithPlans(t)
 	first := w.Serves(sagastest.OrderForm{Kind: "hosting", Period: order.Yearly, Price: "1.26"})
 	tenant := w.Subscription(first).Tenant
-	joined := w.Serves(sagastest.OrderForm{Kind: "hosting", Email: "joins@example.com", Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User}})
+	joined := w.Serves(
+		sagastest.OrderForm{
+			Kind: "hosting", Email: "joins@example.com",
+			Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User},
+		},
+	)
 	b := sagastest.Purchase{Household: &sagastest.Household{World: w.World, Tenant: tenant}, ID: first}
 	may(b, 10)
-	w.Equal("another plan", fmt.Sprint(w.Changes(joined, sagastest.LargePlan, "monthly")), "plan: A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
+	w.Equal(
+		"another plan", fmt.Sprint(w.Changes(joined, sagastest.LargePlan, "monthly")),
+		"plan: A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.",
+	)
 	w.Until(joined, "billing.subscription_suspended", 1)
 	may(b, 5)
 	reasons(b)

@@ -138,10 +138,13 @@ func openingOf(o projections.Order) opening {
 func (s *Pages) intendSession(ctx context.Context, o opening) (generation int, err error) {
 	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(o.request))
 	err = s.store.Pool().QueryRow(ctx, `
-		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
+		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session',
+			'intended', ($3::bytea[])[1], real_now(), 1, 0)
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
-			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
-			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
+			generation = effect.generation + case when effect.state = 'unknown'
+				or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
+			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now()
+				else effect.keyed_at end
 		where `+sagas.SameRequest("$3", "$5")+` and effect.state in ('intended', 'unknown', 'absent') returning generation`,
 		sagas.EffectKey(o.id, "session"), o.id, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {

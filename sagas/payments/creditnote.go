@@ -56,7 +56,10 @@ func (s creditNotes) due(o order.Order) (commands []domain.Command) {
 		if last || strings.EqualFold(paid.Currency, o.Currency) {
 			commands = append(
 				commands,
-				billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.now()},
+				billing.Credit{
+					Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency),
+					Rest: last, At: s.now(),
+				},
 			)
 		}
 	}

@@ -21,7 +21,8 @@ func (s *Service) reportedDisputes(ctx context.Context, c check) ([]domain.Comma
 		return nil, nil, nil
 	}
 	found, _ := s.pool.Query(ctx, `
-		select id from webhook_inbox where order_id = $1 and provider = $2 and state = 'done' and seen_at is null and starts_with(type, $3)`,
+		select id from webhook_inbox where order_id = $1 and provider = $2 and state = 'done' and seen_at is null
+			and starts_with(type, $3)`,
 		c.order, c.provider, reporter.DisputeTypes())
 	ids, err := pgx.CollectRows(found, pgx.RowTo[int64])
 	if err != nil || len(ids) == 0 {

@@ -144,7 +144,10 @@ func (s *Service) observe(
 	ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched,
 ) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	for _, truth := range truths {
-		o := order.Observe{ID: c.order, Fetched: truth, At: s.runner.Now(), TimeUp: timeline.late && truth.Session == timeline.order.Session}
+		o := order.Observe{
+			ID: c.order, Fetched: truth, At: s.runner.Now(),
+			TimeUp: timeline.late && truth.Session == timeline.order.Session,
+		}
 		if s.refundLate {
 			o.ReopenWithin = -1
 		}

@@ -86,14 +86,18 @@ func TestAnOrderThatCannotBeReadStopsNoOtherCheckOfItsGroup(t *testing.T) {
 		ids = append(ids, id)
 	}
 	_, err := eventstoretest.Owner(t, w.Pool.Config().ConnString()).Exec(t.Context(), fmt.Sprintf(`
-		alter table events disable trigger all; update events set schema = 99 where stream = 'order-%s' and name = 'order.placed'; alter table events enable trigger all`, ids[2]))
+		alter table events disable trigger all; update events set schema = 99 where stream = 'order-%s'
+			and name = 'order.placed'; alter table events enable trigger all`, ids[2]))
 	w.Must(err)
 	w.Instance = w.Node(w.Pool.Config().ConnString()) // which remembers nothing
 	w.Goes()
 	for i, id := range ids {
 		if i != 2 {
 			w.Eventually("the order is paid", func() bool {
-				return w.Count(`select count(*) from events where stream = $1 and name = 'order.payment_confirmed'`, "order-"+id.String()) == 1
+				return w.Count(
+					`select count(*) from events where stream = $1 and name = 'order.payment_confirmed'`,
+					"order-"+id.String(),
+				) == 1
 			})
 		}
 	}

@@ -42,7 +42,8 @@ func hinted(reason, cause string) string {
 func hintRow(id uuid.UUID, reason string, cause any) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "payment_watch/" + id.String(),
-		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at, cause) select id, payment_method, $2, business_now(), $3 from orders where id = $1
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at, cause) select id, payment_method, $2,
+			business_now(), $3 from orders where id = $1
 			on conflict (order_id) do update set ` + hinted("excluded.reason", "excluded.cause"),
 		Args: []any{id, reason, cause}, WantRows: 1,
 	}

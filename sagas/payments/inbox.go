@@ -101,7 +101,9 @@ func (s *Inbox) keepWebhook(ctx context.Context, provider string, n order.News, 
 // compareRepeated compares a repeated webhook with the one that is stored.
 func (s *Inbox) compareRepeated(ctx context.Context, provider string, n order.News, hash []byte) error {
 	var before []byte
-	err := s.pool.QueryRow(ctx, `select body_hash from webhook_inbox where provider = $1 and event_id = $2`, provider, n.EventID).Scan(&before)
+	err := s.pool.QueryRow(
+		ctx, `select body_hash from webhook_inbox where provider = $1 and event_id = $2`, provider, n.EventID,
+	).Scan(&before)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows): // so it was the transmission that came before
 		s.runner.Alarm(ctx, "a transmission came with another event", "provider", provider, "event", n.EventID)

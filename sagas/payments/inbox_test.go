@@ -35,7 +35,8 @@ func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 	w := sagastest.NewWorld(t).Goes()
 	id := bought(w)
 	_, err := w.Pool.Exec(t.Context(), `
-		insert into webhook_inbox (provider, event_id, type, object_ref, order_id, body, body_hash, headers, verified_by, state, received_at)
+		insert into webhook_inbox (provider, event_id, type, object_ref, order_id, body, body_hash, headers, verified_by,
+			state, received_at)
 		select 'test', 'evt_old_' || n, 'paid', $2, $1, 'x', 'x', '{}', 'first', 'done', now() - interval '30 days'
 		from generate_series(1, 1000) n`, id, sagastest.SessionOf(id))
 	w.Must(err)
@@ -68,7 +69,10 @@ func TestRowsAreKeptForEverAndBodiesForNinetyDays(t *testing.T) { // I-19
 	for event, kept := range map[string]bool{
 		"evt_done": false, "evt_ignored": false, "evt_stored": true, "evt_unmatched": true, "evt_parked": true, "evt_young": true,
 	} {
-		w.Equal(event+" has its body", w.Count(`select count(*) from webhook_inbox where event_id = $1 and body is not null`, event) == 1, kept)
+		w.Equal(
+			event+" has its body",
+			w.Count(`select count(*) from webhook_inbox where event_id = $1 and body is not null`, event) == 1, kept,
+		)
 	}
 	w.Equal("rows", w.Count(`select count(*) from webhook_inbox`), 6)
 	id := uuid.New()

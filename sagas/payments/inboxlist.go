@@ -21,7 +21,8 @@ var webhookTable = projections.TableList{
 	Columns: webhookColumns + `, null::bytea as body`,
 	Fields: map[string]string{
 		"id": "i.id", "created_at": "i.received_at", "updated_at": "i.received_at", "received_at": "i.received_at",
-		"provider": "i.provider", "state": "i.state", "type": "i.type", "event_id": "i.event_id", "order": "i.order_id", "attempts": "i.attempts",
+		"provider": "i.provider", "state": "i.state", "type": "i.type", "event_id": "i.event_id", "order": "i.order_id",
+		"attempts": "i.attempts",
 	},
 }
 
@@ -101,7 +102,8 @@ func (s *Inbox) CountWebhooks(ctx context.Context, f operations.WebhookPick) (n 
 func (s *Inbox) SweepBodies(ctx context.Context) error {
 	return s.runner.Sweep(ctx, "webhooks", `
 		update webhook_inbox set body = null where id in (select id from webhook_inbox
-			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
+			where body is not null and state in ('done', 'ignored')
+				and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
 }
 
 // ofPeople are the orders and setups of people, as the inbox names them.

@@ -158,7 +158,9 @@ func (s *Inbox) afterMatch(ctx context.Context, all int, left []queuedWebhook) e
 		}
 		ctx := m.origin().With(ctx)
 		s.runner.Alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
-		if err := s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.unmatched()); err != nil {
+		if err := s.runner.SetAside(
+			ctx, operations.WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.unmatched(),
+		); err != nil {
 			return err
 		}
 	}

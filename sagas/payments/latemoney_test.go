@@ -29,7 +29,8 @@ func cancels(w *sagastest.World, id uuid.UUID, by order.CancelReason) error {
 		return err
 	}
 	_, err = w.Store.Execute(w.T.Context(), sagastest.Operator, order.Cancel{
-		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.Runner.Now()}, At: w.Runner.Now(),
+		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.Runner.Now()},
+		At: w.Runner.Now(),
 	})
 	return err
 }
@@ -240,7 +241,9 @@ func disputeFound(state order.DisputeState) func(*order.Fetched) {
 		if old := f.Payments[0].Disputes; len(old) > 0 && old[0].State != order.DisputeOpen {
 			return // news of its beginning come late
 		}
-		f.Payments[0].Disputes = []order.Dispute{{ID: "dp_" + f.Order.String(), State: state, Minor: 1000, Currency: "EUR", At: f.ExpiresAt}}
+		f.Payments[0].Disputes = []order.Dispute{
+			{ID: "dp_" + f.Order.String(), State: state, Minor: 1000, Currency: "EUR", At: f.ExpiresAt},
+		}
 	}
 }
 

@@ -34,8 +34,9 @@ func (s *Service) MatchWebhook(ctx context.Context, cause domain.Metadata, id in
 		return err
 	}
 	done := eventstore.TxStatement{
-		Key:  m.key(),
-		SQL:  `update webhook_inbox set state = 'done', order_id = $2, attempts = attempts + 1, error = null where id = $1 and state = 'unmatched'`,
+		Key: m.key(),
+		SQL: `update webhook_inbox set state = 'done', order_id = $2, attempts = attempts + 1, error = null
+			where id = $1 and state = 'unmatched'`,
 		Args: []any{id, of}, WantRows: 1, ErrIfNot: errMatched,
 	}
 	settle := operations.WebhookTrouble(operations.WebhookUnmatched, id, m.provider).Settle("matched", s.runner.Now())

@@ -236,7 +236,10 @@ func (s setups) observeSetup(ctx context.Context, id uuid.UUID, m billing.Method
 	isOver := truth.State == order.SessionExpired || !now.Before(m.ExpiresAt)
 	switch {
 	case truth.isForeign(id, m):
-		s.service.runner.Alarm(ctx, "a provider shows another session for the setup of a payment method", "setup", id, "provider", m.Provider)
+		s.service.runner.Alarm(
+			ctx, "a provider shows another session for the setup of a payment method", "setup", id, "provider",
+			m.Provider,
+		)
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupForeign, At: now}}, nil
 	case truth.refused:
 		return []domain.Command{billing.EndSetup{ID: id, Reason: billing.SetupRefused, At: now}}, nil

@@ -84,7 +84,8 @@ func (a *adding) looksAgain(id uuid.UUID) {
 	a.Must(a.Payments.Hint(a.T.Context(), id, "return"))
 	a.Eventually("another look", func() bool {
 		return a.Count(
-			`select count(*) from payment_watch where order_id = '`+id.String()+`' and checks > `+fmt.Sprint(before)+` and lease_until is null`,
+			`select count(*) from payment_watch where order_id = '`+id.String()+`' and checks > `+fmt.Sprint(before)+
+				` and lease_until is null`,
 		) == 1
 	})
 }
@@ -118,7 +119,9 @@ func TestACardIsAddedWithoutAPayment(t *testing.T) {
 	a.Equal("orders", a.Count(`select count(*) from orders`), orders)
 	a.Equal("openings", a.Pay.Openings(id), 1)
 	a.Eventually("the person is told once", func() bool {
-		return a.Count(`select count(*) from notifications where user_id = `+fmt.Sprint(a.asked.User)+` and message like 'visa …4242 %'`) == 1
+		return a.Count(
+			`select count(*) from notifications where user_id = `+fmt.Sprint(a.asked.User)+` and message like 'visa …4242 %'`,
+		) == 1
 	})
 	a.Must(a.Billing.ChooseMethod(t.Context(), sagastest.Cause(), a.service, m.ID))
 	a.Until(a.service, "billing.period_renewed", 1)

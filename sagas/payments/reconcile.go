@@ -39,9 +39,11 @@ var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 		from orders o where o.status = 'active' and o.minor > 0 and (o.payment_status <> 'paid' or o.refunded >= o.minor)`,
 	captured: `select o.id, o.order_number, o.status, o.updated_at as since, 'refund' as action
 		from orders o where o.status = 'cancelled' and o.cancel_reason <> 'ended' and o.payment_status = 'paid' and o.minor > 0
-			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%' and r.status not in ('done', 'undone') offset 0)`,
+			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%'
+				and r.status not in ('done', 'undone') offset 0)`,
 	live: `select o.id, o.order_number, o.status, o.updated_at as since,
-			case when d.status = 'parked' then 'retry the run' when p.status = 'parked' then 'retry' when 'paused' in (d.status, p.status) then 'resume'
+			case when d.status = 'parked' then 'retry the run' when p.status = 'parked' then 'retry'
+				when 'paused' in (d.status, p.status) then 'resume'
 				when d.id is null then 'recheck' else 'release' end as action
 		from orders o` + setup + ` left join saga_run d on d.key = 'deprovision:' || o.id
 		where (o.status = 'refunded' or o.status = 'cancelled' and o.cancel_reason = 'ended') and ` + live + `

@@ -117,7 +117,10 @@ func (s *refunds) endNeedless(ctx context.Context, r eventstore.RecordedEvent) e
 		if err != nil {
 			return err
 		}
-		cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "needless/%d", ask.N)), Actor: "system:reactions", Correlation: o.ID}
+		cause := domain.Metadata{
+			ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "needless/%d", ask.N)), Actor: "system:reactions",
+			Correlation: o.ID,
+		}
 		err = s.runner.Operators.Overrule(ctx, cause, run, sagas.Retry{Key: run.Key, Reason: "nothing is left to give back"}, nil)
 		if err != nil && domain.CodeOf(err) != domain.Conflict { // otherwise an operator was faster
 			return err
@@ -167,7 +170,8 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 		return err
 	}
 	timeline := timelineOf(history, s.runner.Now())
-	if _, err := order.Decider.Decide(timeline.order, decide); domain.CodeOf(err) == domain.Invalid || domain.CodeOf(err) == domain.NotFound {
+	if _, err := order.Decider.Decide(timeline.order, decide); domain.CodeOf(err) == domain.Invalid ||
+		domain.CodeOf(err) == domain.NotFound {
 		return err // the provider need not be asked
 	}
 	if timeline.order.Session != "" {
@@ -188,7 +192,10 @@ func (s *Service) observeNow(ctx context.Context, timeline paymentTimeline) erro
 	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
 	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {
-		s.runner.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))
+		s.runner.Log().WarnContext(
+			ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error",
+			sagas.Scrub(err),
+		)
 		return errProviderAway
 	}
 	commands, booked, err := s.observe(ctx, c, timeline, truths)

@@ -54,7 +54,10 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 	w := sagastest.NewWorld(t).Goes()
 	id := bought(w)
 	w.Pay.Change(id, func(p *order.Payment) {
-		p.Refunds = append(p.Refunds, order.Refund{ID: "re_desk", State: order.RefundSucceeded, Minor: 210, Currency: "EUR", At: time.Now()})
+		p.Refunds = append(
+			p.Refunds,
+			order.Refund{ID: "re_desk", State: order.RefundSucceeded, Minor: 210, Currency: "EUR", At: time.Now()},
+		)
 	})
 	atOnce(w, 60, func(i int) error {
 		if i%5 == 0 {
@@ -70,7 +73,10 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 	sagastest.Balance(w, id, 1000)
 	w.Equal("refunds by the panel", w.Count(`select count(*) from saga_run where key like 'refund:%'`), 0)
 	w.Pay.Change(id, func(p *order.Payment) {
-		p.Refunds = append(p.Refunds, order.Refund{ID: "re_rest", State: order.RefundSucceeded, Minor: 1000, Currency: "EUR", At: time.Now()})
+		p.Refunds = append(
+			p.Refunds,
+			order.Refund{ID: "re_rest", State: order.RefundSucceeded, Minor: 1000, Currency: "EUR", At: time.Now()},
+		)
 	})
 	w.Must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.Becomes(id, order.StatusRefunded)
@@ -150,11 +156,16 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 			before := calls.Load()
 			w.Pay.Change(id, func(p *order.Payment) {
 				if how == "dispute" {
-					p.Disputes = []order.Dispute{{ID: "dp_" + id.String(), State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
+					p.Disputes = []order.Dispute{
+						{ID: "dp_" + id.String(), State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()},
+					}
 				} else {
 					p.Refunds = append(
 						p.Refunds,
-						order.Refund{ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()},
+						order.Refund{
+							ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor,
+							Currency: p.Currency, At: time.Now(),
+						},
 					)
 				}
 			})
@@ -273,7 +284,10 @@ func TestAProviderThatAsksForPeaceIsLeftAlone(t *testing.T) { // J-2
 	w.Pay.Tell(func(call, _ string) error {
 		if call == "fetch" {
 			asked.Add(1)
-			return &domain.Failure{Class: domain.Transient, Code: "rate_limited", RetryAfter: 40 * time.Minute, Err: context.DeadlineExceeded}
+			return &domain.Failure{
+				Class: domain.Transient, Code: "rate_limited", RetryAfter: 40 * time.Minute,
+				Err: context.DeadlineExceeded,
+			}
 		}
 		return nil
 	}, nil)

@@ -28,7 +28,8 @@ func (s *Inbox) ReplayWebhooks(ctx context.Context, cause domain.Metadata, f ope
 		return 0, err
 	}
 	back := eventstore.TxStatement{
-		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null` + inboxWhere,
+		Key:  "webhook_inbox",
+		SQL:  `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null` + inboxWhere,
 		Args: inboxArgs(f), WantRows: eventstore.AnyRows,
 	}
 	_, err = s.store.ExecuteWith(ctx, sagas.ByOperator(cause, f.Order), []eventstore.TxStatement{back},

@@ -37,7 +37,10 @@ func (t Times) whileUnpaid(timeline paymentTimeline) []time.Time {
 	case !timeline.approved.IsZero() && timeline.at.Before(t.payableUntil(timeline)):
 		return []time.Time{timeline.at.Add(t.CaptureCheck), t.payableUntil(timeline)}
 	}
-	moments := append(after(timeline.opened, t.SessionChecks), timeline.order.ExpiresAt.Add(t.AfterExpiry), timeline.placed.At.Add(t.OrderTTL))
+	moments := append(
+		after(timeline.opened, t.SessionChecks), timeline.order.ExpiresAt.Add(t.AfterExpiry),
+		timeline.placed.At.Add(t.OrderTTL),
+	)
 	if soonest(moments, timeline.at).IsZero() { // held for a person: the truth may still change
 		moments = append(moments, timeline.at.Add(t.SettlementCheck))
 	}

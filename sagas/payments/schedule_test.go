@@ -26,7 +26,8 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 		order.RefundRequested{Refund: order.Ask{N: 1, Payment: "pay_1", Minor: 100, Currency: "EUR"}, At: after(40 * day)},
 	)
 	pending := append(paid[:3:3], order.RefundStarted{
-		Refund: order.SeenRefund{ID: "re_1", Payment: "pay_1", State: order.RefundPending, Minor: 100, Currency: "EUR"}, At: after(40 * day),
+		Refund: order.SeenRefund{ID: "re_1", Payment: "pay_1", State: order.RefundPending, Minor: 100, Currency: "EUR"},
+		At:     after(40 * day),
 	})
 	given := append(cancelled[:3:3], order.LatePaymentFound{Payment: payment, Refund: []string{"too_late"}, At: after(100 * day)},
 		order.RefundRequested{Refund: order.Ask{N: 1, Payment: "pay_1", Minor: 1210, Currency: "EUR"}, At: after(100 * day)})

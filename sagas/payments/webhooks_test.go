@@ -21,7 +21,9 @@ func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
 	w := sagastest.NewWorld(t).Goes()
 	id := sagastest.PlacedLater(w)
 	w.Must(w.Webhook("evt_early", id))
-	w.Eventually("the order was unknown", func() bool { return w.Count(`select count(*) from webhook_inbox where next_at > received_at`) > 0 })
+	w.Eventually("the order was unknown", func() bool {
+		return w.Count(`select count(*) from webhook_inbox where next_at > received_at`) > 0
+	})
 	w.Equal("state", sagastest.InboxState(w, "evt_early"), "stored")
 	w.Equal("attempts", w.Count(`select attempts from webhook_inbox`), 0)
 	w.Pay.Put(order.Fetched{Provider: "test", Session: sagastest.SessionOf(id), Order: id, State: order.SessionOpen})

@@ -94,10 +94,13 @@ func (w *webhookWriter) store(group []*newWebhook) {
 }
 
 const insertWebhooks = `
-insert into webhook_inbox (provider, event_id, transmission_id, type, object_ref, payment_ref, order_id, body, body_hash, headers, verified_by, state)
-select provider, event, nullif(transmission, ''), type, nullif(object, ''), nullif(payment, ''), nullif(about, '00000000-0000-0000-0000-000000000000'),
+insert into webhook_inbox (provider, event_id, transmission_id, type, object_ref, payment_ref, order_id, body, body_hash,
+	headers, verified_by, state)
+select provider, event, nullif(transmission, ''), type, nullif(object, ''), nullif(payment, ''), nullif(about,
+	'00000000-0000-0000-0000-000000000000'),
 	body, hash, headers::jsonb, verified_by, state
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::bytea[], $9::bytea[], $10::text[], $11::text[], $12::text[])
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::bytea[], $9::bytea[],
+	$10::text[], $11::text[], $12::text[])
 	as n(provider, event, transmission, type, object, payment, about, body, hash, headers, verified_by, state)
 on conflict do nothing returning provider, event_id`
 
@@ -140,7 +143,9 @@ func webhookArrays(group []*newWebhook) []any {
 	var orders []uuid.UUID
 	var bodies, hashes [][]byte
 	for _, n := range group {
-		for i, text := range []string{n.provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.headers, n.VerifiedBy, n.state} {
+		for i, text := range []string{
+			n.provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.headers, n.VerifiedBy, n.state,
+		} {
 			texts[i] = append(texts[i], text)
 		}
 		orders, bodies, hashes = append(orders, n.Order), append(bodies, n.body), append(hashes, n.hash)

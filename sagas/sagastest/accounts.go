@@ -18,7 +18,10 @@ const GoodPassword = "Tr0ub4dor & 3 caballos"
 
 // Someone is an account to be opened.
 func (w *World) Someone(user int64, email, language string) account.Open {
-	return account.Open{User: user, SubjectID: MustSubject(w, email), Email: email, Name: "Ana Ruiz", Language: language, At: w.Runner.Now()}
+	return account.Open{
+		User: user, SubjectID: MustSubject(w, email), Email: email, Name: "Ana Ruiz", Language: language,
+		At: w.Runner.Now(),
+	}
 }
 
 // Opens opens an account with a password, so that no mail goes out.
@@ -53,7 +56,8 @@ func (w *World) Ended() (codes []string) {
 		// In one look: an answered request becomes a run in one transaction.
 		return w.Count(`select (select count(*) from saga_run where status <> 'done') + (select count(*) from reset_request)`) == 0
 	})
-	rows, err := w.Pool.Query(w.T.Context(), `select data ->> 'code' from events where name = 'saga.step_deferred' and saga like 'mail:u/%' order by position`)
+	rows, err := w.Pool.Query(w.T.Context(), `select data ->> 'code' from events where name = 'saga.step_deferred'
+		and saga like 'mail:u/%' order by position`)
 	w.Must(err)
 	defer rows.Close()
 	for rows.Next() {
@@ -93,7 +97,8 @@ func (w *World) AllTold() {
 // Told are what a user was told, by type and title, in their order.
 func (w *World) Told(user int64) (all []string) {
 	w.T.Helper()
-	rows, err := w.Pool.Query(w.T.Context(), `select notification_type || ': ' || title from notifications where user_id = $1 order by (notification_type || ': ' || title) collate "C"`, user)
+	rows, err := w.Pool.Query(w.T.Context(), `select notification_type || ': ' || title from notifications
+		where user_id = $1 order by (notification_type || ': ' || title) collate "C"`, user)
 	w.Must(err)
 	defer rows.Close()
 	for rows.Next() {

@@ -103,7 +103,10 @@ func Listens(w *World, id, tenant int64, events ...string) []byte {
 	if events == nil {
 		events = []string{"*"}
 	}
-	text, err := w.Notify.Endpoints().Open(w.T.Context(), domain.Metadata{Actor: "user:1"}, webhook.Create{ID: id, Tenant: tenant, URL: URLOf(id), Events: events, IsActive: true})
+	text, err := w.Notify.Endpoints().Open(
+		w.T.Context(), domain.Metadata{Actor: "user:1"},
+		webhook.Create{ID: id, Tenant: tenant, URL: URLOf(id), Events: events, IsActive: true},
+	)
 	w.Must(err)
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	w.Must(err)
@@ -116,7 +119,8 @@ func Sends(w *World, endpoint, tenant int64) uuid.UUID {
 	w.T.Helper()
 	id := uuid.New()
 	w.Asks(webhook.Request{ID: id, Endpoint: endpoint, Tenant: tenant, Message: webhook.Message{
-		ID: "message-" + id.String(), Type: "site.created", At: Noon, Tenant: tenant, Data: webhook.Thing{Kind: "site", ID: 3, Tenant: tenant, URL: "/"}.Data(),
+		ID: "message-" + id.String(), Type: "site.created", At: Noon, Tenant: tenant,
+		Data: webhook.Thing{Kind: "site", ID: 3, Tenant: tenant, URL: "/"}.Data(),
 	}})
 	return id
 }

@@ -34,13 +34,19 @@ func (w *World) Draw(name string) int64 {
 
 // NewTenant is the request for a tenant.
 func (w *World) NewTenant(id int64) hosting.Request {
-	t := &hosting.Tenant{Name: "Ana", Email: "ana@example.com", Slug: hosting.CustomerNumber(id), Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 1_000)}
+	t := &hosting.Tenant{
+		Name: "Ana", Email: "ana@example.com", Slug: hosting.CustomerNumber(id), Username: hosting.CustomerNumber(id),
+		Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 1_000),
+	}
 	return hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: t.Fields().Values(), Subject: uuid.New()}
 }
 
 // Ask is a request for a record of the tenant's.
 func (h *Household) Ask(id int64, spec hosting.Spec) hosting.Request {
-	return hosting.Request{Ref: hosting.Ref{Kind: kindOf(spec), ID: id}, Tenant: h.Tenant, Spec: spec.Fields().Values(), Subject: uuid.New()}
+	return hosting.Request{
+		Ref: hosting.Ref{Kind: kindOf(spec), ID: id}, Tenant: h.Tenant, Spec: spec.Fields().Values(),
+		Subject: uuid.New(),
+	}
 }
 
 func kindOf(spec hosting.Spec) string {
@@ -91,7 +97,9 @@ func (w *World) Resource(ref hosting.Ref) projections.Resource {
 // Stands waits until a resource has this status and no open request.
 func (w *World) Stands(ref hosting.Ref, status hosting.Status) projections.Resource {
 	w.T.Helper()
-	w.Eventually(fmt.Sprintf("%s is %s (it is %+v)", ref.Stream(), status, w.Resource(ref)), func() bool { return w.Resource(ref).Status == status })
+	w.Eventually(fmt.Sprintf("%s is %s (it is %+v)", ref.Stream(), status, w.Resource(ref)), func() bool {
+		return w.Resource(ref).Status == status
+	})
 	return w.Resource(ref)
 }
 
@@ -99,7 +107,10 @@ func (w *World) Stands(ref hosting.Ref, status hosting.Status) projections.Resou
 func (w *World) Quiet() {
 	w.T.Helper()
 	w.Eventually("every run is over", func() bool {
-		return w.Count(`select count(*) from saga_run where definition = $1 and status not in ('done', 'undone', 'parked')`, "engine/1") == 0
+		return w.Count(
+			`select count(*) from saga_run where definition = $1 and status not in ('done', 'undone', 'parked')`,
+			"engine/1",
+		) == 0
 	})
 }
 
@@ -138,7 +149,8 @@ var (
 func CertificateOf(ref hosting.Ref, change func(*hosting.Certificate)) hosting.Request {
 	at := Noon
 	cert := hosting.Certificate{
-		Site: TheSite.ID, Type: "acme", Domain: fmt.Sprintf("c%d.example.com", ref.ID), AutoRenew: true, Status: "pending", IsActive: true, OrderedAt: &at,
+		Site: TheSite.ID, Type: "acme", Domain: fmt.Sprintf("c%d.example.com", ref.ID), AutoRenew: true,
+		Status: "pending", IsActive: true, OrderedAt: &at,
 	}
 	if change != nil {
 		change(&cert)
@@ -202,7 +214,10 @@ func (w *World) Reasons(ref hosting.Ref) []string {
 func (w *World) Tenant(id, client int64) hosting.Ref {
 	w.T.Helper()
 	ref := hosting.Ref{Kind: "tenant", ID: id}
-	spec := hosting.Tenant{Name: fmt.Sprint("T", id), Email: "a@example.com", Slug: fmt.Sprint("t", id), Username: fmt.Sprint("t", id), Status: hosting.InService, IsActive: true, Limits: hosting.NoLimits()}
+	spec := hosting.Tenant{
+		Name: fmt.Sprint("T", id), Email: "a@example.com", Slug: fmt.Sprint("t", id), Username: fmt.Sprint("t", id),
+		Status: hosting.InService, IsActive: true, Limits: hosting.NoLimits(),
+	}
 	w.Does(hosting.Request{Ref: ref, Tenant: id, Spec: spec.Fields().Values(), For: "test"})
 	if client != 0 {
 		w.Does(hosting.Confirm{Ref: ref, EngineID: client})

@@ -87,8 +87,11 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 	c := order.Place{
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.Company, Details: o.Details},
-		Plan:     plan, Period: cmp.Or(o.Period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.Price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.Setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
-		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Runner.Now(),
+		Plan:     plan, Period: cmp.Or(o.Period, order.Monthly),
+		Price:    decimal.RequireFromString(cmp.Or(o.Price, "12.10")),
+		SetupFee: decimal.RequireFromString(cmp.Or(o.Setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
+		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()},
+		Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Runner.Now(),
 	}
 	if o.keeps {
 		c.KeepFor = subject

@@ -133,7 +133,10 @@ func (p *Payments) Pay(id uuid.UUID, change func(*order.Payment)) {
 	}
 	f.Provider, f.Session, f.Order = "test", SessionOf(id), id
 	if refusal, keeps := p.keeping[f.Session]; keeps && payment.State == order.StatePaid {
-		payment.Saved = &order.SavedMethod{Customer: "cus_1", Token: "pm_" + id.String(), Kind: "card", Brand: "visa", Last4: "4242", ExpMonth: 3, ExpYear: 2099}
+		payment.Saved = &order.SavedMethod{
+			Customer: "cus_1", Token: "pm_" + id.String(), Kind: "card", Brand: "visa", Last4: "4242", ExpMonth: 3,
+			ExpYear: 2099,
+		}
 		p.cards[payment.Saved.Token] = refusal
 	}
 	f.State, f.Payments = order.SessionComplete, append(f.Payments, payment)
@@ -152,7 +155,9 @@ var SignedHeader = map[string][]string{"X-Test-Signature": {"good"}, "Content-Ty
 
 // NewsBody is the body of a webhook about an order.
 func NewsBody(event string, id uuid.UUID) []byte {
-	body, _ := json.Marshal(order.News{EventID: event, Type: "paid", ObjectRef: SessionOf(id), Order: id, VerifiedBy: "first", Handled: true})
+	body, _ := json.Marshal(
+		order.News{EventID: event, Type: "paid", ObjectRef: SessionOf(id), Order: id, VerifiedBy: "first", Handled: true},
+	)
 	return body
 }
 
@@ -170,7 +175,10 @@ func (p *Payments) Verify(raw []byte, header map[string][]string, _ time.Time) (
 // GiveAll makes it so that all was refunded at the provider itself.
 func (p *Payments) GiveAll(id uuid.UUID) {
 	p.Change(id, func(f *order.Payment) {
-		f.Refunds = append(f.Refunds, order.Refund{ID: "re_" + f.ID, State: order.RefundSucceeded, Minor: f.Minor, Currency: f.Currency, At: time.Now()})
+		f.Refunds = append(
+			f.Refunds,
+			order.Refund{ID: "re_" + f.ID, State: order.RefundSucceeded, Minor: f.Minor, Currency: f.Currency, At: time.Now()},
+		)
 	})
 }
 
@@ -237,7 +245,10 @@ func (p *Payments) Will(token, refusal string) {
 // Give gives back a part of a payment.
 func (p *Payments) Give(id uuid.UUID, refund string, minor int64) {
 	p.Change(id, func(f *order.Payment) {
-		f.Refunds = append(f.Refunds, order.Refund{ID: refund, State: order.RefundSucceeded, Minor: minor, Currency: f.Currency, At: time.Now()})
+		f.Refunds = append(
+			f.Refunds,
+			order.Refund{ID: refund, State: order.RefundSucceeded, Minor: minor, Currency: f.Currency, At: time.Now()},
+		)
 	})
 }
 
@@ -366,14 +377,19 @@ func (p *Payments) Capture(_ context.Context, c order.CaptureCall) error {
 	}
 	if refusal := p.refuses(c); refusal != "" && f.State == order.SessionApproved {
 		f.State = order.SessionComplete
-		f.Payments = []order.Payment{{ID: SessionOf(c.Order), State: order.StateFailed, Minor: minor, Currency: "EUR", Code: refusal, At: time.Now()}}
+		f.Payments = []order.Payment{
+			{ID: SessionOf(c.Order), State: order.StateFailed, Minor: minor, Currency: "EUR", Code: refusal, At: time.Now()},
+		}
 		p.Sessions[c.Session] = f
 		p.Mu.Unlock()
 		return domain.Fail(domain.Permanent, refusal, errors.New("the card was not charged"))
 	}
 	if f.State == order.SessionApproved {
 		f.State = order.SessionComplete
-		f.Payments = append(slices.Clone(f.Payments), order.Payment{ID: "cap_" + c.Order.String(), State: order.StatePaid, Minor: minor, Currency: "EUR", At: time.Now()})
+		f.Payments = append(
+			slices.Clone(f.Payments),
+			order.Payment{ID: "cap_" + c.Order.String(), State: order.StatePaid, Minor: minor, Currency: "EUR", At: time.Now()},
+		)
 		p.Sessions[c.Session] = f
 		p.Captured[c.Session]++
 	}

@@ -24,7 +24,8 @@ func GivesBack(w *World, id uuid.UUID) {
 	w.T.Helper()
 	for _, a := range w.Order(id).Open() {
 		_, err := w.Pay.Refund(w.T.Context(), order.RefundCall{
-			Order: id, Session: SessionOf(id), Payment: a.Payment, Reference: a.Reference(id), Key: a.Reference(id), Minor: a.Minor, Currency: a.Currency,
+			Order: id, Session: SessionOf(id), Payment: a.Payment, Reference: a.Reference(id), Key: a.Reference(id),
+			Minor: a.Minor, Currency: a.Currency,
 		})
 		w.Must(err)
 	}
@@ -109,7 +110,8 @@ func (b Purchase) Removed() {
 func Untouched(w *World) {
 	w.T.Helper()
 	w.Equal("objects left outside", len(w.Engine.All())+len(w.Compute.All()), 0)
-	w.Equal("effects left", w.Count(`select count(*) from effect where step in ('tenant.engine', 'site', 'vm') and state not in ('undone', 'absent')`), 0)
+	w.Equal("effects left", w.Count(`select count(*) from effect where step in ('tenant.engine', 'site', 'vm')
+		and state not in ('undone', 'absent')`), 0)
 	w.Equal("claims left", w.Count(`select count(*) from external_claim`), 0)
 	w.Equal("resources left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
 }
@@ -127,7 +129,10 @@ func (w *World) Refunded(id fmt.Stringer) {
 func OffersItsPlan(w *World) {
 	w.T.Helper()
 	var p storefront.Plan
-	_, err := p.Fields().DecodeJSON([]byte(`{"name":"Basic","slug":"basic","price":"12.10","currency":"EUR","resource_type":"hosting"}`), field.Create)
+	_, err := p.Fields().DecodeJSON(
+		[]byte(`{"name":"Basic","slug":"basic","price":"12.10","currency":"EUR","resource_type":"hosting"}`),
+		field.Create,
+	)
 	w.Must(err)
 	_, err = w.Store.Execute(w.T.Context(), Operator, storefront.OfferPlan{Plan: 1, Spec: p.Fields().Values(), At: w.Runner.Now()})
 	w.Must(err)

@@ -14,10 +14,21 @@ func Purge(t *testing.T, records int) {
 	t.Helper()
 	clock := &TestClock{At: time.Now()}
 	h := NewHousehold(t, ByHand(clock.Now))
-	s, z := h.Ask(h.Draw("site"), Site("example.com")), h.Ask(h.Draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true})
+	s, z := h.Ask(h.Draw("site"), Site("example.com")), h.Ask(
+		h.Draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true},
+	)
 	var commands []domain.Command
 	for i := range records {
-		commands = append(commands, h.Ask(h.Draw("dns_record"), &hosting.DNSRecord{Zone: z.ID, ZoneOrigin: "example.com.", Type: "A", Name: fmt.Sprintf("h%d", i), Data: "192.0.2.1", TTL: 60, IsActive: true}))
+		commands = append(
+			commands,
+			h.Ask(
+				h.Draw("dns_record"),
+				&hosting.DNSRecord{
+					Zone: z.ID, ZoneOrigin: "example.com.", Type: "A", Name: fmt.Sprintf("h%d", i), Data: "192.0.2.1",
+					TTL: 60, IsActive: true,
+				},
+			),
+		)
 	}
 	h.Carry(append([]domain.Command{s, z}, commands...)...)
 	h.Goes()

@@ -77,7 +77,8 @@ func (w *Renewals) Until(id uuid.UUID, name string, times int) {
 				left--
 			}
 		}
-		if wait := s.NextAt.Sub(w.Runner.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() && !s.Pending { // a charge comes to its end first
+		// a charge comes to its end first
+		if wait := s.NextAt.Sub(w.Runner.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() && !s.Pending {
 			w.Must(w.Store.Clock().Advance(w.T.Context(), wait))
 		}
 		return left <= 0
@@ -107,7 +108,10 @@ func (w *Renewals) Invoice(id uuid.UUID) billing.Invoice {
 // Invoices are those of an order, the oldest first.
 func (w *Renewals) Invoices(id uuid.UUID) []projections.Invoice {
 	w.T.Helper()
-	all, err := w.Tables.For(projections.System).Billing().Invoices(w.T.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
+	all, err := w.Tables.For(projections.System).Billing().Invoices(
+		w.T.Context(),
+		projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}},
+	)
 	w.Must(err)
 	slices.Reverse(all.Rows)
 	return all.Rows
@@ -151,7 +155,10 @@ func (w *Renewals) Books(id uuid.UUID, amount, reference string) uuid.UUID {
 
 // Transfer is a payment into the account of a tenant.
 func (w *Renewals) Transfer(id uuid.UUID, amount, reference string) billing.BookPayment {
-	return billing.BookPayment{CreditAccount: w.Account(id), Amount: decimal.RequireFromString(amount), Method: "bank_transfer", Reference: reference, Received: w.Runner.Now()}
+	return billing.BookPayment{
+		CreditAccount: w.Account(id), Amount: decimal.RequireFromString(amount), Method: "bank_transfer",
+		Reference: reference, Received: w.Runner.Now(),
+	}
 }
 
 // The plans of these stories: the one that orders have, a larger one, and a smaller one.

@@ -35,7 +35,8 @@ func TurnedRun(t *testing.T, at sagas.Point) {
 	w.Must(w.Runner.Operators.TakeBack(t.Context(), Operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
 	w.Eventually("it is undone", func() bool { return w.Provision(id).Status == sagas.StatusUndone })
 	w.Equal("objects left outside", len(w.Engine.All()), 0)
-	w.Equal("effects of the run that are left", w.Count(`select count(*) from effect where state not in ('undone', 'absent') and saga_id = $1`, sagas.RunID("provision:"+id.String())), 0)
+	w.Equal("effects of the run that are left", w.Count(`select count(*) from effect where state not in ('undone',
+		'absent') and saga_id = $1`, sagas.RunID("provision:"+id.String())), 0)
 	w.Equal("claims left", w.Count(`select count(*) from external_claim where kind = 'tenant'`), 0)
 	w.Equal("tenants left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
 	w.Equal("died", dead.Load(), at != "")

@@ -39,7 +39,8 @@ import (
 // what most stories tell.
 var Quick = assembly.Times{
 	Times: sagas.Times{
-		Lease: 2 * time.Second, Poll: 250 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
+		Lease: 2 * time.Second, Poll: 250 * time.Millisecond, Grace: time.Second, Call: time.Second,
+		Write: 5 * time.Second, Floor: 5 * time.Millisecond,
 		Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
 		LocalBase: 5 * time.Millisecond, LocalCap: 50 * time.Millisecond,
 		UndoBase: 5 * time.Millisecond, UndoCap: 50 * time.Millisecond, UndoBudget: 20 * time.Second,
@@ -57,7 +58,8 @@ var Quick = assembly.Times{
 	},
 	NotifyTimes: assembly.NotifyTimes{
 		MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: Day,
-		LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 2 * Day, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
+		LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 2 * Day,
+		MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
 		WebhookBase: 5 * time.Millisecond, WebhookCap: 40 * time.Millisecond, WebhookBudget: 30 * time.Second,
 		KeepDeliveries: 30 * Day,
 	},
@@ -69,7 +71,8 @@ var Quick = assembly.Times{
 		PendingTTL: time.Hour, OrderTTL: 24 * time.Hour, SessionLife: 23 * time.Hour, SettlementTTL: 14 * Day,
 		SessionChecks: [3]time.Duration{time.Minute, 10 * time.Minute, time.Hour}, AfterExpiry: time.Minute, SettlementCheck: Day,
 		PaymentCall: time.Second, PaymentBase: 5 * time.Millisecond, CaptureCap: 20 * time.Millisecond, RefundCap: 20 * time.Millisecond,
-		CaptureDeadline: 165 * time.Minute, RefundBudget: 20 * time.Second, CaptureCheck: 5 * time.Minute, RefundCheck: Day, RefundTTL: 14 * Day,
+		CaptureDeadline: 165 * time.Minute, RefundBudget: 20 * time.Second, CaptureCheck: 5 * time.Minute,
+		RefundCheck: Day, RefundTTL: 14 * Day,
 		PaidChecks: [3]time.Duration{Day, 7 * Day, 30 * Day}, CancelledChecks: [3]time.Duration{time.Hour, Day, 72 * time.Hour},
 		KeepBodies: 90 * Day,
 	},
@@ -214,8 +217,10 @@ func (w *World) Node(url string, change ...func(*assembly.Options)) *Instance {
 	store := LogOn(pool, cmp.Or(w.Keys, eventstoretest.Keys(w.T)), eventstore.WithLog(log))
 	o := assembly.Options{
 		Store: store, Fault: i.faultAt, Log: log, Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
-		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.Pay}, Offers: testOffers, Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
-		MailFrom: PanelAddress, PublicURL: PanelURL, Times: Quick, Hashing: eventstoretest.Hashing, UnsubscribeKeys: [][]byte{UnsubscribeKey},
+		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.Pay}, Offers: testOffers,
+		Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
+		MailFrom: PanelAddress, PublicURL: PanelURL, Times: Quick, Hashing: eventstoretest.Hashing,
+		UnsubscribeKeys: [][]byte{UnsubscribeKey},
 	}
 	for _, c := range change {
 		c(&o)
@@ -312,7 +317,9 @@ func (w *World) Eventually(what string, so func() bool) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.T.Fatalf("waited in vain until %s; %s", what, w.Text(`select coalesce(string_agg(concat_ws(' ', key, status, steps -> step ->> 'name', 'until', run_at), '; '), 'no run goes on') from (select * from saga_run where status not in ('done', 'undone') limit 20) live`))
+			w.T.Fatalf("waited in vain until %s; %s", what, w.Text(`select coalesce(string_agg(concat_ws(' ', key,
+				status, steps -> step ->> 'name', 'until', run_at), '; '), 'no run goes on') from (select *
+					from saga_run where status not in ('done', 'undone') limit 20) live`))
 		}
 		select {
 		case <-changed:

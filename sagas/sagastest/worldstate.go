@@ -37,7 +37,9 @@ func (w *World) Order(id uuid.UUID) order.Order {
 // Becomes waits until an order has a status.
 func (w *World) Becomes(id uuid.UUID, status order.Status) {
 	w.T.Helper()
-	w.Eventually(fmt.Sprintf("order %s is %s (it is %s)", id, status, w.Order(id).Status), func() bool { return w.Order(id).Status == status })
+	w.Eventually(fmt.Sprintf("order %s is %s (it is %s)", id, status, w.Order(id).Status), func() bool {
+		return w.Order(id).Status == status
+	})
 }
 
 // RunOf is the state of a run.
@@ -88,9 +90,12 @@ func (w *World) Often(stream domain.Stream, name string) (n int) {
 func (w *World) Pauses(queue string) {
 	w.T.Helper()
 	if w.End != nil {
-		w.Eventually("there is a queue "+queue, func() bool { return w.Count(`select count(*) from saga_queue where queue = $1`, queue) == 1 })
+		w.Eventually("there is a queue "+queue, func() bool {
+			return w.Count(`select count(*) from saga_queue where queue = $1`, queue) == 1
+		})
 	}
-	_, err := w.Pool.Exec(w.T.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true) on conflict (queue) do update set paused = true`, queue)
+	_, err := w.Pool.Exec(w.T.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true)
+		on conflict (queue) do update set paused = true`, queue)
 	w.Must(err)
 }
 

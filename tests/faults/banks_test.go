@@ -49,7 +49,9 @@ type atStripe struct {
 func newAtStripe(t *testing.T, p *post) *atStripe {
 	b := &atStripe{there: stripetest.Start(t, stripetest.Options{Webhooks: p.to("stripe")}), open: map[string]string{}, post: p}
 	var err error
-	if b.Provider, err = stripe.New(stripe.Options{Key: stripetest.Key, Secrets: []string{stripetest.Secret}, URL: b.there.URL}); err != nil {
+	if b.Provider, err = stripe.New(
+		stripe.Options{Key: stripetest.Key, Secrets: []string{stripetest.Secret}, URL: b.there.URL},
+	); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -161,7 +163,8 @@ func (b *atPayPal) fail(chance *rand.Rand) {
 		return
 	}
 	whats := []string{
-		paypaltest.FailBefore, paypaltest.FailAfter, paypaltest.HangBefore, paypaltest.HangAfter, paypaltest.ResetBefore, paypaltest.ResetAfter,
+		paypaltest.FailBefore, paypaltest.FailAfter, paypaltest.HangBefore, paypaltest.HangAfter, paypaltest.ResetBefore,
+		paypaltest.ResetAfter,
 		paypaltest.Slow, paypaltest.SlowInside, paypaltest.Garbage,
 	}
 	calls := []string{"create", "get", "get", "capture", "capture", "refund", "refund"}
@@ -229,7 +232,13 @@ func (b *atNobody) lie(session string, id uuid.UUID) {
 }
 
 func (b *atNobody) fail(chance *rand.Rand) {
-	what := anyOf(chance, []faults.What{faults.Slow, faults.TimeoutBefore, faults.TimeoutAfter, faults.ResetBefore, faults.ResetAfter, faults.ErrorBefore, faults.ErrorAfter})
+	what := anyOf(
+		chance,
+		[]faults.What{
+			faults.Slow, faults.TimeoutBefore, faults.TimeoutAfter, faults.ResetBefore, faults.ResetAfter,
+			faults.ErrorBefore, faults.ErrorAfter,
+		},
+	)
 	call := faults.Create
 	if what != faults.TimeoutAfter && what != faults.ResetAfter && what != faults.ErrorAfter {
 		call = anyOf(chance, []string{faults.Create, faults.Find, faults.Remove})

@@ -115,7 +115,8 @@ func (m *market) nothingTwice(l *life, o order.Order) {
 		if p.State != order.StatePaid {
 			continue
 		}
-		m.same(l, "bookings of "+p.ID, m.Count(`select count(*) from payment_object where provider = $1 and object_id = $2 and order_id = $3`, o.Provider, p.ID, l.id), 1)
+		m.same(l, "bookings of "+p.ID, m.Count(`select count(*) from payment_object where provider = $1
+			and object_id = $2 and order_id = $3`, o.Provider, p.ID, l.id), 1)
 	}
 }
 
@@ -150,7 +151,9 @@ func (m *market) statusFitsMoney(l *life, o order.Order) {
 // isCredited: what has gone back of an invoice stands in its credit notes (M-9).
 func (m *market) isCredited(l *life, o order.Order) {
 	m.T.Helper()
-	invoice, _, err := eventstore.Fold(m.T.Context(), m.Store, billing.Invoices, domain.Stream{Category: billing.InvoiceCategory, ID: l.id.String()})
+	invoice, _, err := eventstore.Fold(
+		m.T.Context(), m.Store, billing.Invoices, domain.Stream{Category: billing.InvoiceCategory, ID: l.id.String()},
+	)
 	m.Must(err)
 	paid := o.Payments[o.Confirmed]
 	back := decimal.Min(decimal.New(o.Returned(paid.ID), -2), invoice.Total)
@@ -181,7 +184,8 @@ func (m *market) nothingIsLeftLying() {
 	}
 	m.Equal("orders without a further check", m.Count(`
 		select count(*) from orders o left join payment_watch w on w.order_id = o.id
-		where o.status in ('pending', 'payment_processing', 'paid', 'provisioning') and o.holds = '{}' and coalesce(w.next_at, 'infinity') = 'infinity'`), 0)
+		where o.status in ('pending', 'payment_processing', 'paid', 'provisioning') and o.holds = '{}'
+			and coalesce(w.next_at, 'infinity') = 'infinity'`), 0)
 	m.Equal("gaps in the numbers of invoices and credit notes", m.Count(`
 		select count(*) from (select max((data ->> 'sequence')::int) - count(*) as gap from events
 			where name in ('billing.invoice_issued', 'billing.credit_note_issued') group by data ->> 'series') l where gap <> 0`), 0)

@@ -58,7 +58,8 @@ func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	}
 	for _, always := range []string{
 		"insert into events ", "insert into orders ", "insert into webhook_inbox ", "insert into payment_watch ", "insert into saga_run ",
-		"insert into effect ", "update effect set state = 'confirmed'", "update saga_run set step", "insert into users ", "insert into one_time_tokens ",
+		"insert into effect ", "update effect set state = 'confirmed'", "update saga_run set step", "insert into users ",
+		"insert into one_time_tokens ",
 		"insert into series ", "update readers set position", "commit",
 	} {
 		if !slices.ContainsFunc(failed, func(text string) bool { return strings.Contains(text, always) }) {
@@ -90,7 +91,10 @@ func endures(w *sagastest.World, o sagastest.OrderForm) uuid.UUID {
 	w.Pay.Pay(id, nil)
 	insists(w, func() error { return w.Webhook("evt_"+id.String(), id) })
 	w.Becomes(id, order.StatusActive)
-	w.Eventually("the customer is welcomed", func() bool { return len(w.Mail.To(o.Email)) > 0 && w.Provision(id).Status == sagas.StatusDone })
+	w.Eventually(
+		"the customer is welcomed",
+		func() bool { return len(w.Mail.To(o.Email)) > 0 && w.Provision(id).Status == sagas.StatusDone },
+	)
 	w.Settled(id)
 	w.OnlyOnce(id)
 	if o.Domain != "" {

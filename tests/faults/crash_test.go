@@ -45,7 +45,10 @@ func crashes() (all []sagastest.Crash) {
 		}
 	}
 	for _, step := range []string{"account", "tenant", "billing", "activate"} {
-		all = append(all, sagastest.Crash{Kind: "hosting", Step: step, At: sagas.BeforeComplete}, sagastest.Crash{Kind: "hosting", Step: step, At: sagas.AfterComplete})
+		all = append(
+			all, sagastest.Crash{Kind: "hosting", Step: step, At: sagas.BeforeComplete},
+			sagastest.Crash{Kind: "hosting", Step: step, At: sagas.AfterComplete},
+		)
 	}
 	return all
 }
@@ -67,7 +70,8 @@ func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 	runs := map[string]uuid.UUID{} // by what they make outside
 	owner := func(name string) uuid.UUID { mu.Lock(); defer mu.Unlock(); return runs[name] }
 	client := func(name string) (id uuid.UUID) { // named by a number that is drawn with the payment
-		_ = w.Pool.QueryRow(t.Context(), `select (input ->> 'order')::uuid from saga_run where definition = 'provision/1' and 't' || (input ->> 'tenant') = $1`, name).Scan(&id)
+		_ = w.Pool.QueryRow(t.Context(), `select (input ->> 'order')::uuid from saga_run
+			where definition = 'provision/1' and 't' || (input ->> 'tenant') = $1`, name).Scan(&id)
 		return id
 	}
 	w.Engine.Tell(nil, func(call, name string) error {
@@ -97,7 +101,9 @@ func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 		w.Must(w.Webhook("evt_"+id.String(), id))
 	}
 	w.Goes()
-	w.Eventually("all orders are paid", func() bool { return w.Count(`select count(*) from saga_run where key like 'provision:%'`) == len(ids) })
+	w.Eventually("all orders are paid", func() bool {
+		return w.Count(`select count(*) from saga_run where key like 'provision:%'`) == len(ids)
+	})
 	for _, id := range ids {
 		w.Becomes(id, order.StatusActive)
 		w.Settled(id)
@@ -128,7 +134,10 @@ func TestAZombieChangesNothing(t *testing.T) { // F-14, N-8
 
 func zombiesChangeNothing(t *testing.T) {
 	url := ""
-	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	w := &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	url = sagastest.Database(t)
 	short := func(o *assembly.Options) { o.Times.Lease = 400 * time.Millisecond }
 	w.Instance = w.Node(url, short, func(o *assembly.Options) { o.Limits["engine:one"] = zombies })

@@ -51,7 +51,10 @@ func newCustomers(t *testing.T, seed int64) *customers {
 		url:    sagastest.Database(t),
 		chance: rand.New(rand.NewPCG(uint64(seed), 1)), death: rand.New(rand.NewPCG(uint64(seed), 2)),
 	}
-	w := &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	w := &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	c.Household = &sagastest.Household{World: w}
 	w.Instance = c.process()
 	c.sandbox = sandbox.New(w.Pool)
@@ -59,7 +62,13 @@ func newCustomers(t *testing.T, seed int64) *customers {
 		id := c.Draw("tenant")
 		request := c.NewTenant(id)
 		c.Carry(request)
-		c.things = append(c.things, &thing{ref: request.Ref, tenant: id, name: hosting.CustomerNumber(id), born: hosting.CustomerNumber(id), asked: field.Values{"email": nil, "max_sites": nil}})
+		c.things = append(
+			c.things,
+			&thing{
+				ref: request.Ref, tenant: id, name: hosting.CustomerNumber(id), born: hosting.CustomerNumber(id),
+				asked: field.Values{"email": nil, "max_sites": nil},
+			},
+		)
 	}
 	return c
 }

@@ -20,7 +20,9 @@ func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-
 	t.Parallel()
 	cluster := eventstoretest.Private(t, nil)
 	owner := eventstoretest.Owner(t, cluster.URL())
-	if err := errors.Join(eventstore.Migrate(t.Context(), owner, sagastest.Migrations...), sagastest.ReadTables(t.Context(), t, owner)); err != nil {
+	if err := errors.Join(
+		eventstore.Migrate(t.Context(), owner, sagastest.Migrations...), sagastest.ReadTables(t.Context(), t, owner),
+	); err != nil {
 		t.Fatal(err)
 	}
 	w := sagastest.WorldOn(t, cluster.URL(), func(o *assembly.Options) { o.Times.Lease = time.Second })
@@ -50,7 +52,8 @@ func reached(w *sagastest.World, t *testing.T, ids []uuid.UUID, want int) {
 	for deadline := time.Now().Add(2 * sagastest.Patience); ; {
 		active := 0
 		for _, id := range ids {
-			if o, _, err := eventstore.Fold(t.Context(), w.Store, order.Decider, order.Stream(id)); err == nil && o.Status == order.StatusActive {
+			if o, _, err := eventstore.Fold(t.Context(), w.Store, order.Decider, order.Stream(id)); err == nil &&
+				o.Status == order.StatusActive {
 				active++
 			}
 		}

@@ -31,7 +31,9 @@ import (
 // each; without a number of cuts, it is one.
 func TestWhateverAnEngineLosesEverythingIsThereOnce(t *testing.T) {
 	t.Parallel()
-	seed, most := sagastest.FromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(sagastest.FromEnvironment("HOSTPANEL_FAULT_CUTS", 1))
+	seed, most := sagastest.FromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(
+		sagastest.FromEnvironment("HOSTPANEL_FAULT_CUTS", 1),
+	)
 	t.Logf("HOSTPANEL_FAULT_SEED=%d HOSTPANEL_FAULT_CUTS=%d", seed, most)
 	c := newCutting(t, seed)
 	for _, kind := range cutKinds {
@@ -92,7 +94,8 @@ func newCutting(t *testing.T, seed int64) *cutting {
 	}
 	engine, err := ispconfig.New(ispconfig.Config{
 		Name: "one", URL: c.proxy.URL, User: ispconfigtest.User, Password: ispconfigtest.Password,
-		Servers: ispconfig.Servers{Web: 1, Database: 1, DNS: 1, Mail: 1}, NameServers: []string{"ns1.example.test.", "ns2.example.test."}, Now: c.fake.Now,
+		Servers:     ispconfig.Servers{Web: 1, Database: 1, DNS: 1, Mail: 1},
+		NameServers: []string{"ns1.example.test.", "ns2.example.test."}, Now: c.fake.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +132,9 @@ func (c *cutting) made(one *thing) {
 	c.T.Helper()
 	c.Eventually(one.ref.Stream().String()+" is made", func() bool {
 		c.fake.Tick()
-		return c.Resource(one.ref).SyncStatus == "synced" && c.Count(`select count(*) from saga_run where status not in ('done', 'undone')`) == 0
+		return c.Resource(one.ref).SyncStatus == "synced" && c.Count(
+			`select count(*) from saga_run where status not in ('done', 'undone')`,
+		) == 0
 	})
 }
 

@@ -68,7 +68,13 @@ func (c *customers) ask(secrets map[uuid.UUID]string, commands ...domain.Command
 }
 
 func (c *customers) asksForMore() bool {
-	kind := pick(c, []string{"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job", "ssl_certificate", "proxy"})
+	kind := pick(
+		c,
+		[]string{
+			"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox",
+			"mail_alias", "ftp_account", "shell_user", "cron_job", "ssl_certificate", "proxy",
+		},
+	)
 	one := &thing{ref: hosting.Ref{Kind: kind, ID: c.Draw(kind)}, tenant: pick(c, c.of("tenant")).ref.ID, secrets: map[string]string{}}
 	if whole, is := wholes[kind]; is {
 		there := c.wholesFor(kind, c.here(whole))

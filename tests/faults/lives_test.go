@@ -184,7 +184,10 @@ func (l *life) atBank(do func(p order.Payment, session string)) {
 func (l *life) dispute(state order.DisputeState) {
 	l.atBank(func(p order.Payment, session string) { l.bank.dispute(p, session, state) })
 	if l.bank.Name() == "paypal" && state == order.DisputeWon {
-		_, err := l.Store.Execute(l.T.Context(), sagastest.Operator, order.DecideDispute{ID: l.id, Outcome: state, Reason: "read at the bank", At: l.Runner.Now()})
+		_, err := l.Store.Execute(
+			l.T.Context(), sagastest.Operator,
+			order.DecideDispute{ID: l.id, Outcome: state, Reason: "read at the bank", At: l.Runner.Now()},
+		)
 		l.isARefusal(err)
 	}
 }

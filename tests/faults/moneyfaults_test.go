@@ -31,7 +31,9 @@ import (
 // HOSTPANEL_FAULT_PAYMENTS set the seed and the number of payments.
 func TestWhateverHappensToPaymentsTheBooksAgreeInTheEnd(t *testing.T) { // V1 to V4, V6, V9, V10, F-3 to F-12, F-20, F-21
 	t.Parallel()
-	seed, orders := sagastest.FromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(sagastest.FromEnvironment("HOSTPANEL_FAULT_PAYMENTS", 24))
+	seed, orders := sagastest.FromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(
+		sagastest.FromEnvironment("HOSTPANEL_FAULT_PAYMENTS", 24),
+	)
 	t.Logf("HOSTPANEL_FAULT_SEED=%d HOSTPANEL_FAULT_PAYMENTS=%d", seed, orders)
 	m := newMarket(t, seed)
 	stop := []func(){m.worker(), m.worker()}
@@ -75,7 +77,10 @@ type market struct {
 func newMarket(t *testing.T, seed int64) *market {
 	t.Helper()
 	m := &market{url: sagastest.Database(t), post: newPost(t, seed), seed: seed, death: rand.New(rand.NewPCG(uint64(seed), 2))}
-	m.World = &sagastest.World{T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(), Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{}}
+	m.World = &sagastest.World{
+		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
+		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
+	}
 	nobody := &atNobody{t: t, post: m.post, Provider: test.New(eventstoretest.Pool(t, m.url), test.Options{
 		PublicURL: func() string { return m.post.server.URL }, Secret: nobodysSecret, Log: slog.New(slog.DiscardHandler),
 	})}
@@ -113,7 +118,8 @@ func (m *market) process() *sagastest.Instance {
 		o.Times.Lease, o.Times.SessionCall, o.Times.SessionBudget = 700*time.Millisecond, time.Second, 3*time.Second
 		o.Times.OrderTTL, o.Times.PendingTTL, o.Times.SettlementTTL = 4*time.Second, 3*time.Second, 4*time.Second
 		o.Times.SessionChecks = [3]time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}
-		o.Times.SettlementCheck, o.Times.CaptureCheck, o.Times.RefundCheck = 500*time.Millisecond, 200*time.Millisecond, 300*time.Millisecond
+		o.Times.SettlementCheck, o.Times.CaptureCheck, o.Times.RefundCheck = 500*time.Millisecond, 200*time.Millisecond,
+			300*time.Millisecond
 		o.Times.CancelledChecks = [3]time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 		o.Times.CaptureDeadline, o.Times.RefundGrace = 5*time.Second, 200*time.Millisecond
 		o.Times.InboxMatch = time.Minute // a webhook about a payment waits until the bank has told of it, which fails often

@@ -11,7 +11,9 @@ import (
 
 func TestAWorkerMayDieWhileATurnedRunTakesBack(t *testing.T) { // F-2
 	t.Parallel()
-	for _, at := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
+	for _, at := range []sagas.Point{
+		sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete,
+	} {
 		sagastest.TurnedRun(t, at)
 	}
 }

@@ -43,7 +43,10 @@ func TestAWorkerMayDieWhileAPlanChanges(t *testing.T) {
 				w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
 				w.PaysChange(id)
 				w.Planned(id, "Large", "10")
-				w.Equal("changes of the tenant", w.Often(hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}.Stream(), "hosting.changed"), 1)
+				w.Equal(
+					"changes of the tenant",
+					w.Often(hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}.Stream(), "hosting.changed"), 1,
+				)
 			})
 		}
 	}

@@ -28,7 +28,9 @@ import (
 // HOSTPANEL_RANDOM_SEED and HOSTPANEL_RANDOM_OPERATIONS choose what happens.
 func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
 	t.Parallel()
-	seed, operations := sagastest.FromEnvironment("HOSTPANEL_RANDOM_SEED", time.Now().UnixNano()), sagastest.FromEnvironment("HOSTPANEL_RANDOM_OPERATIONS", 500)
+	seed, operations := sagastest.FromEnvironment("HOSTPANEL_RANDOM_SEED", time.Now().UnixNano()), sagastest.FromEnvironment(
+		"HOSTPANEL_RANDOM_OPERATIONS", 500,
+	)
 	t.Logf("HOSTPANEL_RANDOM_SEED=%d HOSTPANEL_RANDOM_OPERATIONS=%d", seed, operations)
 	c := newCustomers(t, seed)
 	c.trouble(seed)
@@ -54,7 +56,10 @@ func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
 // notTooFast lets the workers come after.
 func (c *customers) notTooFast() {
 	c.Eventually("there is less to do", func() bool {
-		return c.Count(`select count(*) from saga_run where definition = $1 and status not in ('done', 'undone', 'parked')`, "engine/1") < 100
+		return c.Count(
+			`select count(*) from saga_run where definition = $1 and status not in ('done', 'undone', 'parked')`,
+			"engine/1",
+		) < 100
 	})
 }
 
@@ -67,7 +72,8 @@ func (c *customers) served() {
 		return c.Count(`
 			select (select count(*) from saga_run where status not in ('done', 'undone', 'parked')
 					and (definition = $1 or steps -> step ->> 'name' in ('certificate.serve', 'certificate.tend')))
-				+ (select count(*) from events where position > (select position from readers where name = $2))`, "engine/1", sagas.ReactionsReader) == 0
+				+ (select count(*) from events where position > (select position from readers
+					where name = $2))`, "engine/1", sagas.ReactionsReader) == 0
 	})
 }
 
@@ -108,7 +114,8 @@ func (c *customers) nothingIsOpen() {
 	c.Equal("resources that are not as wanted", c.Count(`select count(*) from resources where sync_status <> 'synced'`), 0)
 	c.Equal("secrets that were not handed over", c.Count(`
 		select count(*) from resources where status <> 'gone' and exists (
-			select from secret_handoff where effect_key in ('secret/' || (spec ->> 'password'), 'secret/' || (spec ->> 'db_password')))`), 0)
+			select from secret_handoff where effect_key in ('secret/' || (spec ->> 'password'),
+				'secret/' || (spec ->> 'db_password')))`), 0)
 	c.Equal("passwords in the log", c.Count(`select count(*) from events where data::text like '%pass-word%'`), 0)
 }
 
@@ -222,13 +229,18 @@ func (c *customers) storyOf(kind, born string) string {
 		}
 		about := one.ref.Stream().String()
 		for _, told := range []string{
-			`select recorded_at, stream || '/' || version || ' ' || name || ' ' || data::text from events where stream = $1 or stream in (select 'saga-' || id from saga_run where about = $1)`,
+			`select recorded_at, stream || '/' || version || ' ' || name || ' ' || data::text from events
+				where stream = $1 or stream in (select 'saga-' || id from saga_run where about = $1)`,
 			`select started_at, key || ' step ' || a.step || ' token ' || token || coalesce(' ' || outcome || ' ' || error_class || ' ' || error, '') from saga_attempt a join saga_run r on r.id = saga_id where about = $1`,
 			`select updated_at, key || ' ' || state || ' token ' || token from effect where key like 'e/' || $1 || '/%'`,
 			`select taken_at, 'claim of ' || name from external_claim where owner = $1`,
-			`select applied_at, 'object ' || id || ' visible ' || visible_at || ' gone ' || gone_at from sandbox_engine.objects where kind = split_part($1, '-', 1) and name = '` + born + `'`,
+			`select applied_at, 'object ' || id || ' visible ' || visible_at || ' gone ' || gone_at
+				from sandbox_engine.objects where kind = split_part($1, '-', 1) and name = '` + born + `'`,
 		} {
-			rows, _ := c.Pool.Query(c.T.Context(), `select to_char(t, 'HH24:MI:SS.US ') || told from (`+told+`) as x (t, told) order by t`, about)
+			rows, _ := c.Pool.Query(
+				c.T.Context(), `select to_char(t, 'HH24:MI:SS.US ') || told from (`+told+`) as x (t, told) order by t`,
+				about,
+			)
 			found, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			c.Must(err)
 			lines = append(lines, found...)
@@ -248,7 +260,10 @@ func (c *customers) nothingIsClaimedInVain() {
 			continue
 		}
 		want++
-		claimed := c.Count(`select count(*) from external_claim where owner = $1 and kind = $2 and name = $3`, one.ref.Stream().String(), row.Kind, c.nameAtEngine(one, row.Spec))
+		claimed := c.Count(
+			`select count(*) from external_claim where owner = $1 and kind = $2 and name = $3`,
+			one.ref.Stream().String(), row.Kind, c.nameAtEngine(one, row.Spec),
+		)
 		c.Equal("claims of "+one.ref.Stream().String(), claimed, 1)
 	}
 	c.Equal("claims", c.Count(`select count(*) from external_claim`), want)

@@ -58,7 +58,8 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 	for _, id := range ids {
 		w.Eventually("its refund is booked", func() bool { return w.Order(id).Net()["EUR"] == 1000 })
 		w.Eventually("its runs are done", func() bool {
-			return w.RunOf("capture:"+id.String()).Status == sagas.StatusDone && w.RunOf("refund:"+id.String()+"/1").Status == sagas.StatusDone
+			return w.RunOf("capture:"+id.String()).Status == sagas.StatusDone && w.RunOf("refund:"+id.String()+
+				"/1").Status == sagas.StatusDone
 		})
 		w.Equal("captures", w.Pay.Captures(id), 1)
 		w.Equal("refunds", w.Pay.Refunds(sagastest.Reference(id, 1)), 1)

@@ -53,7 +53,12 @@ func TestTheStateOfEveryVersionOfARunIsWhatTheFoldSaidThen(t *testing.T) {
 		},
 		func(int) { sagastest.Sends(w, 1+int64(chance(3)), 7) },
 		func(n int) {
-			w.Does(account.NoteSignIn{User: 1 + int64(chance(2)), SubjectID: uuid.NewSHA1(uuid.Nil, []byte("ana")), IP: fmt.Sprintf("192.0.2.%d", n), Through: account.ThroughPage, At: w.Runner.Now()})
+			w.Does(
+				account.NoteSignIn{
+					User: 1 + int64(chance(2)), SubjectID: uuid.NewSHA1(uuid.Nil, []byte("ana")),
+					IP: fmt.Sprintf("192.0.2.%d", n), Through: account.ThroughPage, At: w.Runner.Now(),
+				},
+			)
 		},
 	}
 	for n := range 24 {
@@ -72,6 +77,7 @@ func TestTheStateOfEveryVersionOfARunIsWhatTheFoldSaidThen(t *testing.T) {
 			t.Errorf("%s is not among %v", wanted, categories)
 		}
 	}
-	histories := w.Count(`select count(*) from (select stream from events where stream like 'saga-%' group by 1, correlation having count(*) > 4) runs`)
+	histories := w.Count(`select count(*) from (select stream from events where stream like 'saga-%' group by 1,
+		correlation having count(*) > 4) runs`)
 	w.Equal("runs have long histories", histories > 0, true)
 }

@@ -15,7 +15,8 @@ import (
 
 // wholes are the kinds that others are a part of; a database may have a site.
 var wholes = map[string]string{
-	"database": "site", "dns_record": "dns_zone", "mailbox": "mail_domain", "mail_alias": "mail_domain", "ftp_account": "site", "shell_user": "site",
+	"database": "site", "dns_record": "dns_zone", "mailbox": "mail_domain", "mail_alias": "mail_domain",
+	"ftp_account": "site", "shell_user": "site",
 	"cron_job":        "site",
 	"ssl_certificate": "site", "proxy": "site",
 }
@@ -26,15 +27,23 @@ var specs = map[string]func(*customers, *thing) field.Values{
 	},
 	"database": func(c *customers, one *thing) field.Values {
 		name := fmt.Sprintf("c%d_%s", one.tenant, one.name)
-		return values(&hosting.Database{Name: one.name, User: one.name, EngineName: name, EngineUser: name, Site: &one.parent.ref.ID, Password: "new", IsActive: true})
+		return values(
+			&hosting.Database{
+				Name: one.name, User: one.name, EngineName: name, EngineUser: name, Site: &one.parent.ref.ID,
+				Password: "new", IsActive: true,
+			},
+		)
 	},
 	"dns_zone": func(_ *customers, one *thing) field.Values {
 		origin := one.name + ".test."
-		return values(&hosting.DNSZone{Origin: origin, NSPrimary: "ns1.example.test.", AdminEmail: "hostmaster." + origin, TTL: 3600, IsActive: true})
+		return values(
+			&hosting.DNSZone{Origin: origin, NSPrimary: "ns1.example.test.", AdminEmail: "hostmaster." + origin, TTL: 3600, IsActive: true},
+		)
 	},
 	"dns_record": func(c *customers, one *thing) field.Values {
 		return values(&hosting.DNSRecord{
-			Zone: one.parent.ref.ID, ZoneOrigin: one.parent.name + ".test.", Type: "A", Name: one.name, Data: c.address(), TTL: 3600, IsActive: c.flag(),
+			Zone: one.parent.ref.ID, ZoneOrigin: one.parent.name + ".test.", Type: "A", Name: one.name,
+			Data: c.address(), TTL: 3600, IsActive: c.flag(),
 		})
 	},
 	"mail_domain": func(_ *customers, one *thing) field.Values {
@@ -55,22 +64,38 @@ var specs = map[string]func(*customers, *thing) field.Values{
 		})
 	},
 	"ftp_account": func(_ *customers, one *thing) field.Values {
-		return values(&hosting.FTPAccount{Site: one.parent.ref.ID, Username: one.name, Password: "new", Directory: "/", QuotaMB: -1, IsActive: true})
+		return values(
+			&hosting.FTPAccount{Site: one.parent.ref.ID, Username: one.name, Password: "new", Directory: "/", QuotaMB: -1, IsActive: true},
+		)
 	},
 	"ssl_certificate": func(c *customers, one *thing) field.Values {
 		certificate := &hosting.Certificate{Site: one.parent.ref.ID, Type: hosting.Acme, AutoRenew: c.flag()}
-		hosting.Complete(certificate, hosting.Place{ID: one.ref.ID, Tenant: one.tenant, At: time.Now(), Parent: one.parent.asked, Limits: hosting.NoLimits()})
+		hosting.Complete(
+			certificate,
+			hosting.Place{ID: one.ref.ID, Tenant: one.tenant, At: time.Now(), Parent: one.parent.asked, Limits: hosting.NoLimits()},
+		)
 		return values(certificate)
 	},
 	"proxy": func(c *customers, one *thing) field.Values {
-		return values(&hosting.Proxy{Site: one.parent.ref.ID, Domain: one.name + ".test", Upstream: hosting.UpstreamOf(c.address()), IsActive: c.flag()})
+		return values(
+			&hosting.Proxy{
+				Site: one.parent.ref.ID, Domain: one.name + ".test", Upstream: hosting.UpstreamOf(c.address()),
+				IsActive: c.flag(),
+			},
+		)
 	},
 	"cron_job": func(c *customers, one *thing) field.Values {
-		return values(&hosting.CronJob{Site: one.parent.ref.ID, Schedule: c.schedule(), Command: "https://" + one.parent.name + ".test/" + one.name, IsActive: c.flag()})
+		return values(
+			&hosting.CronJob{
+				Site: one.parent.ref.ID, Schedule: c.schedule(),
+				Command: "https://" + one.parent.name + ".test/" + one.name, IsActive: c.flag(),
+			},
+		)
 	},
 	"shell_user": func(_ *customers, one *thing) field.Values {
 		return values(&hosting.ShellUser{
-			Site: one.parent.ref.ID, Username: one.name, Password: "new", Shell: "/bin/bash", Chroot: "jailkit", QuotaMB: -1, IsActive: true,
+			Site: one.parent.ref.ID, Username: one.name, Password: "new", Shell: "/bin/bash", Chroot: "jailkit",
+			QuotaMB: -1, IsActive: true,
 		})
 	},
 }

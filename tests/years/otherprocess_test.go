@@ -75,7 +75,9 @@ func (w *others) joins() (kill func()) {
 // outside answers calls to what is outside: the path names whom and what, the body has the
 // arguments, and the answer has the failure or the results.
 func (w *others) outside() http.Handler {
-	all := map[string]reflect.Value{"engine": reflect.ValueOf(w.Engine), "mail": reflect.ValueOf(w.Mail), "provider": reflect.ValueOf(w.Pay)}
+	all := map[string]reflect.Value{
+		"engine": reflect.ValueOf(w.Engine), "mail": reflect.ValueOf(w.Mail), "provider": reflect.ValueOf(w.Pay),
+	}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /{who}/{call}", func(rw http.ResponseWriter, r *http.Request) {
 		w.asked.Add(1)
@@ -260,7 +262,8 @@ func beside(w *sagastest.World, change ...func(*assembly.Options)) (is bool) {
 		return false
 	}
 	asked := asking{at}
-	w.Engine, w.Compute, w.Mail, w.Pay, w.Logged = sagastest.NewEngine(), sagastest.NewCompute(), sagastest.NewMail(), sagastest.NewPayments(), &sagastest.SyncBuffer{}
+	w.Engine, w.Compute, w.Mail, w.Pay, w.Logged = sagastest.NewEngine(), sagastest.NewCompute(), sagastest.NewMail(),
+		sagastest.NewPayments(), &sagastest.SyncBuffer{}
 	w.Instance = w.Node(os.Getenv(databaseAt), append(change, func(o *assembly.Options) {
 		o.Engine, o.Mail, o.Payments = askedEngine{asked}, askedMail{asked}, map[string]order.Provider{"test": askedProvider{w.Pay, asked}}
 		o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))

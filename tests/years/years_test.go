@@ -43,7 +43,11 @@ func TestServicesLiveForYears(t *testing.T) {
 	services, days := sagastest.FromEnvironment("HOSTPANEL_YEARS_SERVICES", 8), sagastest.FromEnvironment("HOSTPANEL_YEARS_DAYS", 200)
 	t.Logf("HOSTPANEL_YEARS_SEED=%d HOSTPANEL_YEARS_SERVICES=%d HOSTPANEL_YEARS_DAYS=%d", seed, services, days)
 	asked := &eventstoretest.Statements{}
-	y := &years{Renewals: sagastest.WithPlans(t, short, sagastest.Traced(t, &eventstoretest.Tracer{Statement: asked.Note})), chance: rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
+	y := &years{
+		Renewals: sagastest.WithPlans(t, short, sagastest.Traced(t, &eventstoretest.Tracer{Statement: asked.Note})),
+		chance:   rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)),
+		happened: map[string]int{}, cards: map[uuid.UUID]string{},
+	}
 	for n := range services {
 		o := sagastest.OrderForm{Kind: []string{"saas", "hosting"}[n%2], Language: "en"}
 		if n%3 == 0 {
@@ -203,7 +207,8 @@ func (y *years) lives(id uuid.UUID) {
 		y.customerPays(s.Change.Invoice)
 	case s.Open == uuid.Nil && what < 10:
 		y.did("plan changed")
-		plans := map[bool][]int64{true: {sagastest.BasicPlan, sagastest.LargePlan, sagastest.SmallPlan}, false: {5, 8}}[y.Order(id).Status == order.StatusActive && y.Provision(id).Job.Type == "hosting"]
+		plans := map[bool][]int64{true: {sagastest.BasicPlan, sagastest.LargePlan, sagastest.SmallPlan}, false: {5, 8}}[y.Order(id).Status == order.StatusActive &&
+			y.Provision(id).Job.Type == "hosting"]
 		y.may(y.Changes(id, plans[y.chance.IntN(len(plans))], []string{"monthly", "monthly", "yearly"}[y.chance.IntN(3)]))
 	case s.Open == uuid.Nil:
 	case what < 25:

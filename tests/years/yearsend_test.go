@@ -28,13 +28,15 @@ func (y *years) settles() {
 	})
 	y.keepsUp()
 	y.falls("open invoices of what has ended", func() int {
-		return y.Count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id where i.status = 'open' and s.status in ('ended', 'cancelling')`)
+		return y.Count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id
+			where i.status = 'open' and s.status in ('ended', 'cancelling')`)
 	})
 	y.falls("runs on their way", func() int {
 		y.operatorsMend()
 		return y.Count(`select count(*) from saga_run where status in ('ready', 'running') and not (key like 'deprovision:%')`)
 	})
-	y.Equal("runs that are stuck", y.Text(`select coalesce(string_agg(key || ' at ' || step, ', '), '') from saga_run where status = 'parked'`), "")
+	y.Equal("runs that are stuck", y.Text(`select coalesce(string_agg(key || ' at ' || step, ', '), '') from saga_run
+		where status = 'parked'`), "")
 	y.Equal("reactions that failed", y.Warned("a reaction failed for good"), false)
 }
 
@@ -72,7 +74,8 @@ func (y *years) numbersHaveNoGap() {
 	y.T.Helper()
 	for _, table := range []string{"invoices", "credit_notes"} {
 		y.Equal("gaps in the numbers of "+table, y.Count(`select count(*) from (
-			select right(number, 6)::int - row_number() over (partition by left(number, length(number) - 7) order by number) as gap from `+table+`) numbered where gap <> 0`), 0)
+			select right(number, 6)::int - row_number() over (partition by left(number, length(number) - 7)
+				order by number) as gap from `+table+`) numbered where gap <> 0`), 0)
 	}
 }
 

@@ -99,7 +99,10 @@ func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosti
 		return nil, unanswered("read", err)
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (vm hosting.VM, err error) {
-		return vm, row.Scan(&vm.External, &vm.Name, &vm.Tag, &vm.Cores, &vm.MemoryMB, &vm.DiskGB, &vm.TrafficTB, &vm.OS, &vm.State, &vm.Address)
+		return vm, row.Scan(
+			&vm.External, &vm.Name, &vm.Tag, &vm.Cores, &vm.MemoryMB, &vm.DiskGB, &vm.TrafficTB, &vm.OS, &vm.State,
+			&vm.Address,
+		)
 	})
 	return all, unanswered("read", err)
 }
@@ -199,8 +202,10 @@ func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, id int64, vm hosting.VM
 	seen, gone := f.Fate()
 	_, err := tx.Exec(ctx, `
 		with made as (
-			insert into sandbox_compute.machines (id, name, tag, cores, memory_mb, disk_gb, traffic_tb, os, address, boots_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval, '0'), coalesce(real_now() + $12::interval, 'infinity')))
+			insert into sandbox_compute.machines (id, name, tag, cores, memory_mb, disk_gb, traffic_tb, os, address,
+				boots_at, visible_at, gone_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval,
+				'0'), coalesce(real_now() + $12::interval, 'infinity')))
 		insert into sandbox_compute.creations (name, tag, id) values ($2, $3, $1)`,
 		id, vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, address(id), c.boot, seen, gone)
 	return err
@@ -220,7 +225,8 @@ func (c *Cluster) SwitchVM(ctx context.Context, external string, on bool) error 
 		late, _ := f.Fate()
 		tag, err := c.pool.Exec(ctx, `
 			update sandbox_compute.machines set
-				boots_at = case when $2 and stops_at < 'infinity' then real_now() + coalesce($3::interval, '0') + $4::interval else boots_at end,
+				boots_at = case when $2 and stops_at < 'infinity' then real_now() + coalesce($3::interval,
+					'0') + $4::interval else boots_at end,
 				stops_at = case when $2 then 'infinity' else least(stops_at, real_now() + coalesce($3::interval, '0')) end
 			where id::text = $1 and gone_at > real_now()`, external, on, late, c.boot)
 		if err == nil && tag.RowsAffected() == 0 {

@@ -81,7 +81,8 @@ func TestAMachineIsFoundByItsTagThenByItsName(t *testing.T) {
 		{"order-3", "vm78", other},
 	} {
 		vm, found := find(t, c, by.tag, by.name)
-		if !found || vm.External != by.external || vm.Cores != 2 || vm.MemoryMB != 4096 || vm.DiskGB != 40 || vm.TrafficTB != 1 || vm.OS != "debian-12" {
+		if !found || vm.External != by.external || vm.Cores != 2 || vm.MemoryMB != 4096 || vm.DiskGB != 40 ||
+			vm.TrafficTB != 1 || vm.OS != "debian-12" {
 			t.Errorf("by %v: %+v, %v", by, vm, found)
 		}
 	}

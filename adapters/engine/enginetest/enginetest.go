@@ -22,17 +22,22 @@ import (
 // it. What is nil is not tried.
 type Engine struct {
 	hosting.EngineServer
-	Settle   func()                                            // lets the server carry out what it has accepted; nil: it does so itself
-	Patience time.Duration                                     // how long the server may take for that; 0: a minute
-	Books    func() string                                     // all that the server keeps and has said, to search for secrets
-	Lose     func(t T, call, kind string)                      // the next such call ("create", "change", "remove") is carried out, and its answer is lost
-	Cut      func(n int) (cut func() bool)                     // the nth call over the network from now on is carried out, and its answer is lost; cut tells whether there was one, and ends it
-	Die      func(kind string, steps int) (mend func() bool)   // the server dies at that step of a creation, a step being whatever could be its last, and answers nothing until it is mended; mend tells whether it did
-	Torn     func() []string                                   // what the server has that is not whole; nil: that cannot be
-	Serves   func(context.Context, hosting.EngineObject) error // whether the server behind the engine really does what it says; for kinds that Tells names
-	Tells    []string                                          // kinds that Serves can tell of
-	Address  string                                            // one that its web server has for sites; "": none is tried
-	Lacks    []string                                          // kinds that it has not
+	Settle   func()        // lets the server carry out what it has accepted; nil: it does so itself
+	Patience time.Duration // how long the server may take for that; 0: a minute
+	Books    func() string // all that the server keeps and has said, to search for secrets
+	// the next such call ("create", "change", "remove") is carried out, and its answer is lost
+	Lose func(t T, call, kind string)
+	// the nth call over the network from now on is carried out, and its answer is lost; cut tells whether there was one, and ends it
+	Cut func(n int) (cut func() bool)
+	// the server dies at that step of a creation, a step being whatever could be its last, and
+	// answers nothing until it is mended; mend tells whether it did
+	Die  func(kind string, steps int) (mend func() bool)
+	Torn func() []string // what the server has that is not whole; nil: that cannot be
+	// whether the server behind the engine really does what it says; for kinds that Tells names
+	Serves  func(context.Context, hosting.EngineObject) error
+	Tells   []string // kinds that Serves can tell of
+	Address string   // one that its web server has for sites; "": none is tried
+	Lacks   []string // kinds that it has not
 }
 
 // A T is a check under way: a test, or a line of the report on a live engine.
@@ -116,7 +121,8 @@ func run(t *testing.T, open func(t *testing.T) Engine, campaign bool) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			e := open(t)
-			if c.needs != nil && c.needs(e) != "" { // the sandbox serves nothing that could be looked at, and a real engine shows no books; the report says why
+			// the sandbox serves nothing that could be looked at, and a real engine shows no books; the report says why
+			if c.needs != nil && c.needs(e) != "" {
 				t.Skip(c.needs(e))
 			}
 			w := newWorld(t, e, tag)

@@ -15,7 +15,8 @@ import (
 // Hostile are texts that quotes, escapes, character sets, templates, SQL, shells or
 // the lengths of columns could spoil on their way to an engine and back.
 var Hostile = []string{
-	`O'Neill "the \ one"`, `x" ( "y`, "' OR 1=1; -- <b>bold</b>", "emoji 😀 and 漢字 ñ", "%s %00 $(id) ${HOME} {tmpl_var name='x'}", "line\r\nbreak", "  tab\tand\x7fcontrol ",
+	`O'Neill "the \ one"`, `x" ( "y`, "' OR 1=1; -- <b>bold</b>", "emoji 😀 and 漢字 ñ",
+	"%s %00 $(id) ${HOME} {tmpl_var name='x'}", "line\r\nbreak", "  tab\tand\x7fcontrol ",
 	"_x.life.example", "UPPER.Life.Example", "A.b+c@life.example", "::FFFF:192.0.2.7", "/ñ/../ü", strings.Repeat("é", 200), "Pässwörd-漢-1",
 	// quotes and escapes
 	`ends in \`, "`id`; DROP TABLE client; #", `\' \" \\ \0 \x41 \101`, "@ IN A 192.0.2.66", "$INCLUDE /etc/passwd",
@@ -23,10 +24,12 @@ var Hostile = []string{
 	"{tmpl_if name='x'}y{/tmpl_if}", "{{.}} {% x %} #{x} <%= x %>", `O:8:"stdClass":1:{s:1:"a";s:1:"b";}`, "<?php echo 1; ?>",
 	"<script>alert(1)</script>&amp;&#39;", "../../../etc/passwd", "%2e%2e%2f%00%ff%", "a,b;c|d&e>f<g",
 	// Unicode
-	"cafe\u0301", "caf\u00e9", "abc\u202Etxt.exe", "zero\u200Bwidth\u200D\uFEFF", "\U0001F468\u200D\U0001F469\u200D\U0001F467 \U00020000", `\ud800`, "line\u2028para\u2029\u0085", "NUL\x00end",
+	"cafe\u0301", "caf\u00e9", "abc\u202Etxt.exe", "zero\u200Bwidth\u200D\uFEFF",
+	"\U0001F468\u200D\U0001F469\u200D\U0001F467 \U00020000", `\ud800`, "line\u2028para\u2029\u0085", "NUL\x00end",
 	"\u00a0\u3000 blank \u00a0",
 	// names
-	"xn--mnchen-3ya.example", "münchen.life.example", "life.example.", "a..b.example", strings.Repeat("a.", 120) + "example", strings.Repeat("x", 64) + ".example",
+	"xn--mnchen-3ya.example", "münchen.life.example", "life.example.", "a..b.example",
+	strings.Repeat("a.", 120) + "example", strings.Repeat("x", 64) + ".example",
 	"info@xn--mnchen-3ya.example", "٣.example",
 	// lengths and nothing
 	" ", "-", strings.Repeat("x", 255), strings.Repeat("a ", 2000) + "end",

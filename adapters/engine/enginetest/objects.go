@@ -12,7 +12,10 @@ const (
 )
 
 // kinds in the order in which they need each other.
-var kinds = []string{"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job"}
+var kinds = []string{
+	"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user",
+	"cron_job",
+}
 
 // parts are the kinds that belong to an object of another.
 var parts = map[string]string{
@@ -54,14 +57,22 @@ func (w *world) object(kind string) hosting.EngineObject {
 		o.Name, o.Values = w.tag+"_shop", values("engine_user", w.tag+"_shop", "is_active", true)
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"db_password": password}
 	case "dns_zone":
-		o.Name, o.Values = w.domain()+".", values("ns_primary", "ns1.example.test.", "admin_email", "hostmaster."+w.domain()+".", "ttl", 3600, "is_active", true)
+		o.Name, o.Values = w.domain()+".", values(
+			"ns_primary", "ns1.example.test.", "admin_email", "hostmaster."+w.domain()+".", "ttl", 3600, "is_active",
+			true,
+		)
 	case "dns_record":
-		o.Name, o.Values = w.record("A", "192.0.2.10"), values("record_type", "A", "name", "www", "data", "192.0.2.10", "priority", 0, "ttl", 3600, "is_active", true)
+		o.Name, o.Values = w.record("A", "192.0.2.10"), values(
+			"record_type", "A", "name", "www", "data", "192.0.2.10", "priority", 0, "ttl", 3600, "is_active", true,
+		)
 	case "mail_domain":
 		o.Name, o.Values = w.domain(), values("domain", w.domain(), "is_active", true)
 	case "mailbox":
 		o.Name = "info@" + w.domain()
-		o.Values = values("name", "Info", "quota_mb", 100, "is_active", true, "imap_enabled", true, "pop3_enabled", true, "smtp_enabled", true)
+		o.Values = values(
+			"name", "Info", "quota_mb", 100, "is_active", true, "imap_enabled", true, "pop3_enabled", true,
+			"smtp_enabled", true,
+		)
 		o.Secrets = hosting.Secrets{"password": password}
 	case "mail_alias":
 		o.Name, o.Values = "sales@"+w.domain(), values("destination", "info@"+w.domain(), "alias_type", "alias", "is_active", true)
@@ -69,7 +80,9 @@ func (w *world) object(kind string) hosting.EngineObject {
 		o.Name, o.Values = w.tag+"_ftp", values("directory", "/", "quota_mb", 500, "is_active", true)
 		o.Secrets = hosting.Secrets{"password": password}
 	case "shell_user":
-		o.Name, o.Values = w.tag+"_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
+		o.Name, o.Values = w.tag+"_sh", values(
+			"shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "",
+		)
 		o.Secrets = hosting.Secrets{"password": password}
 	case "cron_job":
 		o.Name = fmt.Sprintf("%d */5 3 * * 1-5 %s", w.made["site"], w.command())

@@ -37,7 +37,10 @@ func TestAZoneIsReadFromTheFileThatBINDTook(t *testing.T) {
 	if err := s.Serves(t.Context(), zone); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"www.acme.test. A 0 192.0.2.10", "acme.test. MX 10 mx.acme.test.", `txt.acme.test. TXT 0 say "hello" \ ä ; two`} {
+	for _, name := range []string{
+		"www.acme.test. A 0 192.0.2.10", "acme.test. MX 10 mx.acme.test.",
+		`txt.acme.test. TXT 0 say "hello" \ ä ; two`,
+	} {
 		if err := s.Serves(t.Context(), hosting.EngineObject{Kind: "dns_record", Name: "acme.test. " + name}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -82,7 +85,8 @@ const salt = "12345678abcdefghijkl"
 
 func serveDatabase(c net.Conn, password, method string) {
 	defer func() { _ = c.Close() }()
-	greeting := "\x0a10.11.0-MariaDB\x00\x01\x00\x00\x00" + salt[:8] + "\x00\xff\xf7\x2d\x02\x00\xff\x81\x15" + strings.Repeat("\x00", 10) + salt[8:] + "\x00" + method + "\x00"
+	greeting := "\x0a10.11.0-MariaDB\x00\x01\x00\x00\x00" + salt[:8] + "\x00\xff\xf7\x2d\x02\x00\xff\x81\x15" +
+		strings.Repeat("\x00", 10) + salt[8:] + "\x00" + method + "\x00"
 	_ = reply(c, 0, []byte(greeting))
 	_, login, err := packet(c)
 	if err != nil {

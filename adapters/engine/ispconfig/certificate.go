@@ -70,7 +70,8 @@ func (c issuer) certificate(ctx context.Context, domainName string) (none hostin
 	}
 	sort := map[bool]string{true: "acme", false: "custom"}[have.on("ssl_letsencrypt")]
 	o := hosting.EngineObject{
-		Kind: certificates.kind, ID: have.number("domain_id"), Owner: owner, Name: domainName, Applied: p.applied && !p.refused, Refused: p.refused,
+		Kind: certificates.kind, ID: have.number("domain_id"), Owner: owner, Name: domainName,
+		Applied: p.applied && !p.refused, Refused: p.refused,
 		Parents: map[string]int64{"site": have.number("domain_id")}, Values: values("cert_type", sort), Observed: values(),
 	}
 	if ends, known := c.served(ctx, domainName); o.Applied && sort == "acme" && known {
@@ -148,7 +149,9 @@ func (c issuer) siteFor(ctx context.Context, o hosting.EngineObject, site int64)
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := c.engine.take(ctx, Turn{Name: "tenant/" + decimal(o.Owner), Shared: true}, siteTurn(c.engine.api.Servers.Web, site, false))
+	release, err := c.engine.take(
+		ctx, Turn{Name: "tenant/" + decimal(o.Owner), Shared: true}, siteTurn(c.engine.api.Servers.Web, site, false),
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +180,10 @@ func (c issuer) flags(ctx context.Context, have row, up members) error {
 	}
 	for _, flag := range up {
 		if _, read := now[flag.name]; found && read && !same(now[flag.name], flag.value) {
-			return domain.Fail(domain.Permanent, "not_taken", fmt.Errorf("the engine keeps another %s of site %d", flag.name, have.number("domain_id")))
+			return domain.Fail(
+				domain.Permanent, "not_taken",
+				fmt.Errorf("the engine keeps another %s of site %d", flag.name, have.number("domain_id")),
+			)
 		}
 	}
 	return nil

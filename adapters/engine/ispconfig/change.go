@@ -97,7 +97,10 @@ func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error
 	}
 	for _, c := range r.columns {
 		if _, differs := c.differs(w, now); differs && c.secret == nil {
-			return domain.Fail(domain.Permanent, "not_taken", fmt.Errorf("the engine keeps another %s of %s %d", c.name, r.kind, have.number(r.key)))
+			return domain.Fail(
+				domain.Permanent, "not_taken",
+				fmt.Errorf("the engine keeps another %s of %s %d", c.name, r.kind, have.number(r.key)),
+			)
 		}
 	}
 	return nil

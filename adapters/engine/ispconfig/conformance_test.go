@@ -17,7 +17,9 @@ func onDouble(t *testing.T) enginetest.Engine {
 		t.Fatal(err)
 	}
 	w.config.URL = proxy.URL
-	behind := enginetest.Servers{NameServers: w.config.NameServers, Zone: func(origin string) (string, error) { return w.fake.Zone(origin), nil }}
+	behind := enginetest.Servers{NameServers: w.config.NameServers, Zone: func(origin string) (string, error) {
+		return w.fake.Zone(origin), nil
+	}}
 	return enginetest.Engine{
 		EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Address: "192.0.2.7", Cut: proxy.Cut,
 		Serves: behind.Serves, Tells: behind.Tells(),

@@ -12,7 +12,8 @@ var cronJobs = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		given("parent_domain_id", func(w *wish) any { return w.Parents["site"] }),
-		cronPart(1, "schedule").shows("schedule", cronShown(1, 6)), cronPart(2, "schedule"), cronPart(3, "schedule"), cronPart(4, "schedule"),
+		cronPart(1, "schedule").shows("schedule", cronShown(1, 6)), cronPart(2, "schedule"), cronPart(3, "schedule"),
+		cronPart(4, "schedule"),
 		cronPart(5, "schedule"), cronPart(6, "command").shows("command", cronShown(6, 7)),
 		given("type", cronType).from("command"), fixed("log", "n"), changing(flag("active", "is_active")),
 	},

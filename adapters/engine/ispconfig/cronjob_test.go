@@ -12,8 +12,15 @@ import (
 // take for the end of a line is escaped.
 func TestACronJobIsWrittenAsACrontabReadsIt(t *testing.T) {
 	w := empty(t)
-	w.client = w.create(hosting.EngineObject{Kind: "tenant", Name: "t17", Ref: "t17", Values: values("name", "Acme", "email", "ada@acme.test", "max_cron_jobs", 4)})
-	site := w.create(hosting.EngineObject{Kind: "site", Owner: w.client, Name: "acme.test", Values: values("ip_address", "*", "is_active", true)})
+	w.client = w.create(
+		hosting.EngineObject{
+			Kind: "tenant", Name: "t17", Ref: "t17",
+			Values: values("name", "Acme", "email", "ada@acme.test", "max_cron_jobs", 4),
+		},
+	)
+	site := w.create(
+		hosting.EngineObject{Kind: "site", Owner: w.client, Name: "acme.test", Values: values("ip_address", "*", "is_active", true)},
+	)
 	if client := w.fake.Rows("client", "customer_no", "t17"); client[0]["limit_cron"] != "4" {
 		t.Errorf("the client may have %s jobs", client[0]["limit_cron"])
 	}
@@ -22,14 +29,19 @@ func TestACronJobIsWrittenAsACrontabReadsIt(t *testing.T) {
 		`date +%F \%`:                    {"chrooted", `date +\%F \\%`},
 		"HTTPS://acme.test/":             {"url", "HTTPS://acme.test/"},
 	} {
-		o := hosting.EngineObject{Kind: "cron_job", Owner: w.client, Name: fmt.Sprintf("%d 0-30/10 * 1,15 * 0 %s", site, command), Parents: map[string]int64{"site": site}}
+		o := hosting.EngineObject{
+			Kind: "cron_job", Owner: w.client, Name: fmt.Sprintf("%d 0-30/10 * 1,15 * 0 %s", site, command),
+			Parents: map[string]int64{"site": site},
+		}
 		o.Values = values("schedule", "0-30/10 * 1,15 * 0", "command", command, "is_active", true)
 		id := w.create(o)
 		row := w.fake.Rows("cron", "id", fmt.Sprint(id))[0]
-		if row["type"] != want[0] || row["command"] != want[1] || row["run_min"] != "0-30/10" || row["run_mday"] != "1,15" || row["log"] != "n" {
+		if row["type"] != want[0] || row["command"] != want[1] || row["run_min"] != "0-30/10" ||
+			row["run_mday"] != "1,15" || row["log"] != "n" {
 			t.Errorf("%s: %v", command, row)
 		}
-		if found, is, err := w.engine.Find(t.Context(), "cron_job", o.Name, ""); err != nil || !is || found.ID != id || string(found.Values["command"]) != string(o.Values["command"]) {
+		if found, is, err := w.engine.Find(t.Context(), "cron_job", o.Name, ""); err != nil || !is || found.ID != id ||
+			string(found.Values["command"]) != string(o.Values["command"]) {
 			t.Errorf("%s: %+v, %v", command, found, err)
 		}
 	}

@@ -41,19 +41,24 @@ var databases = resource{
 	},
 	forms: []form{
 		{
-			field: "db_password", stored: "as a hash of the text with escapes", refused: "The hosting server takes no quotes and no backslash in a database password.",
+			field: "db_password", stored: "as a hash of the text with escapes",
+			refused: "The hosting server takes no quotes and no backslash in a database password.",
 			travels: func(w *wish) bool { return !strings.ContainsAny(w.Secrets["db_password"], "'\"\\\x00\n\r\x1a") },
 		},
 	},
 }
 
 func init() {
-	databases.habits = habits{prepare: databaseReady, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
+	databases.habits = habits{
+		prepare: databaseReady, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser,
+		remains: strayDatabaseUser,
+	}
 	register(&databases)
 }
 
 var databaseUsers = resource{
-	kind: "database user", table: "web_database_user", silent: true, key: "database_user_id", stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
+	kind: "database user", table: "web_database_user", silent: true, key: "database_user_id",
+	stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
 	on: func(s Servers) int64 { return s.Database }, name: named("database_user"),
 	queries: func(name, _ string, _ Servers) []query {
 		return []query{{"sites_database_user", members{{"database_user", name}}}}

@@ -20,7 +20,10 @@ func TestT6ARecordDoesNotMoveItsZone(t *testing.T) {
 	if w.rowOf("dns_zone")["sys_groupid"] != "2" {
 		t.Error("the zone moved")
 	}
-	w.fake.Tell("dns_a_add", `{"client_id": 2, "update_serial": true, "params": {"server_id": 1, "zone": 1, "name": "b", "type": "A", "data": "192.0.2.1", "ttl": 60}}`)
+	w.fake.Tell(
+		"dns_a_add",
+		`{"client_id": 2, "update_serial": true, "params": {"server_id": 1, "zone": 1, "name": "b", "type": "A", "data": "192.0.2.1", "ttl": 60}}`,
+	)
 	if w.rowOf("dns_zone")["sys_groupid"] != "3" {
 		t.Error("the double does not do the damage")
 	}
@@ -43,7 +46,8 @@ func TestT18AndT19EveryRecordRaisesTheSerialOnce(t *testing.T) {
 	if w.fake.Calls("dns_a_delete") != 1 {
 		t.Error("a record that is gone was deleted again")
 	}
-	if said := w.fake.Tell("dns_a_delete", `{"primary_id": 100001, "update_serial": true}`); !strings.HasPrefix(said, "{") && !strings.Contains(said, "Primary ID fehlt!") {
+	if said := w.fake.Tell("dns_a_delete", `{"primary_id": 100001, "update_serial": true}`); !strings.HasPrefix(said, "{") &&
+		!strings.Contains(said, "Primary ID fehlt!") {
 		t.Error(said)
 	}
 }
@@ -119,7 +123,8 @@ func TestT30ARecordWithTheNumberOfAZoneIsNoticed(t *testing.T) {
 func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 	w := inhabited(t)
 	good := []string{
-		"AAAA 0 2001:db8::1", "MX 10 mail.acme.test.", "NS 0 ns9.example.test.", "TXT 0 v=spf1 mx -all 100%", "SRV 10 5 5060 sip.acme.test.",
+		"AAAA 0 2001:db8::1", "MX 10 mail.acme.test.", "NS 0 ns9.example.test.", "TXT 0 v=spf1 mx -all 100%",
+		"SRV 10 5 5060 sip.acme.test.",
 		`CAA 0 0 issue "letsencrypt.org"`, "PTR 0 host.acme.test.", "MX 0 .", "SRV 10 0 0 .",
 	}
 	for _, rest := range good {
@@ -134,7 +139,8 @@ func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 		"acme.test. @ A 0 192.0.2.1", "acme.test. www A 0 192.0.2.1", "acme.test. a_b.acme.test. A 0 192.0.2.1",
 		"acme.test. x.acme.test. CNAME 0 undotted", "acme.test. x.acme.test. MX 10 mail", "acme.test. x.acme.test. SRV 1 5060 sip.",
 		"acme.test. x.acme.test. CAA 0 ", "acme.test. x.acme.test. TXT 0 ", "acme.test. x.acme.test. MX 10 a_b.test.",
-		"acme.test. x.acme.test. SRV 10 5 5060 " + strings.Repeat("x", 60) + ".test.", "acme.test. " + strings.Repeat("x", 55) + ".acme.test. A 0 192.0.2.1",
+		"acme.test. x.acme.test. SRV 10 5 5060 " + strings.Repeat("x", 60) + ".test.",
+		"acme.test. " + strings.Repeat("x", 55) + ".acme.test. A 0 192.0.2.1",
 	} {
 		o := w.object("dns_record")
 		o.Name = name

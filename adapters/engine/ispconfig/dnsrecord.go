@@ -40,8 +40,10 @@ var records = resource{
 			travels: nameTravels,
 		},
 		{
-			field: "data", sent: "hosts in full with the final dot; texts with `\"`, `\\` and bytes outside ASCII escaped", stored: "as sent",
-			served: "texts in strings of at most 255 bytes", refused: "The hosting server does not take this data for a record of this type.",
+			field: "data",
+			sent:  "hosts in full with the final dot; texts with `\"`, `\\` and bytes outside ASCII escaped", stored: "as sent",
+			served:  "texts in strings of at most 255 bytes",
+			refused: "The hosting server does not take this data for a record of this type.",
 			travels: dataTravels,
 		},
 	},
@@ -130,7 +132,8 @@ func sameData(w *wish, have row) bool {
 
 func recordName(r row) string {
 	return hosting.RecordName(hosting.RecordKey{
-		Origin: r["origin"], Name: fullName(r["name"], r["origin"]), Type: r["type"], Priority: r.number("aux"), Data: servedData(r, r["origin"]),
+		Origin: r["origin"], Name: fullName(r["name"], r["origin"]), Type: r["type"], Priority: r.number("aux"),
+		Data: servedData(r, r["origin"]),
 	})
 }
 
@@ -208,7 +211,10 @@ func published(ctx context.Context, e *Engine, _ *wish, record int64) error {
 	if err != nil || !collides {
 		return err
 	}
-	return domain.Fail(domain.Permanent, "record_ids", fmt.Errorf("record %d has the number of a zone: raise the numbers of the engine's records", record))
+	return domain.Fail(
+		domain.Permanent, "record_ids",
+		fmt.Errorf("record %d has the number of a zone: raise the numbers of the engine's records", record),
+	)
 }
 
 func parseDay(day string) (time.Time, error) { return time.Parse("20060102", day) }

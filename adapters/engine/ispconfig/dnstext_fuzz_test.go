@@ -8,8 +8,10 @@ import (
 // What is stored of a text is served as the text, and each string of it fits.
 func FuzzTextsAreServed(f *testing.F) {
 	for _, seed := range []string{
-		"v=spf1 -all", `x" ( "y`, `ends in \`, `\065`, "é😀\x00\xff", strings.Repeat(`\`, 255), strings.Repeat("a", 254) + `"` + strings.Repeat("é", 130),
-		"{tmpl_var name='x'}", "%s %00 $(id)", "NUL\x00end", "cafe\u0301", "zero\u200Bwidth\u200D\uFEFF", "abc\u202Etxt.exe", "; @ ( $INCLUDE x", `\' \" \\ \0`, "line\u2028para\u0085\r\n",
+		"v=spf1 -all", `x" ( "y`, `ends in \`, `\065`, "é😀\x00\xff", strings.Repeat(`\`, 255),
+		strings.Repeat("a", 254) + `"` + strings.Repeat("é", 130),
+		"{tmpl_var name='x'}", "%s %00 $(id)", "NUL\x00end", "cafe\u0301", "zero\u200Bwidth\u200D\uFEFF",
+		"abc\u202Etxt.exe", "; @ ( $INCLUDE x", `\' \" \\ \0`, "line\u2028para\u0085\r\n",
 		`O:8:"stdClass":1:{s:1:"a";s:1:"b";}`, strings.Repeat("😀", 400),
 	} {
 		f.Add(seed)

@@ -13,9 +13,12 @@ import (
 // of a zone file could spoil.
 func hostileTexts() []string {
 	all := []string{
-		"v=spf1 mx -all", `x" ( "y`, `""quoted""`, `say "a \" b"`, `ends in \`, `\`, `\\"\\"`, `\065\300\9`, "; no comment", "$INCLUDE /etc/passwd", "( open",
-		"@ IN NS evil.test.", "  blanks  around  ", "\ttab\x01\x7f", "Ünïcödé, 漢字 and 😀", "%s %00 ${x} {tmpl_var name='data'} <tmpl_if name='x'>", "<script>alert(1)</script>",
-		"' OR 1=1 --", strings.Repeat("é", 300), strings.Repeat(`"`, 512), strings.Repeat(`\`, 511), strings.Repeat("😀", 500), strings.Repeat("x", 4096),
+		"v=spf1 mx -all", `x" ( "y`, `""quoted""`, `say "a \" b"`, `ends in \`, `\`, `\\"\\"`, `\065\300\9`,
+		"; no comment", "$INCLUDE /etc/passwd", "( open",
+		"@ IN NS evil.test.", "  blanks  around  ", "\ttab\x01\x7f", "Ünïcödé, 漢字 and 😀",
+		"%s %00 ${x} {tmpl_var name='data'} <tmpl_if name='x'>", "<script>alert(1)</script>",
+		"' OR 1=1 --", strings.Repeat("é", 300), strings.Repeat(`"`, 512), strings.Repeat(`\`, 511),
+		strings.Repeat("😀", 500), strings.Repeat("x", 4096),
 		"v=DKIM1; k=rsa; p=" + strings.Repeat("k", 736),
 	}
 	for at := range 12 { // something special at each place near a cut
@@ -67,7 +70,13 @@ func TestTextsAreReadAsTheyAreServed(t *testing.T) {
 		`x" "y`: "xy", `é raw`: "é raw", `a\"b\"`: `a"b"`, `" "`: "", `a" b "c`: `"a" b "c"`, `open"`: `"open""`, `end\`: `"end\"`,
 		strings.Repeat("a", 254) + `\"z`: strings.Repeat("a", 254) + `" z`,
 	} {
-		w.fake.Tell("dns_txt_add", fmt.Sprintf(`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "raw", "type": "TXT", "data": %q, "ttl": 60, "active": "y"}}`, data))
+		w.fake.Tell(
+			"dns_txt_add",
+			fmt.Sprintf(
+				`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "raw", "type": "TXT", "data": %q, "ttl": 60, "active": "y"}}`,
+				data,
+			),
+		)
 		all, err := w.engine.List(t.Context(), "dns_record", w.client)
 		if err != nil {
 			t.Fatal(err)

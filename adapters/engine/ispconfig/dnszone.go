@@ -17,7 +17,8 @@ import (
 // A zone's key is its origin with the final dot; without it the engine would
 // make a second zone beside the first.
 var zones = resource{
-	kind: "dns_zone", table: "dns_soa", lower: true, limits: []string{"limit_dns_zone"}, key: "id", stems: []string{"dns_zone"}, functions: stem("dns_zone"),
+	kind: "dns_zone", table: "dns_soa", lower: true, limits: []string{"limit_dns_zone"}, key: "id",
+	stems: []string{"dns_zone"}, functions: stem("dns_zone"),
 	on: func(s Servers) int64 { return s.DNS }, reads: []string{"serial"}, name: named("origin"),
 	queries: func(name, _ string, _ Servers) []query {
 		return []query{{"dns_zone", members{{"origin", name}}}}
@@ -59,7 +60,10 @@ func sameContact(w *wish, have row) bool { return strings.EqualFold(have["mbox"]
 func contactOf(w *wish) string { return either(w.text("admin_email"), dns.Hostmaster(w.Name)) }
 
 func init() {
-	zones.habits = habits{prepare: zoneReady, made: nameServers, lacks: zoneLacks, parts: zoneParts, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
+	zones.habits = habits{
+		prepare: zoneReady, made: nameServers, lacks: zoneLacks, parts: zoneParts, change: changeZone,
+		keeps: zoneKeeps, leaving: removeNameServers,
+	}
 	register(&zones)
 }
 

@@ -97,7 +97,10 @@ var meanings = []struct {
 	{wrongCall, begins("You have an error in your SQL syntax", "Unknown column")},
 	{conflict, key(func(k string) bool { return strings.HasSuffix(k, "_error_unique") })},
 	{conflict, keyIn("Duplicate username", "username_error_collision")},
-	{conflict, exactly("There is already a database with that name on the same server.", "There is already a mailbox with this email address.")},
+	{
+		conflict,
+		exactly("There is already a database with that name on the same server.", "There is already a mailbox with this email address."),
+	},
 	{absent, exactly("There is no user account for this user name.", "There is no user account for this customer number.",
 		"There is no group for this client ID.", "There is no user account for this client_id")},
 	{noClient, begins("Invalid client_id ")},

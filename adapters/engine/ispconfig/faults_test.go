@@ -144,7 +144,8 @@ func TestEveryKindHasANameAndANumber(t *testing.T) {
 		if r.apart != nil || r == &databaseUsers {
 			continue
 		}
-		if r.kind == "" || r.key == "" || r.table == "" || len(r.stems) == 0 || r.name == nil || r.on == nil || r.turns == nil || r.queries == nil && r.find == nil {
+		if r.kind == "" || r.key == "" || r.table == "" || len(r.stems) == 0 || r.name == nil || r.on == nil ||
+			r.turns == nil || r.queries == nil && r.find == nil {
 			t.Errorf("%s is not told whole", r.kind)
 		}
 	}

@@ -118,13 +118,17 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	alias.Name = "all@acme.test"
 	alias.ID = w.create(alias)
 	again := with(alias, "destination", "a@x.test,b@X.test")
-	before := w.fake.Calls("mail_forward_update") + w.fake.Calls("dns_a_update") + w.fake.Calls("dns_aaaa_update") + w.fake.Calls("client_update")
+	before := w.fake.Calls("mail_forward_update") + w.fake.Calls("dns_a_update") + w.fake.Calls("dns_aaaa_update") +
+		w.fake.Calls("client_update")
 	record := w.object("dns_record")
 	w.change(record)
 	w.change(again)
 	six := w.object("dns_record")
 	six.Name = "acme.test. six.acme.test. AAAA 0 2001:db8::1"
-	w.fake.Tell("dns_aaaa_add", `{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`)
+	w.fake.Tell(
+		"dns_aaaa_add",
+		`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`,
+	)
 	six.ID = w.find("dns_record", six.Name).ID
 	w.change(six)
 	w.change(with(w.object("dns_zone"), "admin_email", "Ada.acme.test."))
@@ -135,7 +139,8 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	client := with(tenant("t17"), "email", "ADA@acme.test", "tax_id", "ES-of-no-authority", "company_name", strings.Repeat("Ñ", 100))
 	client.ID, client.Changed = w.client, []string{"email", "tax_id"}
 	w.change(client)
-	if after := w.fake.Calls("mail_forward_update") + w.fake.Calls("dns_a_update") + w.fake.Calls("dns_aaaa_update") + w.fake.Calls("client_update"); after != before {
+	if after := w.fake.Calls("mail_forward_update") + w.fake.Calls("dns_a_update") + w.fake.Calls("dns_aaaa_update") +
+		w.fake.Calls("client_update"); after != before {
 		t.Errorf("%d writes for nothing", after-before)
 	}
 	client.Changed = []string{"company_name"}
@@ -170,7 +175,10 @@ func TestAMailDomainSignsWithTheKeyOfItsRecord(t *testing.T) {
 		t.Error(row)
 	}
 	fresh := w.object("mail_domain")
-	fresh.Name, fresh.Values = "signs.test", values("domain", "signs.test", "is_active", true, "dkim_enabled", true, "dkim_selector", "s1", "dkim_public", "v=DKIM1; k=rsa; p=QUJDRA==")
+	fresh.Name, fresh.Values = "signs.test", values(
+		"domain", "signs.test", "is_active", true, "dkim_enabled", true, "dkim_selector", "s1", "dkim_public",
+		"v=DKIM1; k=rsa; p=QUJDRA==",
+	)
 	_, err := w.engine.Create(t.Context(), fresh)
 	refused(t, err, domain.Permanent, "secret_needed")
 }

@@ -35,7 +35,8 @@ var ftpAccounts = resource{
 	},
 	forms: []form{
 		sending(matching("directory", `^(/[a-zA-Z0-9 ._/-]{0,79})?$`,
-			"The hosting server takes letters, digits, spaces and . _ - / in a directory, and up to 80 characters."), "below the site's own"),
+			"The hosting server takes letters, digits, spaces and . _ - / in a directory, and up to 80 "+
+				"characters."), "below the site's own"),
 	},
 }
 

@@ -146,7 +146,10 @@ func (s *survey) compareVersion(ctx context.Context) error {
 		return err
 	}
 	if !strings.HasPrefix(version.Version, lineage) {
-		return lacking("engine_version", "version "+lineage+"x", fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage))
+		return lacking(
+			"engine_version", "version "+lineage+"x",
+			fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage),
+		)
 	}
 	return nil
 }

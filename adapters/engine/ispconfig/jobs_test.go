@@ -170,7 +170,8 @@ func TestALongJournalIsReadFromNearItsEnd(t *testing.T) {
 
 func (w *world) certificate() hosting.EngineObject {
 	return hosting.EngineObject{
-		Kind: "ssl_certificate", Owner: w.client, Name: "acme.test", Parents: map[string]int64{"site": w.made["site"]}, Values: values("cert_type", "acme"),
+		Kind: "ssl_certificate", Owner: w.client, Name: "acme.test", Parents: map[string]int64{"site": w.made["site"]},
+		Values: values("cert_type", "acme"),
 	}
 }
 
@@ -285,7 +286,8 @@ func TestACertificateOfTheCustomersOwnIsInstalled(t *testing.T) {
 	refused(t, err, domain.Permanent, "invalid")
 	o.Secrets = hosting.Secrets{"certificate": "PEM-CERT", "private_key": "PEM-KEY"}
 	w.create(o)
-	if row := w.rowOf("site"); row["ssl"] != "y" || row["ssl_letsencrypt"] != "n" || row["ssl_key"] != "PEM-KEY" || row["ssl_action"] != "save" || row["ssl_domain"] != "acme.test" {
+	if row := w.rowOf("site"); row["ssl"] != "y" || row["ssl_letsencrypt"] != "n" || row["ssl_key"] != "PEM-KEY" ||
+		row["ssl_action"] != "save" || row["ssl_domain"] != "acme.test" {
 		t.Error(row)
 	}
 }

@@ -21,7 +21,9 @@ func TestEveryKindIsMadeFoundAndRemoved(t *testing.T) {
 			t.Errorf("%s: %v %v", kind, all, err)
 		}
 	}
-	if found, ok, err := w.engine.Find(t.Context(), "tenant", "t17", "t17"); err != nil || !ok || found.ID != w.client || found.Ref != "t17" {
+	if found, ok, err := w.engine.Find(
+		t.Context(), "tenant", "t17", "t17",
+	); err != nil || !ok || found.ID != w.client || found.Ref != "t17" {
 		t.Errorf("%+v %v %v", found, ok, err)
 	}
 	for i := len(kinds) - 1; i >= 0; i-- {
@@ -103,10 +105,15 @@ func TestEveryFieldCanBeChanged(t *testing.T) {
 // adopts what has been made.
 func TestWhatWasMadeWithoutAnAnswerIsAdopted(t *testing.T) {
 	for kind, function := range map[string]string{
-		"tenant": "client_add", "site": "sites_web_domain_add", "database": "sites_database_add", "dns_zone": "dns_zone_add", "dns_record": "dns_a_add",
-		"mail_domain": "mail_domain_add", "mailbox": "mail_user_add", "mail_alias": "mail_alias_add", "ftp_account": "sites_ftp_user_add", "shell_user": "sites_shell_user_add",
+		"tenant": "client_add", "site": "sites_web_domain_add", "database": "sites_database_add",
+		"dns_zone": "dns_zone_add", "dns_record": "dns_a_add",
+		"mail_domain": "mail_domain_add", "mailbox": "mail_user_add", "mail_alias": "mail_alias_add",
+		"ftp_account": "sites_ftp_user_add", "shell_user": "sites_shell_user_add",
 	} {
-		for _, wrong := range []ispconfigtest.Wrong{ispconfigtest.After, ispconfigtest.HTML, ispconfigtest.Empty500, ispconfigtest.Truncated, ispconfigtest.Huge} {
+		for _, wrong := range []ispconfigtest.Wrong{
+			ispconfigtest.After, ispconfigtest.HTML, ispconfigtest.Empty500, ispconfigtest.Truncated,
+			ispconfigtest.Huge,
+		} {
 			w := empty(t)
 			o := w.until(kind)
 			w.fake.Order(ispconfigtest.Fault{Function: function, What: wrong})
@@ -180,7 +187,10 @@ func TestANameOfAnotherClientIsTaken(t *testing.T) {
 // W4: it is not clear which of two rows is meant.
 func TestTwoRowsOfOneNameAreLeftAlone(t *testing.T) {
 	w := inhabited(t)
-	w.fake.Tell("mail_alias_add", `{"client_id": 1, "params": {"server_id": 1, "source": "sales@acme.test", "destination": "info@acme.test", "type": "alias", "active": "y"}}`)
+	w.fake.Tell(
+		"mail_alias_add",
+		`{"client_id": 1, "params": {"server_id": 1, "source": "sales@acme.test", "destination": "info@acme.test", "type": "alias", "active": "y"}}`,
+	)
 	_, _, err := w.engine.Find(t.Context(), "mail_alias", "sales@acme.test", "")
 	refused(t, err, domain.Permanent, "ambiguous")
 	_, err = w.engine.Create(t.Context(), w.object("mail_alias"))

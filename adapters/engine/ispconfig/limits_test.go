@@ -76,7 +76,9 @@ func TestAClientsLimitsAreReadBack(t *testing.T) {
 func TestAWithdrawnCertificateLeavesNoKey(t *testing.T) {
 	w := inhabited(t)
 	o := w.certificate()
-	o.Values, o.Secrets = values("cert_type", "custom"), hosting.Secrets{"certificate": "PEM-CERT", "private_key": "PEM-KEY", "chain": "PEM-CHAIN"}
+	o.Values, o.Secrets = values("cert_type", "custom"), hosting.Secrets{
+		"certificate": "PEM-CERT", "private_key": "PEM-KEY", "chain": "PEM-CHAIN",
+	}
 	w.create(o)
 	w.fake.Tick()
 	o.ID = w.made["site"]

@@ -13,7 +13,8 @@ import (
 // An alias, a forward and a catch-all are rows of one table with functions of
 // their own. The functions that read do not mind which is which.
 var aliases = resource{
-	kind: "mail_alias", table: "mail_forwarding", lower: true, off: members{{"active", "n"}}, limits: []string{"limit_mailalias", "limit_mailforward"},
+	kind: "mail_alias", table: "mail_forwarding", lower: true, off: members{{"active", "n"}},
+	limits:    []string{"limit_mailalias", "limit_mailforward"},
 	key:       "forwarding_id",
 	stems:     []string{"mail_alias", "mail_forward", "mail_catchall"},
 	functions: func(r row) string { return "mail_" + r["type"] },

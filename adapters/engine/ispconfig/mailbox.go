@@ -40,7 +40,8 @@ var mailboxes = resource{
 	},
 	forms: []form{
 		{
-			field: "local_part", sent: "as the address, which is the login", refused: "The hosting server takes addresses of up to 64 characters.",
+			field: "local_part", sent: "as the address, which is the login",
+			refused: "The hosting server takes addresses of up to 64 characters.",
 			travels: func(w *wish) bool { return login.MatchString(w.Name) },
 		},
 		storable("name"),
@@ -105,7 +106,10 @@ func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
 		return err
 	}
 	if len(settings) != 1 || settings[0]["maildir_path"] == "" || settings[0].number("mailuser_uid") < 1 {
-		return lacking("engine_servers", fmt.Sprintf("mail settings of server %d", w.server), fmt.Errorf("server %d has no mail settings", w.server))
+		return lacking(
+			"engine_servers", fmt.Sprintf("mail settings of server %d", w.server),
+			fmt.Errorf("server %d has no mail settings", w.server),
+		)
 	}
 	w.mail = settings[0]
 	return nil

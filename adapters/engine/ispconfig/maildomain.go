@@ -22,7 +22,9 @@ var mailDomains = resource{
 		always(given("server_id", func(w *wish) any { return w.server })),
 		always(natural("domain")),
 		always(changing(flag("active", "is_active"))),
-		dkim("dkim", func(w *wish) any { return yes(w.flag("dkim_enabled")) }).shows("dkim_enabled", func(r row) any { return r.on("dkim") }),
+		dkim("dkim", func(w *wish) any { return yes(w.flag("dkim_enabled")) }).shows(
+			"dkim_enabled", func(r row) any { return r.on("dkim") },
+		),
 		dkim("dkim_selector", func(w *wish) any { return w.text("dkim_selector") }),
 		dkim("dkim_public", func(w *wish) any { return publicPEM(w.text("dkim_public")) }).alike(sameKey),
 		secret("dkim_private", "dkim_private"),
@@ -63,7 +65,10 @@ func signerReady(ctx context.Context, e *Engine, w *wish) error {
 			return err
 		}
 	}
-	return domain.Fail(domain.Permanent, "secret_needed", errors.New("the engine has another key than the mail domain: choose another selector"))
+	return domain.Fail(
+		domain.Permanent, "secret_needed",
+		errors.New("the engine has another key than the mail domain: choose another selector"),
+	)
 }
 
 func init() {

@@ -25,7 +25,10 @@ func (e *Engine) Permissions(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		return domain.Fail(domain.Permanent, consequences[noPermission].code, fmt.Errorf("the remote user lacks the functions of %s", strings.Join(missing, ", ")))
+		return domain.Fail(
+			domain.Permanent, consequences[noPermission].code,
+			fmt.Errorf("the remote user lacks the functions of %s", strings.Join(missing, ", ")),
+		)
 	}
 	return nil
 }

@@ -28,7 +28,10 @@ func TestARehearsalNamesTheCallsOfAChange(t *testing.T) {
 		}
 		told = append(told, c.Call+" of "+c.Record+": "+strings.Join(changes, ", "))
 	}
-	for _, want := range []string{"client_update of tenant t17: ", "limit_web_domain 5 → 10", "limit_web_quota -1 → 5000", "sites_web_domain_update of site ", "hd_quota -1 → 5000", "sites_database_update of database "} {
+	for _, want := range []string{
+		"client_update of tenant t17: ", "limit_web_domain 5 → 10", "limit_web_quota -1 → 5000",
+		"sites_web_domain_update of site ", "hd_quota -1 → 5000", "sites_database_update of database ",
+	} {
 		if all := strings.Join(told, "\n"); strings.Count(all, want) != 1 {
 			t.Errorf("%q is not in\n%s", want, all)
 		}
@@ -62,7 +65,10 @@ func TestARehearsalNamesTheCallsOfACreation(t *testing.T) {
 		}
 	}
 	all := strings.Join(told, "\n")
-	for _, want := range []string{"client_add of tenant t99: username t99", "client_add of tenant t99: limit_web_quota 5000", "sites_web_domain_add of site new.example: hd_quota 5000"} {
+	for _, want := range []string{
+		"client_add of tenant t99: username t99", "client_add of tenant t99: limit_web_quota 5000",
+		"sites_web_domain_add of site new.example: hd_quota 5000",
+	} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("%q is not in\n%s", want, all)
 		}

@@ -31,7 +31,9 @@ var shellUsers = resource{
 		changing(text("shell", "shell")),
 		given("dir", func(w *wish) any { return w.site["document_root"] }),
 		given("chroot", func(w *wish) any { return map[bool]string{true: "no", false: "jailkit"}[w.text("chroot") == "none"] }).
-			from("chroot").shows("chroot", func(r row) any { return map[bool]string{true: "jailkit", false: "none"}[r["chroot"] == "jailkit"] }),
+			from("chroot").shows("chroot", func(r row) any {
+			return map[bool]string{true: "jailkit", false: "none"}[r["chroot"] == "jailkit"]
+		}),
 		changing(text("ssh_rsa", "ssh_public_key")),
 	},
 	forms: []form{

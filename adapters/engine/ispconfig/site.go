@@ -54,7 +54,10 @@ var sites = resource{
 }
 
 func init() {
-	sites.habits = habits{prepare: limitStorage, change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
+	sites.habits = habits{
+		prepare: limitStorage, change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases,
+		remarks: siteRemarks,
+	}
 	register(&sites)
 }
 

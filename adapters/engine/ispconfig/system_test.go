@@ -28,7 +28,9 @@ func TestTextsAreServedAsTheyAreAskedFor(t *testing.T) {
 			continue // nothing that the panel takes
 		}
 		o := w.object("dns_record")
-		o.Name = hosting.RecordName(hosting.RecordKey{Origin: "acme.test.", Name: fmt.Sprintf("n%d.acme.test.", i), Type: dns.TXT, Data: text})
+		o.Name = hosting.RecordName(
+			hosting.RecordKey{Origin: "acme.test.", Name: fmt.Sprintf("n%d.acme.test.", i), Type: dns.TXT, Data: text},
+		)
 		o.Values = values("record_type", "TXT", "name", fmt.Sprintf("n%d", i), "data", text, "ttl", 3600, "is_active", true)
 		o.ID = w.create(o)
 		found := w.find("dns_record", o.Name)

@@ -29,8 +29,12 @@ var clients = resource{
 	columns: []column{
 		natural("username"),
 		given("customer_no", func(w *wish) any { return w.Ref }),
-		given("contact_name", func(w *wish) any { return short(either(w.text("contact_name"), w.text("name"), w.Ref), 64) }).from("contact_name", "name"),
-		given("company_name", func(w *wish) any { return short(either(w.text("company_name"), w.text("name")), 64) }).from("company_name", "name"),
+		given(
+			"contact_name",
+			func(w *wish) any { return short(either(w.text("contact_name"), w.text("name"), w.Ref), 64) },
+		).from("contact_name", "name"),
+		given("company_name", func(w *wish) any { return short(either(w.text("company_name"), w.text("name")), 64) }).
+			from("company_name", "name"),
 		given("email", func(w *wish) any { return addressOf(w) }).from("email").shows("email", func(r row) any { return r["email"] }).
 			alike(func(w *wish, have row) bool { return strings.EqualFold(have["email"], addressOf(w)) }),
 		changing(text("telephone", "phone")),
@@ -55,7 +59,10 @@ var clients = resource{
 		sending(storable("company_name"), "its first 64 characters"), sending(storable("city"), "its first 64 characters"),
 		storable("address"), storable("postal_code"), storable("phone"),
 		{field: "email", sent: "after an erasure: `<customer number>@erased.invalid`", stored: "in lower case"},
-		{field: "tax_id", sent: "never: the engine looks numbers of the European Union up at an authority, and refuses the client meanwhile"},
+		{
+			field: "tax_id",
+			sent:  "never: the engine looks numbers of the European Union up at an authority, and refuses the client meanwhile",
+		},
 	},
 }
 

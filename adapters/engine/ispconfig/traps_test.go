@@ -60,7 +60,8 @@ func TestT3AChangedClientWakesNothing(t *testing.T) {
 	w.change(o)
 	for _, kind := range off {
 		row := w.rowOf(kind)
-		asleep := row["active"] == "n" || row["postfix"] == "n" && row["disableimap"] == "y" && row["disablepop3"] == "y" && row["disablesmtp"] == "y"
+		asleep := row["active"] == "n" || row["postfix"] == "n" && row["disableimap"] == "y" &&
+			row["disablepop3"] == "y" && row["disablesmtp"] == "y"
 		if !asleep {
 			t.Errorf("the %s is awake: %v", kind, row)
 		}
@@ -211,7 +212,10 @@ func TestT14ADatabaseOutlivesItsSite(t *testing.T) {
 
 func TestT16NoMailboxMovesIntoTheDirectoryOfAnother(t *testing.T) {
 	w := inhabited(t)
-	w.fake.Tell("mail_user_add", `{"client_id": 1, "params": {"server_id": 1, "email": "b@acme.test", "login": "b@acme.test", "quota": 0, "maildir": "/var/vmail/acme.test/c"}}`)
+	w.fake.Tell(
+		"mail_user_add",
+		`{"client_id": 1, "params": {"server_id": 1, "email": "b@acme.test", "login": "b@acme.test", "quota": 0, "maildir": "/var/vmail/acme.test/c"}}`,
+	)
 	o := w.object("mailbox")
 	o.Name = "c@acme.test"
 	_, err := w.engine.Create(t.Context(), o)
@@ -220,10 +224,16 @@ func TestT16NoMailboxMovesIntoTheDirectoryOfAnother(t *testing.T) {
 
 func TestT17AnUpdatedSiteKeepsItsProcesses(t *testing.T) {
 	w := inhabited(t)
-	w.fake.Tell("sites_web_domain_update", `{"client_id": 0, "primary_id": 1, "params": {"pm_max_children": 20, "pm_start_servers": 3, "pm_min_spare_servers": 2, "pm_max_spare_servers": 9, "log_retention": 60}}`)
+	w.fake.Tell(
+		"sites_web_domain_update",
+		`{"client_id": 0, "primary_id": 1, "params": {"pm_max_children": 20, "pm_start_servers": 3, "pm_min_spare_servers": 2, "pm_max_spare_servers": 9, "log_retention": 60}}`,
+	)
 	w.change(with(w.object("site"), "ip_address", "192.0.2.7", "is_active", false))
 	row := w.rowOf("site")
-	got := fmt.Sprint(row["pm_max_children"], row["pm_start_servers"], row["pm_min_spare_servers"], row["pm_max_spare_servers"], row["log_retention"])
+	got := fmt.Sprint(
+		row["pm_max_children"], row["pm_start_servers"], row["pm_min_spare_servers"], row["pm_max_spare_servers"],
+		row["log_retention"],
+	)
 	if got != fmt.Sprint("20", "3", "2", "9", "60") || row["active"] != "n" {
 		t.Error(got, row["active"])
 	}
@@ -257,7 +267,9 @@ func TestT21AndT22NoNumberBelowOneIsSent(t *testing.T) {
 // the double fails every test that sends another.
 func TestT23AMisspeltColumnFindsNothing(t *testing.T) {
 	w := inhabited(t)
-	for _, filter := range []string{`{"emial": "info@acme.test"}`, `{"#LIMIT#": 1, "email": "info@acme.test"}`, `{"email": "nobody@acme.test"}`} {
+	for _, filter := range []string{
+		`{"emial": "info@acme.test"}`, `{"#LIMIT#": 1, "email": "info@acme.test"}`, `{"email": "nobody@acme.test"}`,
+	} {
 		if said := w.fake.Tell("mail_user_get", `{"primary_id": `+filter+`}`); !strings.Contains(said, `"response":[]`) {
 			t.Error(said)
 		}
@@ -271,7 +283,10 @@ func TestT23AMisspeltColumnFindsNothing(t *testing.T) {
 
 func TestT32AUserIsRemovedAfterTheLastDatabase(t *testing.T) {
 	w := inhabited(t)
-	w.fake.Tell("sites_database_add", `{"client_id": 1, "params": {"server_id": 1, "database_name": "c17_two", "database_user_id": 1, "active": "y"}}`)
+	w.fake.Tell(
+		"sites_database_add",
+		`{"client_id": 1, "params": {"server_id": 1, "database_name": "c17_two", "database_user_id": 1, "active": "y"}}`,
+	)
 	if err := w.engine.Remove(t.Context(), w.object("database")); err != nil {
 		t.Error(err)
 	}

@@ -187,7 +187,9 @@ func (w *world) object(kind string) hosting.EngineObject {
 		o.Name, o.Values = "c17_shop", values("engine_user", "c17_shop", "is_active", true)
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"db_password": secret}
 	case "dns_zone":
-		o.Name, o.Values = "acme.test.", values("ns_primary", "ns1.example.test.", "admin_email", "hostmaster.acme.test.", "ttl", 3600, "is_active", true)
+		o.Name, o.Values = "acme.test.", values(
+			"ns_primary", "ns1.example.test.", "admin_email", "hostmaster.acme.test.", "ttl", 3600, "is_active", true,
+		)
 	case "dns_record":
 		o.Name, o.Values = recordName, values("ttl", 3600, "is_active", true)
 		o.Parents["zone"] = w.made["dns_zone"]
@@ -195,7 +197,10 @@ func (w *world) object(kind string) hosting.EngineObject {
 		o.Name, o.Values = "acme.test", values("is_active", true)
 	case "mailbox":
 		o.Name = "info@acme.test"
-		o.Values = values("name", "Info", "quota_mb", 100, "is_active", true, "imap_enabled", true, "pop3_enabled", true, "smtp_enabled", true)
+		o.Values = values(
+			"name", "Info", "quota_mb", 100, "is_active", true, "imap_enabled", true, "pop3_enabled", true,
+			"smtp_enabled", true,
+		)
 		o.Parents["mail_domain"], o.Secrets = w.made["mail_domain"], hosting.Secrets{"password": secret}
 	case "mail_alias":
 		o.Name, o.Values = "sales@acme.test", values("destination", "info@acme.test", "alias_type", "alias", "is_active", true)
@@ -204,10 +209,14 @@ func (w *world) object(kind string) hosting.EngineObject {
 		o.Name, o.Values = "c17_ftp", values("directory", "/", "quota_mb", 500, "is_active", true)
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"password": secret}
 	case "shell_user":
-		o.Name, o.Values = "c17_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
+		o.Name, o.Values = "c17_sh", values(
+			"shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "",
+		)
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"password": secret}
 	case "cron_job":
-		o.Name, o.Values = "1 0 0 1 1 * https://acme.test/", values("schedule", "0 0 1 1 *", "command", "https://acme.test/", "is_active", true)
+		o.Name, o.Values = "1 0 0 1 1 * https://acme.test/", values(
+			"schedule", "0 0 1 1 *", "command", "https://acme.test/", "is_active", true,
+		)
 		o.Parents["site"] = w.made["site"]
 	}
 	return o

@@ -54,5 +54,6 @@ func (e *Engine) reordered(before, after hosting.EngineObject) bool {
 	expires, err := time.Parse(time.RFC3339, text(hosting.EngineObject{Values: before.Observed}, "expires_at"))
 	former, replaces := field.ParseTime(text(after, "replaces"))
 	due := err != nil || text(after, "cert_type") == "acme" && (expires.Sub(e.now()) < renewable || replaces && former.Equal(expires))
-	return due || len(after.Secrets) > 0 || text(before, "cert_type") != text(after, "cert_type") || text(before, "domain") != text(after, "domain")
+	return due || len(after.Secrets) > 0 || text(before, "cert_type") != text(after, "cert_type") ||
+		text(before, "domain") != text(after, "domain")
 }

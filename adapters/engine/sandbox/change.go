@@ -88,7 +88,11 @@ func (r rule) known(ctx context.Context, tx pgx.Tx, before, o hosting.EngineObje
 		return drifted(o.Kind, o.ID)
 	}
 	var taken bool
-	err := tx.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now())`, o.Kind, o.Name).Scan(&taken)
+	err := tx.QueryRow(
+		ctx,
+		`select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now())`,
+		o.Kind, o.Name,
+	).Scan(&taken)
 	if err == nil && taken {
 		err = r.occupied(o.Kind)
 	}
@@ -121,7 +125,10 @@ func same(before, after hosting.EngineObject) bool {
 		maps.EqualFunc(before.Values, after.Values, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after hosting.EngineObject, hashes map[string]string, f faults.Fault) error {
+func (e *Engine) update(
+	ctx context.Context, tx pgx.Tx, rule rule, before, after hosting.EngineObject, hashes map[string]string,
+	f faults.Fault,
+) error {
 	applied := e.delay
 	if e.reordered(before, after) {
 		applied = e.order(&after)
@@ -132,7 +139,8 @@ func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after
 			id = case when $3 then `+nextID+` else id end, name = $4, parents = $5, sent = $6, observed = $7,
 			secrets = (secrets::jsonb || $8::jsonb)::json, applied_at = real_now() + $9::interval
 		where kind = $1 and id = $2`,
-		after.Kind, after.ID, replaced, after.Name, parentsOf(after), after.Values, after.Observed, hashes, applied+f.Lateness()); err != nil {
+		after.Kind, after.ID, replaced, after.Name, parentsOf(after), after.Values, after.Observed, hashes,
+		applied+f.Lateness()); err != nil {
 		return err
 	}
 	parts := partsOf(after.Kind)
@@ -169,7 +177,8 @@ func (r rule) remove(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) err
 		return nil
 	case err != nil:
 		return err
-	case o.Owner != 0 && o.Owner != have.Owner, o.Ref != "" && o.Ref != have.Ref, o.Name != "" && o.Name != have.Name && o.Former != have.Name:
+	case o.Owner != 0 && o.Owner != have.Owner, o.Ref != "" && o.Ref != have.Ref, o.Name != "" && o.Name != have.Name &&
+		o.Former != have.Name:
 		return drifted(o.Kind, o.ID)
 	}
 	kept, err := r.left(ctx, tx, have)
@@ -192,7 +201,11 @@ func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (k
 	if have.Kind == tenant {
 		belongs, args = ownedBy, args[:2]
 	}
-	err = tx.QueryRow(ctx, `select coalesce(min(kind), '') from sandbox_engine.objects where kind = any($1) and gone_at > real_now() and `+belongs, args...).Scan(&kind)
+	err = tx.QueryRow(
+		ctx,
+		`select coalesce(min(kind), '') from sandbox_engine.objects where kind = any($1) and gone_at > real_now() and `+belongs,
+		args...,
+	).Scan(&kind)
 	return kind, err
 }
 
@@ -200,10 +213,14 @@ func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (k
 func (r rule) erase(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) error {
 	last := &pgx.Batch{}
 	if parts := partsOf(have.Kind); parts != nil {
-		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and `+ownedBy+` and (name = $3 or starts_with(name, $3 || '/'))`, parts, have.Owner, have.Name)
+		last.Queue(
+			`delete from sandbox_engine.objects where kind = any($1) and `+ownedBy+` and (name = $3 or starts_with(name, $3 || '/'))`,
+			parts, have.Owner, have.Name,
+		)
 	}
 	if loose := kindsThat(func(_ string, r rule) bool { return r.loose && r.under == have.Kind }); loose != nil {
-		last.Queue(`update sandbox_engine.objects set parents = parents - $2::text where kind = any($1) and parents @> jsonb_build_object($2::text, $3::bigint)`,
+		last.Queue(`update sandbox_engine.objects set parents = parents - $2::text where kind = any($1)
+			and parents @> jsonb_build_object($2::text, $3::bigint)`,
 			loose, fieldOf(have.Kind), have.ID)
 	}
 	last.Queue(`delete from sandbox_engine.objects where kind = $1 and id = $2`, have.Kind, have.ID)

@@ -9,7 +9,10 @@ import (
 
 // The engine's own kind: an installation of a CMS in a directory of a site.
 func init() {
-	rules["cms"] = rule{check: installation, under: "site", fits: below, goesWith: "site", secret: "admin_password", taken: "docroot_not_empty"}
+	rules["cms"] = rule{
+		check: installation, under: "site", fits: below, goesWith: "site", secret: "admin_password",
+		taken: "docroot_not_empty",
+	}
 }
 
 var systems = []string{"wordpress", "joomla", "drupal"}

@@ -16,7 +16,9 @@ func engineOf(p *pgxpool.Pool) func(t *testing.T) enginetest.Engine {
 	return func(t *testing.T) enginetest.Engine {
 		emptied(t, p)
 		e := sandbox.New(p)
-		return enginetest.Engine{EngineServer: e, Address: "192.0.2.7", Books: func() string { return books(t, p) }, Lose: func(_ enginetest.T, call, kind string) {
+		return enginetest.Engine{EngineServer: e, Address: "192.0.2.7", Books: func() string { return books(t, p) }, Lose: func(
+			_ enginetest.T, call, kind string,
+		) {
 			order(t, e, faults.Fault{What: faults.TimeoutAfter, Call: call, Kind: kind})
 		}, Die: func(kind string, steps int) func() bool {
 			if steps == 1 { // each of its creations is one transaction

@@ -76,7 +76,9 @@ func (r rule) provided(hashes map[string]string) bool {
 	return given
 }
 
-func (e *Engine) make(ctx context.Context, tx pgx.Tx, rule rule, o hosting.EngineObject, hashes map[string]string, f faults.Fault) (int64, error) {
+func (e *Engine) make(
+	ctx context.Context, tx pgx.Tx, rule rule, o hosting.EngineObject, hashes map[string]string, f faults.Fault,
+) (int64, error) {
 	there, id, err := admit(ctx, tx, o)
 	if err != nil {
 		return 0, err
@@ -113,7 +115,8 @@ func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) (there, id in
 	questions.Queue(turn, o.Kind, o.Name)
 	questions.Queue(`
 		select coalesce((select id from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now() limit 1), 0),
-		       $3 = 0 or exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $3 and gone_at > real_now() for key share),
+		       $3 = 0 or exists (select from sandbox_engine.objects
+		       	where kind = '`+tenant+`' and id = $3 and gone_at > real_now() for key share),
 		       `+nextID, o.Kind, o.Name, o.Owner).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&there, &owner, &id) })
 	err = tx.SendBatch(ctx, questions).Close()
@@ -161,7 +164,11 @@ func drifted(kind string, id int64) error {
 
 // locked reads an object that is there, whether look-ups see it yet or not.
 func locked(ctx context.Context, tx pgx.Tx, kind string, id int64, how string) (hosting.EngineObject, error) {
-	rows, err := tx.Query(ctx, `select `+columns+` from sandbox_engine.objects where kind = $1 and id = $2 and gone_at > real_now() for `+how, kind, id)
+	rows, err := tx.Query(
+		ctx,
+		`select `+columns+` from sandbox_engine.objects where kind = $1 and id = $2 and gone_at > real_now() for `+how,
+		kind, id,
+	)
 	if err != nil {
 		return hosting.EngineObject{}, err
 	}
@@ -172,8 +179,10 @@ func insert(ctx context.Context, tx pgx.Tx, o hosting.EngineObject, hashes map[s
 	seen, gone := f.Fate()
 	_, err := tx.Exec(ctx, `
 		with made as (
-			insert into sandbox_engine.objects (kind, id, owner, name, ref, parents, sent, observed, secrets, applied_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval, '0'), coalesce(real_now() + $12::interval, 'infinity')))
+			insert into sandbox_engine.objects (kind, id, owner, name, ref, parents, sent, observed, secrets, applied_at,
+				visible_at, gone_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval,
+				'0'), coalesce(real_now() + $12::interval, 'infinity')))
 		insert into sandbox_engine.creations (kind, name, ref, id) values ($1, $4, $5, $2)`,
 		o.Kind, o.ID, o.Owner, o.Name, o.Ref, parentsOf(o), o.Values, o.Observed, hashes, applied, seen, gone)
 	return err

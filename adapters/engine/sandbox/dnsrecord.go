@@ -15,7 +15,10 @@ var dnsTypes = []string{"A", "AAAA", "CNAME", "MX", "TXT", "NS", "SRV", "CAA", "
 
 func record(o hosting.EngineObject) error {
 	key, ok := hosting.ParseRecordName(o.Name)
-	return need(ok && slices.Contains(dnsTypes, key.Type) && strings.HasSuffix(key.Name, ".") && key.Data != "", "not a record that can be published")
+	return need(
+		ok && slices.Contains(dnsTypes, key.Type) && strings.HasSuffix(key.Name, ".") && key.Data != "",
+		"not a record that can be published",
+	)
 }
 
 func inZone(o, zone hosting.EngineObject) bool {

@@ -36,7 +36,8 @@ func (e *Engine) Objects(ctx context.Context, kind string) ([]hosting.EngineObje
 // object, by what is kept of it.
 func (e *Engine) Accepts(ctx context.Context, kind, name, secret, value string) (bool, error) {
 	var kept string
-	err := e.pool.QueryRow(ctx, `select coalesce(secrets ->> $3, '') from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now()`, kind, name, secret).Scan(&kept)
+	err := e.pool.QueryRow(ctx, `select coalesce(secrets ->> $3, '') from sandbox_engine.objects where kind = $1
+		and name = $2 and gone_at > real_now()`, kind, name, secret).Scan(&kept)
 	if err != nil {
 		return false, fmt.Errorf("try the %s of a %s: %w", secret, kind, err)
 	}
@@ -46,7 +47,10 @@ func (e *Engine) Accepts(ctx context.Context, kind, name, secret, value string) 
 // Measure says what an object uses from now on: bytes stored, and bytes of
 // traffic this month.
 func (e *Engine) Measure(ctx context.Context, kind, name string, used, traffic int64) error {
-	_, err := e.pool.Exec(ctx, `update sandbox_engine.objects set used = $3, traffic = $4 where kind = $1 and name = $2`, kind, name, used, traffic)
+	_, err := e.pool.Exec(
+		ctx, `update sandbox_engine.objects set used = $3, traffic = $4 where kind = $1 and name = $2`, kind, name,
+		used, traffic,
+	)
 	if err != nil {
 		return fmt.Errorf("measure a %s: %w", kind, err)
 	}

@@ -92,7 +92,9 @@ func (e *Engine) find(ctx context.Context, kind, name, ref string) (hosting.Engi
 	case err != nil:
 		return hosting.EngineObject{}, false, err
 	case len(all) > 1:
-		return hosting.EngineObject{}, false, domain.Fail(domain.Permanent, "ambiguous", fmt.Errorf("several objects of kind %s match", kind))
+		return hosting.EngineObject{}, false, domain.Fail(
+			domain.Permanent, "ambiguous", fmt.Errorf("several objects of kind %s match", kind),
+		)
 	case len(all) == 0:
 		return hosting.EngineObject{}, false, nil
 	}
@@ -134,7 +136,11 @@ const ownedBy = `owner = $2 and owner > 0`
 
 func (e *Engine) knows(ctx context.Context, client int64) error {
 	var known bool
-	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $1 and gone_at > real_now())`, client).Scan(&known)
+	err := e.pool.QueryRow(
+		ctx,
+		`select exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $1 and gone_at > real_now())`,
+		client,
+	).Scan(&known)
 	if err == nil && !known {
 		err = errNoOwner
 	}

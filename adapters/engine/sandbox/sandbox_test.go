@@ -31,7 +31,10 @@ func client(name string) hosting.EngineObject {
 }
 
 func site(domain string, owner int64) hosting.EngineObject {
-	return hosting.EngineObject{Kind: "site", Name: domain, Owner: owner, Values: field.Values{"ip_address": []byte(`"*"`), "tags": []byte(`["a","b"]`)}}
+	return hosting.EngineObject{
+		Kind: "site", Name: domain, Owner: owner,
+		Values: field.Values{"ip_address": []byte(`"*"`), "tags": []byte(`["a","b"]`)},
+	}
 }
 
 func create(t *testing.T, e *sandbox.Engine, o hosting.EngineObject) int64 {

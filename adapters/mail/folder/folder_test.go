@@ -16,7 +16,10 @@ import (
 var _ notices.Mail = (*folder.Folder)(nil)
 
 func letter() notice.Mail {
-	return notice.Mail{MessageID: "o.1/welcome..\\x@panel.test", From: "panel@panel.test", To: "jose@customer.test", Subject: "Hi", Text: "Hello"}
+	return notice.Mail{
+		MessageID: "o.1/welcome..\\x@panel.test", From: "panel@panel.test", To: "jose@customer.test", Subject: "Hi",
+		Text: "Hello",
+	}
 }
 
 func TestEverySendIsAFileOfItsOwn(t *testing.T) {

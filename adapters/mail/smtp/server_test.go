@@ -120,7 +120,10 @@ func (s *session) Data(r io.Reader) error {
 
 func refuse(code int) func(*gosmtp.Conn) error {
 	return func(*gosmtp.Conn) error {
-		return &gosmtp.SMTPError{Code: code, EnhancedCode: gosmtp.EnhancedCode{code / 100, 1, 1}, Message: "jose@customer.test is not known here"}
+		return &gosmtp.SMTPError{
+			Code: code, EnhancedCode: gosmtp.EnhancedCode{code / 100, 1, 1},
+			Message: "jose@customer.test is not known here",
+		}
 	}
 }
 
@@ -142,7 +145,8 @@ func authority(t *testing.T) (*tls.Config, string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

@@ -56,7 +56,10 @@ func TestALetterArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLetters(t, s, 1)
-	for _, want := range []string{"From: \"Panel\" <panel@panel.test>\r\n", "Message-ID: <o.1.welcome@panel.test>\r\n", "Hello\r\n.\r\nthere\r\n"} {
+	for _, want := range []string{
+		"From: \"Panel\" <panel@panel.test>\r\n", "Message-ID: <o.1.welcome@panel.test>\r\n",
+		"Hello\r\n.\r\nthere\r\n",
+	} {
 		if !strings.Contains(s.letters()[0], want) {
 			t.Errorf("%q is not in\n%s", want, s.letters()[0])
 		}
@@ -67,11 +70,13 @@ func TestALetterArrives(t *testing.T) {
 // by programs that decode it in quotes too.
 func TestWhatLooksEncodedArrivesAsItWasTyped(t *testing.T) {
 	for _, typed := range []string{
-		"=?utf-8?q?Bank?=", "=?UTF-8?B?QmFuaw==?=", "Ana =?utf-8?q?=42ank?= Núñez", "a =? b", "=?=?", "=?x?q?y?= " + strings.Repeat("ñ=?", 40), `"=?utf-8?q?Bank?="`,
+		"=?utf-8?q?Bank?=", "=?UTF-8?B?QmFuaw==?=", "Ana =?utf-8?q?=42ank?= Núñez", "a =? b", "=?=?",
+		"=?x?q?y?= " + strings.Repeat("ñ=?", 40), `"=?utf-8?q?Bank?="`,
 	} {
 		s, m := start(t, nil), letter()
 		from, to := netmail.Address{Name: typed, Address: "panel@panel.test"}, netmail.Address{Name: typed, Address: "jose@customer.test"}
-		m.From, m.To, m.ReplyTo, m.Subject, m.Headers = from.String(), to.String(), from.String(), typed, map[string]string{"X-Order": typed}
+		m.From, m.To, m.ReplyTo, m.Subject, m.Headers = from.String(), to.String(), from.String(), typed,
+			map[string]string{"X-Order": typed}
 		if err := send(t, "smtp://127.0.0.1:"+s.port, m); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +112,10 @@ func TestARefusalBeforeTheLastAnswerIsTheServersOwnVerdict(t *testing.T) { // L-
 		for code, want := range map[int]struct {
 			class domain.Class
 			code  string
-		}{421: {domain.Transient, "smtp_421"}, 450: {domain.Transient, "smtp_450"}, 550: {domain.Permanent, "smtp_550"}, 552: {domain.Permanent, "smtp_552"}} {
+		}{
+			421: {domain.Transient, "smtp_421"}, 450: {domain.Transient, "smtp_450"},
+			550: {domain.Permanent, "smtp_550"}, 552: {domain.Permanent, "smtp_552"},
+		} {
 			if stage == "RCPT" && want.class == domain.Permanent {
 				want.code = notice.RecipientRefused
 			}
@@ -226,7 +234,8 @@ func TestPasswordsAndLettersTravelEncrypted(t *testing.T) {
 			t.Errorf("%s: encrypted %v, user %q", scheme, s.sealed, s.user)
 		}
 		wantFailure(t, send(t, scheme+"://panel:wrong@127.0.0.1:"+s.port+"?ca="+file, letter()), domain.Permanent, "smtp_535")
-		wantFailure(t, send(t, scheme+"://127.0.0.1:"+s.port, letter()), domain.Transient, "unreachable") // of an authority that is not trusted
+		// of an authority that is not trusted
+		wantFailure(t, send(t, scheme+"://127.0.0.1:"+s.port, letter()), domain.Transient, "unreachable")
 		wantLetters(t, s, 1)
 	}
 }
@@ -243,7 +252,8 @@ func TestRequiredEncryptionIsNotGivenUp(t *testing.T) {
 
 func TestAddressesThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, url := range []string{
-		"", "mail.test", "http://mail.test", "smtp://", "smtp://mail.test?tls=maybe", "smtp://mail.test?timeout=fast", "smtp://mail.test?tlss=none",
+		"", "mail.test", "http://mail.test", "smtp://", "smtp://mail.test?tls=maybe", "smtp://mail.test?timeout=fast",
+		"smtp://mail.test?tlss=none",
 		"smtp://mail.test?ca=/no/such/file", "smtp://panel:canary@mail.test?tls=none", "smtp://panel:canary@mail.test:port",
 	} {
 		if _, err := smtp.New(url, "panel@panel.test"); err == nil || strings.Contains(err.Error(), "canary") {

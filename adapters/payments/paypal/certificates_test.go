@@ -40,7 +40,8 @@ func TestACertificateOnAnyOtherHostIsNeverFetched(t *testing.T) {
 		"https://" + paypaltest.CertificateHost + ":8443" + path,
 		"https://user@" + paypaltest.CertificateHost + path,
 		"https://" + paypaltest.CertificateHost + "@" + strings.TrimPrefix(secure.URL, "https://") + path,
-		paypaltest.CertificateURL + "?x=1", paypaltest.CertificateURL + "?", paypaltest.CertificateURL + "#x", paypaltest.CertificateURL + "/", paypaltest.CertificateURL + "%2e",
+		paypaltest.CertificateURL + "?x=1", paypaltest.CertificateURL + "?", paypaltest.CertificateURL + "#x",
+		paypaltest.CertificateURL + "/", paypaltest.CertificateURL + "%2e",
 		"https://" + paypaltest.CertificateHost + "/v1/notifications/certs/",
 		"https://" + paypaltest.CertificateHost + "/v1/notifications/certs/../../x",
 		"https://" + paypaltest.CertificateHost + "/v1/notifications/x/CERT-test",
@@ -102,7 +103,10 @@ func TestOnlyACertificateOfPayPalsIsBelieved(t *testing.T) {
 	if elsewhere.Load() != 0 {
 		t.Error("a redirect was followed")
 	}
-	h := paypaltest.Sign([]byte(someNews), paypaltest.Transmission{Certificate: w.there.Serve("good", text(changed(func(*certificate) {}))), Key: key})
+	h := paypaltest.Sign(
+		[]byte(someNews),
+		paypaltest.Transmission{Certificate: w.there.Serve("good", text(changed(func(*certificate) {}))), Key: key},
+	)
 	if _, err := w.Verify([]byte(someNews), h, at.Add(2*time.Minute)); err != nil {
 		t.Errorf("a good one: %v", err)
 	}
@@ -204,7 +208,10 @@ func TestSixteenCertificatesAreKept(t *testing.T) {
 	verify := func(i int) {
 		at = at.Add(20 * time.Second)
 		address := w.there.ServeText(fmt.Sprintf("CERT-%d", i), pem)
-		if _, err := w.Verify([]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{Certificate: address, Key: key}), at); err != nil {
+		if _, err := w.Verify(
+			[]byte(someNews),
+			paypaltest.Sign([]byte(someNews), paypaltest.Transmission{Certificate: address, Key: key}), at,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

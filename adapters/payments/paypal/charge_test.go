@@ -65,7 +65,8 @@ func (w *world) renew(m order.SavedMethod) {
 
 func (w *world) charge(generation string) error {
 	return w.Capture(w.Context(), order.CaptureCall{
-		Order: w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture" + generation, Saved: w.checkout.Saved,
+		Order: w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture" + generation,
+		Saved: w.checkout.Saved,
 	})
 }
 
@@ -76,7 +77,8 @@ func (w *world) wantCharge(state order.SessionState, payment order.PaymentState,
 	if f.State != state || !f.ByCapture || f.Order != w.checkout.Order || f.Session != w.session {
 		w.Errorf("%+v, not %s", f, state)
 	}
-	if p.State != payment || p.Code != code || p.Minor != 2870 || p.Currency != "EUR" || p.Payee != paypaltest.Merchant || time.Since(p.At) > time.Minute {
+	if p.State != payment || p.Code != code || p.Minor != 2870 || p.Currency != "EUR" ||
+		p.Payee != paypaltest.Merchant || time.Since(p.At) > time.Minute {
 		w.Errorf("%+v, not %s (%s)", p, payment, code)
 	}
 }
@@ -220,12 +222,19 @@ func TestAChargeThatPayPalHasForgottenIsNoMethodThatIsGone(t *testing.T) {
 // What has no answer is looked up: PayPal's order tells at once whether money has moved.
 func TestAChargeWhoseAnswerIsLostIsLookedUp(t *testing.T) {
 	for fault, taken := range map[string]bool{
-		paypaltest.FailBefore: false, paypaltest.HangBefore: false, paypaltest.FailAfter: true, paypaltest.ResetAfter: true, paypaltest.Garbage: true,
+		paypaltest.FailBefore: false, paypaltest.HangBefore: false, paypaltest.FailAfter: true,
+		paypaltest.ResetAfter: true, paypaltest.Garbage: true,
 	} {
 		w := charging(t)
 		w.there.Break(paypaltest.Fault{Call: "capture", What: fault, Times: 2}) // a cut connection is tried once more
 		ctx, cancel := context.WithTimeout(t.Context(), patienceOf(fault))
-		err := w.Capture(ctx, order.CaptureCall{Order: w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture", Saved: w.checkout.Saved})
+		err := w.Capture(
+			ctx,
+			order.CaptureCall{
+				Order: w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture",
+				Saved: w.checkout.Saved,
+			},
+		)
 		cancel()
 		if class, code := failure(t, err); class != domain.Unknown || code != "no_answer" {
 			t.Errorf("%s: %s %s", fault, class, code)
@@ -299,7 +308,8 @@ func TestAMethodIsForgottenOnce(t *testing.T) {
 			t.Errorf("forgotten %d times, %v", w.there.Done("forget", ""), err)
 		}
 	}
-	if class, code := failure(t, w.Forget(t.Context(), order.SavedMethod{Token: "../x"})); class != domain.Permanent || code != "no_such_method" {
+	if class, code := failure(t, w.Forget(t.Context(), order.SavedMethod{Token: "../x"})); class != domain.Permanent ||
+		code != "no_such_method" {
 		t.Errorf("%s %s", class, code)
 	}
 }

@@ -93,7 +93,8 @@ func aboutTo(t *testing.T, call string) (*world, func(context.Context) error) {
 		payment, reference := w.payment().ID, "order/"+w.checkout.Order.String()+"/refund/1"
 		return w, func(ctx context.Context) error {
 			_, err := w.Refund(ctx, order.RefundCall{
-				Order: w.checkout.Order, Number: w.checkout.Number, Session: w.session, Payment: payment, Reference: reference, Key: reference, Minor: 100, Currency: "EUR",
+				Order: w.checkout.Order, Number: w.checkout.Number, Session: w.session, Payment: payment,
+				Reference: reference, Key: reference, Minor: 100, Currency: "EUR",
 			})
 			return err
 		}
@@ -128,7 +129,8 @@ func silent(t *testing.T, w *world, errs ...error) {
 func TestNoSecretAndNoNameIsInErrorsOrTheLog(t *testing.T) {
 	w := paid(t)
 	_, err := w.refund("1", 5000)
-	if class, code := failure(t, err); class != domain.Permanent || code != "refund_amount_exceeded" || !strings.Contains(err.Error(), "f0e1d2c3b4a59") {
+	if class, code := failure(t, err); class != domain.Permanent || code != "refund_amount_exceeded" ||
+		!strings.Contains(err.Error(), "f0e1d2c3b4a59") {
 		t.Errorf("%s %s: %v", class, code, err)
 	}
 	if !strings.Contains(w.log.String(), "REFUND_AMOUNT_EXCEEDED") {

@@ -21,7 +21,8 @@ var (
 // P-3, P-8.
 func TestACustomerAgreesAndIsThenCharged(t *testing.T) {
 	w := opened(t)
-	if f := w.fetch(); f.State != order.SessionOpen || len(f.Payments) != 0 || !f.ByCapture || f.Live || f.Provider != "paypal" || f.Order != w.checkout.Order {
+	if f := w.fetch(); f.State != order.SessionOpen || len(f.Payments) != 0 || !f.ByCapture || f.Live ||
+		f.Provider != "paypal" || f.Order != w.checkout.Order {
 		t.Errorf("before anything: %+v", f)
 	}
 	w.there.Approve(w.session)
@@ -31,7 +32,8 @@ func TestACustomerAgreesAndIsThenCharged(t *testing.T) {
 	if got.At.IsZero() || time.Since(got.At) > time.Minute {
 		t.Errorf("agreed at %s", got.At)
 	}
-	if got.At = want.At; f.State != order.SessionApproved || got.ID != want.ID || got.State != want.State || got.Minor != want.Minor || got.Currency != want.Currency || got.Payee != want.Payee {
+	if got.At = want.At; f.State != order.SessionApproved || got.ID != want.ID || got.State != want.State ||
+		got.Minor != want.Minor || got.Currency != want.Currency || got.Payee != want.Payee {
 		t.Errorf("agreed to: %s %+v", f.State, got)
 	}
 	if w.there.Done("capture", "") != 0 {
@@ -41,10 +43,14 @@ func TestACustomerAgreesAndIsThenCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, got = w.fetch(), w.payment()
-	if f.State != order.SessionComplete || got.State != order.StatePaid || got.ID == "" || got.Minor != 2870 || got.Payee != paypaltest.Merchant {
+	if f.State != order.SessionComplete || got.State != order.StatePaid || got.ID == "" || got.Minor != 2870 ||
+		got.Payee != paypaltest.Merchant {
 		t.Errorf("paid: %s %+v", f.State, got)
 	}
-	if o, _ := w.there.Order(w.session); o.Number != w.checkout.Number || o.Reference != w.checkout.Order.String() || o.Amount != (paypaltest.Money{Currency: "EUR", Value: "28.70"}) {
+	if o, _ := w.there.Order(w.session); o.Number != w.checkout.Number || o.Reference != w.checkout.Order.String() ||
+		o.Amount != (paypaltest.Money{
+			Currency: "EUR", Value: "28.70",
+		}) {
 		t.Errorf("PayPal was told %+v", o)
 	}
 }
@@ -140,15 +146,21 @@ func TestARefundIsFoundByOurReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := order.Refund{State: order.RefundSucceeded, Minor: 1000, Currency: "EUR", Reference: "order/" + w.checkout.Order.String() + "/refund/1"}
-	if first.ID == "" || first.State != want.State || first.Minor != want.Minor || first.Currency != want.Currency || first.Reference != want.Reference {
+	want := order.Refund{
+		State: order.RefundSucceeded, Minor: 1000, Currency: "EUR",
+		Reference: "order/" + w.checkout.Order.String() + "/refund/1",
+	}
+	if first.ID == "" || first.State != want.State || first.Minor != want.Minor || first.Currency != want.Currency ||
+		first.Reference != want.Reference {
 		t.Errorf("refunded %+v", first)
 	}
 	if _, err := w.refund("2", 1870); err != nil {
 		t.Fatal(err)
 	}
 	p := w.payment()
-	if p.State != order.StatePaid || len(p.Refunds) != 2 || p.Refunds[0] != first || !strings.HasSuffix(p.Refunds[1].Reference, "/refund/2") {
+	if p.State != order.StatePaid || len(p.Refunds) != 2 || p.Refunds[0] != first || !strings.HasSuffix(
+		p.Refunds[1].Reference, "/refund/2",
+	) {
 		t.Errorf("what was refunded is %+v", p)
 	}
 	if class, code := failure(t, second(w.refund("3", 1))); class != domain.Permanent || code != "capture_fully_refunded" {
@@ -193,7 +205,8 @@ func TestARefundBelongsToThePaymentThatItNames(t *testing.T) {
 		o.Refunds = []paypaltest.Refund{{ID: "REF1", Capture: o.Captures[0].ID, Status: "PENDING", Amount: o.Amount, Created: time.Now()}}
 	})
 	f := w.fetch()
-	if len(f.Payments) != 2 || len(f.Payments[0].Refunds) != 1 || len(f.Payments[1].Refunds) != 0 || f.Payments[0].Refunds[0].State != order.RefundPending {
+	if len(f.Payments) != 2 || len(f.Payments[0].Refunds) != 1 || len(f.Payments[1].Refunds) != 0 ||
+		f.Payments[0].Refunds[0].State != order.RefundPending {
 		t.Errorf("%+v", f.Payments)
 	}
 }
@@ -243,7 +256,10 @@ func TestAmountsHaveThePlacesThatPayPalGivesTheCurrency(t *testing.T) {
 		currency string
 		minor    int64
 		want     string
-	}{{"EUR", 5, "0.05"}, {"EUR", 100, "1.00"}, {"HUF", 123_400, "1234"}, {"JPY", 500, "500"}, {"TWD", 700, "7"}, {"USD", 99_999_999_999, "999999999.99"}} {
+	}{
+		{"EUR", 5, "0.05"}, {"EUR", 100, "1.00"}, {"HUF", 123_400, "1234"}, {"JPY", 500, "500"}, {"TWD", 700, "7"},
+		{"USD", 99_999_999_999, "999999999.99"},
+	} {
 		w := newWorld(t)
 		w.checkout.Minor, w.checkout.Currency = c.minor, c.currency
 		s, err := w.OpenSession(t.Context(), w.checkout)
@@ -304,7 +320,8 @@ func TestOnlyPayPalOrThisMachineIsAsked(t *testing.T) {
 		}
 	}
 	for _, url := range []string{
-		"http://api-m.paypal.com", "https://api-m.paypal.com.example.com", "https://paypal.example.com", "https://api-m.paypal.com:8443", "ftp://127.0.0.1",
+		"http://api-m.paypal.com", "https://api-m.paypal.com.example.com", "https://paypal.example.com",
+		"https://api-m.paypal.com:8443", "ftp://127.0.0.1",
 		"https://user@api-m.paypal.com", "https://api-m.paypal.com/v2", "127.0.0.1:4000", "http://10.0.0.1",
 	} {
 		if _, err := paypal.New(paypal.Config{ClientID: "a", ClientSecret: "b", URL: url}); err == nil {

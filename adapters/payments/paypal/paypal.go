@@ -82,7 +82,10 @@ func New(c Config) (*Provider, error) {
 	client := &http.Client{Timeout: callLimit, CheckRedirect: stay}
 	return &Provider{
 		Config: c, world: world, http: client,
-		purse: newPurse(client, clientcredentials.Config{ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.URL + "/v1/oauth2/token"}),
+		purse: newPurse(
+			client,
+			clientcredentials.Config{ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.URL + "/v1/oauth2/token"},
+		),
 		certs: newCertificates(world.certificates, c.Roots, c.Dial),
 	}, nil
 }

@@ -142,7 +142,10 @@ func (p *Provider) Capture(ctx context.Context, c order.CaptureCall) error {
 	if c.Saved != nil {
 		return p.charge(ctx, c)
 	}
-	q := question{what: "capture", method: http.MethodPost, path: "/v2/checkout/orders/" + c.Session + "/capture", key: c.Key, body: struct{}{}}
+	q := question{
+		what: "capture", method: http.MethodPost, path: "/v2/checkout/orders/" + c.Session + "/capture", key: c.Key,
+		body: struct{}{},
+	}
 	if !ids.MatchString(c.Session) {
 		return noSuch(q)
 	}

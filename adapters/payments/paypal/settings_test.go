@@ -35,7 +35,8 @@ func TestPayPalNeedsItsSettings(t *testing.T) {
 			t.Errorf("%+v warns of %q", c.set, warnings)
 		}
 	}
-	if _, warnings, err := (&paypal.Settings{ClientID: "a", ClientSecret: "b", WebhookID: " new, old ,"}).Check(false); err != nil || len(warnings) > 0 {
+	if _, warnings, err := (&paypal.Settings{ClientID: "a", ClientSecret: "b", WebhookID: " new, old ,"}).Check(false); err != nil ||
+		len(warnings) > 0 {
 		t.Errorf("%q, %v", warnings, err)
 	}
 }

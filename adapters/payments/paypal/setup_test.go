@@ -21,7 +21,8 @@ func adding(t *testing.T) (*world, order.Session) {
 	w := newWorld(t)
 	w.checkout.EffectKey = "method_setup/" + w.checkout.Order.String() + "/session/1"
 	w.checkout.Minor, w.checkout.Number, w.checkout.Description, w.checkout.Save = 0, "", "", true
-	w.checkout.ReturnURL, w.checkout.CancelURL = "https://panel.example.com/billing/payment-methods/?setup=1", "https://panel.example.com/billing/payment-methods/"
+	w.checkout.ReturnURL, w.checkout.CancelURL = "https://panel.example.com/billing/payment-methods/?setup=1",
+		"https://panel.example.com/billing/payment-methods/"
 	page, err := w.OpenSetup(t.Context(), w.checkout)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,10 @@ func agreed(t *testing.T) *world {
 func (w *world) setup() paypaltest.Setup { return w.there.SetupOf(w.checkout.Order.String()) }
 
 func (w *world) finish(generation string) (*order.SavedMethod, error) {
-	return w.FinishSetup(w.Context(), order.SetupCall{Session: w.session, Key: "method_setup/" + w.checkout.Order.String() + "/keep" + generation})
+	return w.FinishSetup(
+		w.Context(),
+		order.SetupCall{Session: w.session, Key: "method_setup/" + w.checkout.Order.String() + "/keep" + generation},
+	)
 }
 
 // wantSetup checks how far the setup is, and whether its method is kept.
@@ -52,7 +56,8 @@ func (w *world) wantSetup(when string, state order.SessionState, token string) {
 	if f.Saved != nil {
 		got = f.Saved.Token
 	}
-	if f.State != state || f.Order != w.checkout.Order || f.Session != w.session || f.Provider != "paypal" || f.Live || len(f.Payments) != 0 || got != token {
+	if f.State != state || f.Order != w.checkout.Order || f.Session != w.session || f.Provider != "paypal" || f.Live ||
+		len(f.Payments) != 0 || got != token {
 		w.Errorf("%s: %+v, method %q", when, f, got)
 	}
 }
@@ -82,7 +87,9 @@ func TestAnAccountIsKeptWithoutAPayment(t *testing.T) {
 	w.wantSetup("once the customer has agreed", order.SessionApproved, "")
 	for range 2 {
 		saved, err := w.finish("")
-		if err != nil || saved == nil || *saved != (order.SavedMethod{Customer: w.setup().Customer, Token: w.setup().Token, Kind: "paypal"}) {
+		if err != nil || saved == nil || *saved != (order.SavedMethod{
+			Customer: w.setup().Customer, Token: w.setup().Token, Kind: "paypal",
+		}) {
 			t.Errorf("kept %+v, %v", saved, err)
 		}
 	}

@@ -67,7 +67,8 @@ func noToken(err error) error {
 		return domain.Fail(domain.Permanent, "credentials_refused", fmt.Errorf("fetch a token: status %d", status))
 	}
 	return &domain.Failure{
-		Class: domain.Transient, Code: "no_token", RetryAfter: retryAfter(answer.Response.Header), Err: fmt.Errorf("fetch a token: status %d", status),
+		Class: domain.Transient, Code: "no_token", RetryAfter: retryAfter(answer.Response.Header),
+		Err: fmt.Errorf("fetch a token: status %d", status),
 	}
 }
 

@@ -59,7 +59,8 @@ func TestNewsReferToTheirOrderAndPayment(t *testing.T) {
 			t.Fatalf("%s: %v", told.Type, err)
 		}
 		foreign := told.Type == "BILLING.PLAN.CREATED"
-		if n.Handled == foreign || !foreign && n.Order != w.checkout.Order || n.EventID == "" || n.TransmissionID == "" || n.Live || n.VerifiedBy != "webhook "+paypaltest.WebhookID {
+		if n.Handled == foreign || !foreign && n.Order != w.checkout.Order || n.EventID == "" ||
+			n.TransmissionID == "" || n.Live || n.VerifiedBy != "webhook "+paypaltest.WebhookID {
 			t.Errorf("%s: %+v", told.Type, n)
 		}
 		got = append(got, refs{n.Type, n.ObjectRef, n.Payment})
@@ -91,7 +92,9 @@ func TestTwoWebhookIDsAreGoodWhileOneIsChanged(t *testing.T) {
 			t.Errorf("%s: %+v, %v", id, n, err)
 		}
 	}
-	if _, err := w.Verify([]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{Webhook: "WHOLD"}), time.Now()); domain.CodeOf(err) != domain.Invalid {
+	if _, err := w.Verify(
+		[]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{Webhook: "WHOLD"}), time.Now(),
+	); domain.CodeOf(err) != domain.Invalid {
 		t.Errorf("another's webhook: %v", err)
 	}
 }
@@ -103,7 +106,9 @@ func TestEveryHeaderIsWantedOnce(t *testing.T) {
 	if _, err := w.Verify([]byte(someNews), good, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{paypal.HeaderID, paypal.HeaderTime, paypal.HeaderSignature, paypal.HeaderCertificate, paypal.HeaderAlgorithm} {
+	for _, name := range []string{
+		paypal.HeaderID, paypal.HeaderTime, paypal.HeaderSignature, paypal.HeaderCertificate, paypal.HeaderAlgorithm,
+	} {
 		for what, change := range map[string]func(http.Header){
 			"missing": func(h http.Header) { h.Del(name) },
 			"empty":   func(h http.Header) { h.Set(name, "") },
@@ -123,18 +128,27 @@ func TestEveryHeaderIsWantedOnce(t *testing.T) {
 func TestABodyThatWasChangedOrWrittenAnewIsRefused(t *testing.T) {
 	w := newWorld(t)
 	h := paypaltest.Sign([]byte(someNews), paypaltest.Transmission{})
-	for _, raw := range []string{someNews + " ", strings.Replace(someNews, "ORD1", "ORD2", 1), strings.Replace(someNews, `":"`, `": "`, 1), ""} {
+	for _, raw := range []string{
+		someNews + " ", strings.Replace(someNews, "ORD1", "ORD2", 1), strings.Replace(someNews, `":"`, `": "`, 1), "",
+	} {
 		if _, err := w.Verify([]byte(raw), h, time.Now()); domain.CodeOf(err) != domain.Invalid {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
-	for _, raw := range []string{"", "[]", "{}", "null", `{"id":"WH 1","event_type":"X"}`, `{"id":"WH-1"}`, `{"id":"WH-1","event_type":"` + strings.Repeat("X", 200) + `"}`} {
+	for _, raw := range []string{
+		"", "[]", "{}", "null", `{"id":"WH 1","event_type":"X"}`, `{"id":"WH-1"}`,
+		`{"id":"WH-1","event_type":"` + strings.Repeat("X", 200) + `"}`,
+	} {
 		if _, err := w.Verify([]byte(raw), paypaltest.Sign([]byte(raw), paypaltest.Transmission{}), time.Now()); domain.CodeOf(err) != domain.Invalid {
 			t.Errorf("signed, but no event: %q: %v", raw, err)
 		}
 	}
 	n, err := w.Verify([]byte(`{"id":"WH-1","event_type":"CHECKOUT.ORDER.APPROVED","resource":{"id":"../x","custom_id":"no order"}}`),
-		paypaltest.Sign([]byte(`{"id":"WH-1","event_type":"CHECKOUT.ORDER.APPROVED","resource":{"id":"../x","custom_id":"no order"}}`), paypaltest.Transmission{}), time.Now())
+		paypaltest.Sign(
+			[]byte(`{"id":"WH-1","event_type":"CHECKOUT.ORDER.APPROVED","resource":{"id":"../x","custom_id":"no order"}}`),
+			paypaltest.Transmission{},
+		),
+		time.Now())
 	if err != nil || n.ObjectRef != "" || n.Order != (order.News{}).Order {
 		t.Errorf("references that are none: %+v, %v", n, err)
 	}
@@ -165,7 +179,8 @@ func TestAForgedBodyIsVerifiedAndChangesNothing(t *testing.T) {
 	if err != nil || n.EventID != "WH-FORGED" || n.ObjectRef != w.session {
 		t.Fatalf("%+v, %v", n, err)
 	}
-	if f, p := w.fetch(), w.payment(); f.State != order.SessionApproved || p.State != order.StateCreated || w.there.Done("capture", "") != 0 {
+	if f, p := w.fetch(), w.payment(); f.State != order.SessionApproved || p.State != order.StateCreated ||
+		w.there.Done("capture", "") != 0 {
 		t.Errorf("the truth is %+v", f)
 	}
 }

@@ -52,7 +52,8 @@ func someCheckout() order.Checkout {
 	return order.Checkout{
 		Order: id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 2870, Currency: "EUR",
 		Total: decimal.RequireFromString("28.70"), Description: "Hosting S", Email: "customer-canary@example.com", Language: "es",
-		ReturnURL: "https://panel.example.com/storefront/return/?outcome=success", CancelURL: "https://panel.example.com/storefront/return/?outcome=cancel",
+		ReturnURL: "https://panel.example.com/storefront/return/?outcome=success",
+		CancelURL: "https://panel.example.com/storefront/return/?outcome=cancel",
 		ExpiresAt: time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second),
 	}
 }
@@ -65,7 +66,8 @@ func opened(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, err := url.Parse(s.URL); err != nil || u.Host != w.Host() || !s.ExpiresAt.Equal(w.checkout.ExpiresAt) || s.Payee != paypaltest.Merchant {
+	if u, err := url.Parse(s.URL); err != nil || u.Host != w.Host() || !s.ExpiresAt.Equal(w.checkout.ExpiresAt) ||
+		s.Payee != paypaltest.Merchant {
 		t.Fatalf("the session is %+v, %v", s, err)
 	}
 	w.session = s.ID

@@ -143,10 +143,16 @@ func (p *Provider) charge(ctx context.Context, id string) (*sdk.PaymentIntent, e
 		return nil, failure("fetch a charge", err)
 	}
 	if _, known := standingOf(intent); intent.ID != id || !known {
-		return nil, domain.Fail(domain.Unknown, "garbage", errors.New("stripe, fetch a charge: the answer is another, or in an unknown state"))
+		return nil, domain.Fail(
+			domain.Unknown, "garbage",
+			errors.New("stripe, fetch a charge: the answer is another, or in an unknown state"),
+		)
 	}
 	if intent.Metadata[chargeMark] != ofSaved {
-		return nil, domain.Fail(domain.Permanent, string(sdk.ErrorCodeResourceMissing), errors.New("stripe, fetch a charge: the payment is that of a page"))
+		return nil, domain.Fail(
+			domain.Permanent, string(sdk.ErrorCodeResourceMissing),
+			errors.New("stripe, fetch a charge: the payment is that of a page"),
+		)
 	}
 	return intent, nil
 }
@@ -159,7 +165,8 @@ func (p *Provider) fetchCharge(ctx context.Context, id string) (order.Fetched, e
 	}
 	s, _ := standingOf(intent)
 	f := order.Fetched{
-		Provider: p.Name(), Session: intent.ID, Order: orderOf("", intent.Metadata), State: s.session, ByCapture: true, Live: intent.Livemode,
+		Provider: p.Name(), Session: intent.ID, Order: orderOf("", intent.Metadata), State: s.session, ByCapture: true,
+		Live: intent.Livemode,
 	}
 	if s.payment == "" {
 		return f, nil

@@ -51,7 +51,8 @@ func wantCharge(t *testing.T, p *stripe.Provider, session string, state order.Se
 		t.Fatalf("%+v, not %s", f, state)
 	}
 	pay := f.Payments[0]
-	if pay.ID != session || pay.State != payment || pay.Code != code || pay.Minor != 3509 || pay.Currency != "EUR" || time.Since(pay.At).Abs() > time.Minute {
+	if pay.ID != session || pay.State != payment || pay.Code != code || pay.Minor != 3509 || pay.Currency != "EUR" ||
+		time.Since(pay.At).Abs() > time.Minute {
 		t.Errorf("%+v, not %s (%s)", pay, payment, code)
 	}
 }
@@ -61,7 +62,8 @@ func TestAMethodIsKeptWhereTheCustomerAgrees(t *testing.T) {
 	c := consented()
 	id := open(t, p, c).ID
 	asked := s.Calls("open")[0].Params
-	if asked["customer_creation"] != "always" || asked["payment_intent_data[setup_future_usage]"] != "off_session" || asked["customer_email"] != c.Email {
+	if asked["customer_creation"] != "always" || asked["payment_intent_data[setup_future_usage]"] != "off_session" ||
+		asked["customer_email"] != c.Email {
 		t.Errorf("asked for %v", asked)
 	}
 	if f := fetch(t, p, id); len(f.Payments) > 0 {
@@ -72,7 +74,9 @@ func TestAMethodIsKeptWhereTheCustomerAgrees(t *testing.T) {
 	if m == nil || !strings.HasPrefix(m.Customer, "cus_") || !strings.HasPrefix(m.Token, "pm_") {
 		t.Fatalf("kept %+v", m)
 	}
-	if *m != (order.SavedMethod{Customer: m.Customer, Token: m.Token, Kind: "card", Brand: "visa", Last4: "4242", ExpMonth: 4, ExpYear: 2031}) {
+	if *m != (order.SavedMethod{
+		Customer: m.Customer, Token: m.Token, Kind: "card", Brand: "visa", Last4: "4242", ExpMonth: 4, ExpYear: 2031,
+	}) {
 		t.Errorf("kept %+v", *m)
 	}
 }
@@ -115,7 +119,8 @@ func TestASavedMethodIsChargedInTwoSteps(t *testing.T) {
 	}
 	asked := s.Calls("charge")[0]
 	for name, want := range map[string]string{
-		"amount": "3509", "currency": "eur", "confirm": "false", "customer": c.Saved.Customer, "payment_method": c.Saved.Token, "payment_method_types[0]": "card",
+		"amount": "3509", "currency": "eur", "confirm": "false", "customer": c.Saved.Customer,
+		"payment_method": c.Saved.Token, "payment_method_types[0]": "card",
 		"description": c.Number, "metadata[order_id]": c.Order.String(), "metadata[charge]": "saved_method",
 	} {
 		if asked.Params[name] != want {
@@ -133,7 +138,8 @@ func TestASavedMethodIsChargedInTwoSteps(t *testing.T) {
 	if err := p.Capture(t.Context(), captureOf(c, session.ID)); err != nil {
 		t.Fatal(err)
 	}
-	if confirmed := s.Calls("confirm")[0]; confirmed.Params["off_session"] != "true" || len(confirmed.Params) != 1 || confirmed.Key != captureOf(c, session.ID).Key {
+	if confirmed := s.Calls("confirm")[0]; confirmed.Params["off_session"] != "true" || len(confirmed.Params) != 1 ||
+		confirmed.Key != captureOf(c, session.ID).Key {
 		t.Errorf("confirmed with %+v", confirmed)
 	}
 	wantCharge(t, p, session.ID, order.SessionComplete, order.StatePaid, "")
@@ -171,7 +177,8 @@ func lose(s *stripetest.Server, call string, kind stripetest.Kind) {
 // What has no answer is looked up: the books tell at once whether money has moved.
 func TestAChargeWhoseAnswerIsLostIsLookedUp(t *testing.T) {
 	for kind, taken := range map[stripetest.Kind]bool{
-		stripetest.ResetBefore: false, stripetest.ErrorBefore: false, stripetest.ResetAfter: true, stripetest.ErrorAfter: true, stripetest.Garbage: true,
+		stripetest.ResetBefore: false, stripetest.ErrorBefore: false, stripetest.ResetAfter: true,
+		stripetest.ErrorAfter: true, stripetest.Garbage: true,
 	} {
 		p, s := account(t)
 		c := renewal(saved(t, p, s))
@@ -346,6 +353,9 @@ func TestThePaymentOfAPageIsNoCharge(t *testing.T) {
 	_, err := p.Fetch(t.Context(), pay.ID)
 	wantFailure(t, "fetch", err, domain.Permanent, "resource_missing")
 	wantFailure(t, "expire", p.ExpireSession(t.Context(), pay.ID), domain.Permanent, "resource_missing")
-	wantFailure(t, "capture", p.Capture(t.Context(), order.CaptureCall{Session: pay.ID, Key: "k", Saved: pay.Saved}), domain.Permanent, "resource_missing")
+	wantFailure(
+		t, "capture", p.Capture(t.Context(), order.CaptureCall{Session: pay.ID, Key: "k", Saved: pay.Saved}),
+		domain.Permanent, "resource_missing",
+	)
 	wantFailure(t, "capture a page", p.Capture(t.Context(), order.CaptureCall{Session: page, Key: "k"}), domain.Permanent, "not_supported")
 }

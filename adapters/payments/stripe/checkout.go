@@ -44,8 +44,11 @@ func page(c order.Checkout) *sdk.CheckoutSessionCreateParams {
 		LineItems: []*sdk.CheckoutSessionCreateLineItemParams{{
 			Quantity: sdk.Int64(1),
 			PriceData: &sdk.CheckoutSessionCreateLineItemPriceDataParams{
-				Currency: sdk.String(strings.ToLower(c.Currency)), UnitAmount: sdk.Int64(c.Minor), TaxBehavior: sdk.String(sdk.PriceTaxBehaviorInclusive),
-				ProductData: &sdk.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: sdk.String(cmp.Or(c.Description, c.Number))},
+				Currency: sdk.String(strings.ToLower(c.Currency)), UnitAmount: sdk.Int64(c.Minor),
+				TaxBehavior: sdk.String(sdk.PriceTaxBehaviorInclusive),
+				ProductData: &sdk.CheckoutSessionCreateLineItemPriceDataProductDataParams{
+					Name: sdk.String(cmp.Or(c.Description, c.Number)),
+				},
 			},
 		}},
 		// The customer pays what was ordered, in the currency that was ordered.

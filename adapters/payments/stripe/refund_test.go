@@ -18,7 +18,8 @@ func sold(t *testing.T, p *stripe.Provider, s *stripetest.Server) (session strin
 	s.Pay(session)
 	reference := "order/" + c.Order.String() + "/refund/1"
 	return session, order.RefundCall{
-		Order: c.Order, Number: c.Number, Session: session, Payment: paid(t, p, session).ID, Reference: reference, Key: reference, Minor: 1000, Currency: "EUR",
+		Order: c.Order, Number: c.Number, Session: session, Payment: paid(t, p, session).ID, Reference: reference,
+		Key: reference, Minor: 1000, Currency: "EUR",
 	}
 }
 
@@ -38,7 +39,8 @@ func TestARefundIsFoundByItsReference(t *testing.T) {
 	if pay.State != order.StatePaid || pay.Minor != 3509 || len(pay.Refunds) != 2 {
 		t.Fatalf("the payment is %+v", pay)
 	}
-	if pay.Refunds[1] != first || first.Reference != call.Reference || first.Minor != 1000 || first.Currency != "EUR" || first.State != order.RefundSucceeded {
+	if pay.Refunds[1] != first || first.Reference != call.Reference || first.Minor != 1000 || first.Currency != "EUR" ||
+		first.State != order.RefundSucceeded {
 		t.Errorf("asked %+v, found %+v", first, pay.Refunds[1])
 	}
 	if other := pay.Refunds[0]; other.ID != byHand || other.Reference != "" || other.Minor != 9 {
@@ -75,7 +77,10 @@ func TestARefundMayTakeTimeAndComeBack(t *testing.T) {
 	for _, step := range []struct {
 		status string
 		want   order.RefundState
-	}{{"requires_action", order.RefundPending}, {"succeeded", order.RefundSucceeded}, {"failed", order.RefundStopped}, {"canceled", order.RefundStopped}, {"never heard of", order.RefundPending}} {
+	}{
+		{"requires_action", order.RefundPending}, {"succeeded", order.RefundSucceeded},
+		{"failed", order.RefundStopped}, {"canceled", order.RefundStopped}, {"never heard of", order.RefundPending},
+	} {
 		s.SetRefund(r.ID, step.status)
 		if got := paid(t, p, session).Refunds[0].State; got != step.want {
 			t.Errorf("%s: %s, not %s", step.status, got, step.want)
@@ -107,7 +112,8 @@ func TestADisputeIsOpenUntilItIsWonOrLost(t *testing.T) {
 		if len(pay.Disputes) != 1 || pay.State != order.StatePaid {
 			t.Fatalf("%s, %s: %+v", c.begins, c.ends, pay)
 		}
-		if d := pay.Disputes[0]; d.ID != id || d.State != c.want || d.Minor != 3509 || d.Currency != "EUR" || time.Since(d.At).Abs() > time.Minute {
+		if d := pay.Disputes[0]; d.ID != id || d.State != c.want || d.Minor != 3509 || d.Currency != "EUR" ||
+			time.Since(d.At).Abs() > time.Minute {
 			t.Errorf("%s, %s: %+v, not %s", c.begins, c.ends, d, c.want)
 		}
 	}

@@ -48,7 +48,10 @@ func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error)
 		warnings = append(warnings, "STRIPE_SECRET_KEY is one for tests: payments at Stripe are without money")
 	}
 	if len(p.secrets) == 0 {
-		warnings = append(warnings, "STRIPE_WEBHOOK_SECRET is not set: Stripe's webhooks are turned away, and payments are noticed minutes later")
+		warnings = append(
+			warnings,
+			"STRIPE_WEBHOOK_SECRET is not set: Stripe's webhooks are turned away, and payments are noticed minutes later",
+		)
 	}
 	return true, warnings, nil
 }

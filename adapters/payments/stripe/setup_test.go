@@ -44,7 +44,8 @@ func TestAMethodIsAddedWithoutAPayment(t *testing.T) {
 	}
 	method := s.Add(page.ID)
 	f := fetch(t, p, page.ID)
-	if f.State != order.SessionComplete || len(f.Payments) != 0 || f.Saved == nil || f.Saved.Token != method || f.Saved.Customer == "" || f.Saved.Last4 != "4242" {
+	if f.State != order.SessionComplete || len(f.Payments) != 0 || f.Saved == nil || f.Saved.Token != method ||
+		f.Saved.Customer == "" || f.Saved.Last4 != "4242" {
 		t.Fatalf("afterwards: %+v", f)
 	}
 	charge := renewal(*f.Saved)

@@ -40,7 +40,8 @@ func checkout() order.Checkout {
 	return order.Checkout{
 		Order: id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 3509, Currency: "EUR",
 		Total: decimal.RequireFromString("35.09"), Description: "Web S", Email: "canary@customer.test", Language: "es",
-		ReturnURL: "https://panel.example/storefront/return/1/?outcome=success", CancelURL: "https://panel.example/storefront/return/1/?outcome=cancel",
+		ReturnURL: "https://panel.example/storefront/return/1/?outcome=success",
+		CancelURL: "https://panel.example/storefront/return/1/?outcome=cancel",
 		ExpiresAt: time.Now().Add(24*time.Hour - 5*time.Minute).Truncate(time.Second),
 	}
 }
@@ -98,10 +99,13 @@ func TestASessionIsForWhatTheOrderCosts(t *testing.T) { // S-4
 	}
 	asked := s.Calls("open")[0]
 	for name, want := range map[string]string{
-		"mode": "payment", "line_items[0][quantity]": "1", "line_items[0][price_data][currency]": "eur", "line_items[0][price_data][unit_amount]": "3509",
+		"mode": "payment", "line_items[0][quantity]": "1", "line_items[0][price_data][currency]": "eur",
+		"line_items[0][price_data][unit_amount]":  "3509",
 		"line_items[0][price_data][tax_behavior]": "inclusive", "line_items[0][price_data][product_data][name]": "Web S",
-		"client_reference_id": c.Order.String(), "metadata[order_id]": c.Order.String(), "payment_intent_data[metadata][order_id]": c.Order.String(),
-		"payment_intent_data[description]": c.Number, "expires_at": fmt.Sprint(c.ExpiresAt.Unix()), "success_url": c.ReturnURL, "cancel_url": c.CancelURL,
+		"client_reference_id": c.Order.String(), "metadata[order_id]": c.Order.String(),
+		"payment_intent_data[metadata][order_id]": c.Order.String(),
+		"payment_intent_data[description]":        c.Number, "expires_at": fmt.Sprint(c.ExpiresAt.Unix()),
+		"success_url": c.ReturnURL, "cancel_url": c.CancelURL,
 		"locale": "es", "customer_email": c.Email, "adaptive_pricing[enabled]": "false",
 	} {
 		if asked.Params[name] != want {
@@ -170,7 +174,8 @@ func TestStripesBooksTellHowFarASessionIs(t *testing.T) { // S-5
 				t.Errorf("%s: the payment is %+v", c.name, pay)
 			}
 		}
-		if f.State != c.state || payments != c.payments || f.Order != c0.Order || f.Session != session.ID || f.Provider != "stripe" || f.Live || f.ByCapture {
+		if f.State != c.state || payments != c.payments || f.Order != c0.Order || f.Session != session.ID ||
+			f.Provider != "stripe" || f.Live || f.ByCapture {
 			t.Errorf("%s: %+v (%s), not %s (%s)", c.name, f, payments, c.state, c.payments)
 		}
 	}
@@ -233,7 +238,9 @@ func TestSettingsThatCannotBeAreRefusedWithoutTellingThem(t *testing.T) {
 		},
 		stripe.ErrSecret: {func(o *stripe.Options) { o.Secrets = []string{"whsec_canary", " "} }},
 		stripe.ErrURL: {
-			func(o *stripe.Options) { o.URL = "http://canary.example" }, func(o *stripe.Options) { o.URL = "https://canary:canary@api.stripe.com" },
+			func(o *stripe.Options) { o.URL = "http://canary.example" }, func(o *stripe.Options) {
+				o.URL = "https://canary:canary@api.stripe.com"
+			},
 			func(o *stripe.Options) { o.URL = "canary" }, func(o *stripe.Options) { o.URL = "https://api.stripe.com/v1" },
 		},
 	} {
@@ -246,9 +253,11 @@ func TestSettingsThatCannotBeAreRefusedWithoutTellingThem(t *testing.T) {
 		}
 	}
 	for url, host := range map[string]string{
-		"": "checkout.stripe.com", "https://api.stripe.com/": "checkout.stripe.com", "https://stripe.example:8443": "stripe.example:8443", "http://127.0.0.1:12111": "127.0.0.1:12111",
+		"": "checkout.stripe.com", "https://api.stripe.com/": "checkout.stripe.com",
+		"https://stripe.example:8443": "stripe.example:8443", "http://127.0.0.1:12111": "127.0.0.1:12111",
 	} {
-		if p, err := stripe.New(stripe.Options{Key: "rk_live_x", URL: url}); err != nil || p.Host() != host || !p.Live() || p.Name() != "stripe" {
+		if p, err := stripe.New(stripe.Options{Key: "rk_live_x", URL: url}); err != nil || p.Host() != host ||
+			!p.Live() || p.Name() != "stripe" {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

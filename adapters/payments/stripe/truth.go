@@ -36,7 +36,10 @@ func (p *Provider) Fetch(ctx context.Context, id string) (order.Fetched, error) 
 	}
 	state, known := sessions[s.Status]
 	if s.ID != id || !known {
-		return order.Fetched{}, domain.Fail(domain.Unknown, "garbage", errors.New("stripe, fetch a session: the answer is another, or in an unknown state"))
+		return order.Fetched{}, domain.Fail(
+			domain.Unknown, "garbage",
+			errors.New("stripe, fetch a session: the answer is another, or in an unknown state"),
+		)
 	}
 	f := order.Fetched{
 		Provider: p.Name(), Session: s.ID, Order: orderOf(s.ClientReferenceID, s.Metadata), State: state,

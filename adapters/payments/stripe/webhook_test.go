@@ -144,8 +144,10 @@ func TestNewsTellWhatTheyAreAbout(t *testing.T) { // S-3, I-10
 		}
 	}
 	for _, want := range []string{
-		"checkout.session.completed", "checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed", "checkout.session.expired",
-		"refund.created", "refund.updated", "refund.failed", "charge.refunded", "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.closed",
+		"checkout.session.completed", "checkout.session.async_payment_succeeded",
+		"checkout.session.async_payment_failed", "checkout.session.expired",
+		"refund.created", "refund.updated", "refund.failed", "charge.refunded", "charge.dispute.created",
+		"charge.dispute.funds_withdrawn", "charge.dispute.closed",
 	} {
 		if !types[want] {
 			t.Errorf("nothing has told of %s", want)
@@ -156,7 +158,8 @@ func TestNewsTellWhatTheyAreAbout(t *testing.T) { // S-3, I-10
 func TestOtherNewsAreNotHandled(t *testing.T) { // I-8
 	p, s := account(t)
 	about := map[string]any{"id": "cs_test_1", "object": "checkout.session", "client_reference_id": uuid.NewString()}
-	if n := verify(t, p, s.Event("invoice.paid", map[string]any{"id": "in_1", "object": "invoice"})); n.Handled || n.Type != "invoice.paid" || n.EventID == "" {
+	if n := verify(t, p, s.Event("invoice.paid", map[string]any{"id": "in_1", "object": "invoice"})); n.Handled ||
+		n.Type != "invoice.paid" || n.EventID == "" {
 		t.Errorf("a type that we do not know: %+v", n)
 	}
 	live := stripetest.Start(t, stripetest.Options{Key: "sk_live_OfTheTests"})
@@ -174,7 +177,10 @@ func TestOtherNewsAreNotHandled(t *testing.T) { // I-8
 
 func TestAnEventAboutSomethingElseThanItsTypeIsRefused(t *testing.T) {
 	p, s := account(t)
-	for _, about := range []map[string]any{nil, {}, {"id": "ch_1", "object": "charge"}, {"id": 7, "object": "checkout.session"}, {"object": "checkout.session"}} {
+	for _, about := range []map[string]any{
+		nil, {}, {"id": "ch_1", "object": "charge"}, {"id": 7, "object": "checkout.session"},
+		{"object": "checkout.session"},
+	} {
 		e := s.Event("checkout.session.completed", about)
 		_, err := p.Verify(e.Body, signed(stripetest.Sign(e.Body, time.Now(), stripetest.Secret)), time.Now())
 		if domain.CodeOf(err) != domain.Invalid {

@@ -80,7 +80,8 @@ func (p *Provider) apply(ctx context.Context, tx pgx.Tx, s row, e event) error {
 // complete books what the event says was paid, late or not, and for whose order.
 func (p *Provider) complete(ctx context.Context, tx pgx.Tx, s row, o object) error {
 	_, err := tx.Exec(ctx, `
-		update test_payments.sessions set state = 'complete', settle_at = null, reference = coalesce(nullif($2, ''), reference) where id = $1`,
+		update test_payments.sessions set state = 'complete', settle_at = null, reference = coalesce(nullif($2, ''),
+			reference) where id = $1`,
 		s.ID, o.Reference)
 	if err != nil {
 		return err
@@ -91,7 +92,10 @@ func (p *Provider) complete(ctx context.Context, tx pgx.Tx, s row, o object) err
 	if o.Payment == "" {
 		o.Payment = s.paymentID
 	}
-	return book(ctx, tx, s.ID, order.Payment{ID: o.Payment, State: order.StatePaid, Minor: *o.Amount, Currency: strings.ToUpper(o.Currency), At: p.Now()})
+	return book(
+		ctx, tx, s.ID,
+		order.Payment{ID: o.Payment, State: order.StatePaid, Minor: *o.Amount, Currency: strings.ToUpper(o.Currency), At: p.Now()},
+	)
 }
 
 // mature lets happen what time brings: unpaid sessions expire, and what was to

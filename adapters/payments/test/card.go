@@ -48,7 +48,8 @@ func (p *Provider) keep(ctx context.Context, tx pgx.Tx, session, does string) er
 func (p *Provider) kept(ctx context.Context, session string) (*order.SavedMethod, error) {
 	m := order.SavedMethod{Kind: "card", Brand: "visa", ExpMonth: 12, ExpYear: cardYear}
 	err := p.pool.QueryRow(ctx, `
-		select c.id, c.customer, c.last4 from test_payments.sessions s join test_payments.cards c on c.id = s.kept where s.id = $1`, session).
+		select c.id, c.customer, c.last4 from test_payments.sessions s join test_payments.cards c on c.id = s.kept
+			where s.id = $1`, session).
 		Scan(&m.Token, &m.Customer, &m.Last4)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
@@ -131,7 +132,8 @@ func (p *Provider) charge(ctx context.Context, tx pgx.Tx, s row, does, code stri
 		pay.State = order.StateFailed
 	}
 	if does == "disappear" {
-		if _, err := tx.Exec(ctx, `update test_payments.cards set gone_at = $2 where id = (select charges from test_payments.sessions where id = $1)`, s.ID, p.Now()); err != nil {
+		if _, err := tx.Exec(ctx, `update test_payments.cards set gone_at = $2 where id = (select charges
+			from test_payments.sessions where id = $1)`, s.ID, p.Now()); err != nil {
 			return err
 		}
 	}

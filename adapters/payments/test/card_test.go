@@ -53,7 +53,8 @@ func TestAKeptCardIsChargedOnceAndWithoutAPage(t *testing.T) {
 	p, c, card := keptCard(t, "succeed")
 	call, s := chargeOf(t, p, c, card)
 	f := fetch(t, p, s.ID)
-	if s.URL != "" || f.State != order.SessionApproved || !f.ByCapture || len(f.Payments) != 1 || f.Payments[0].State != order.StateCreated {
+	if s.URL != "" || f.State != order.SessionApproved || !f.ByCapture || len(f.Payments) != 1 ||
+		f.Payments[0].State != order.StateCreated {
 		t.Fatalf("before the charge: %+v %+v", s, f)
 	}
 	if _, err := p.Session(t.Context(), s.ID); domain.CodeOf(err) != domain.NotFound {
@@ -71,7 +72,9 @@ func TestAKeptCardIsChargedOnceAndWithoutAPage(t *testing.T) {
 }
 
 func TestACardRefusesAsItsOwnerHasChosen(t *testing.T) {
-	for does, code := range map[string]string{"decline": "card_declined", "authenticate": order.NeedsCustomer, "disappear": order.MethodGone} {
+	for does, code := range map[string]string{
+		"decline": "card_declined", "authenticate": order.NeedsCustomer, "disappear": order.MethodGone,
+	} {
 		p, c, card := keptCard(t, does)
 		call, s := chargeOf(t, p, c, card)
 		for range 2 {

@@ -17,7 +17,8 @@ import (
 // A provider delivers a webhook until it is taken with a 2xx: again after each
 // of these, then every last one of them, for three days.
 var again = []time.Duration{
-	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
+	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+	3 * time.Hour, 6 * time.Hour,
 }
 
 const (
@@ -155,7 +156,8 @@ func (d *delivery) deliver(ctx context.Context, w webhook) {
 	defer cancel()
 	_, stored := d.pool.Exec(keep, `
 		with old as (delete from test_payments.webhooks where over_at < $2::timestamptz - $5::interval)
-		update test_payments.webhooks set over_at = $3, due_at = $2::timestamptz + $4::interval, lease_until = '-infinity', status = $6 where id = $1`,
+		update test_payments.webhooks set over_at = $3, due_at = $2::timestamptz + $4::interval,
+			lease_until = '-infinity', status = $6 where id = $1`,
 		w.ID, now, over, wait, lifetime, status)
 	if err = errors.Join(err, stored); err != nil && ctx.Err() == nil {
 		d.Log.Warn("test payments: a webhook was not delivered", "webhook", w.ID, "try", w.Tries, "error", err)

@@ -134,7 +134,8 @@ func TestAnUndeliverableWebhookIsGivenUpAfterThreeDays(t *testing.T) {
 		c.move(72*time.Hour + time.Second)
 	}
 	var open int
-	if err := db.QueryRow(t.Context(), `select count(*) from test_payments.webhooks where over_at is null`).Scan(&open); err != nil || open != 0 {
+	if err := db.QueryRow(t.Context(), `select count(*) from test_payments.webhooks where over_at is null`).Scan(&open); err != nil ||
+		open != 0 {
 		t.Errorf("%d webhooks are still open (%v)", open, err)
 	}
 }
@@ -144,7 +145,9 @@ func TestAnUndeliverableWebhookIsGivenUpAfterThreeDays(t *testing.T) {
 func afterTry(t *testing.T, db *pgxpool.Pool, try int) (due time.Time) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		err := db.QueryRow(t.Context(), `select due_at from test_payments.webhooks where tries = $1 and lease_until < now()`, try).Scan(&due)
+		err := db.QueryRow(
+			t.Context(), `select due_at from test_payments.webhooks where tries = $1 and lease_until < now()`, try,
+		).Scan(&due)
 		if err == nil {
 			return due
 		}
@@ -206,7 +209,8 @@ func TestWebhooksHoldNoPersonalData(t *testing.T) {
 	session := open(t, provider, checkout(c, uuid.New())).ID
 	act(t, provider, order.HostedAction{Session: session, Action: "pay"})
 	var everything string
-	err := db.QueryRow(t.Context(), `select (select json_agg(s)::text from test_payments.sessions s) || (select json_agg(w)::text from test_payments.webhooks w)`).Scan(&everything)
+	err := db.QueryRow(t.Context(), `select (select json_agg(s)::text
+		from test_payments.sessions s) || (select json_agg(w)::text from test_payments.webhooks w)`).Scan(&everything)
 	if err != nil || !strings.Contains(everything, session) {
 		t.Fatalf("%v: %s", err, everything)
 	}

@@ -102,7 +102,10 @@ func news(raw []byte, by string) (order.News, error) {
 		return order.News{}, domain.Refuse(domain.Invalid, "Invalid event.")
 	}
 	o := e.Data.Object
-	n := order.News{EventID: e.ID, Type: e.Type, ObjectRef: o.Session, Payment: o.Payment, VerifiedBy: by, Live: e.Live, Handled: e.handled()}
+	n := order.News{
+		EventID: e.ID, Type: e.Type, ObjectRef: o.Session, Payment: o.Payment, VerifiedBy: by, Live: e.Live,
+		Handled: e.handled(),
+	}
 	n.Order, _ = uuid.Parse(o.Reference) // not an order's id: unknown
 	return n, nil
 }

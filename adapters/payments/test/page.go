@@ -53,7 +53,8 @@ type querier interface {
 func load(ctx context.Context, db querier, id, lock string) (row, error) {
 	s := row{HostedSession: order.HostedSession{ID: id}}
 	err := db.QueryRow(ctx, `
-		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, saves, setup, payment_id, settle_at, silent, charges is not null,
+		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at,
+			saves, setup, payment_id, settle_at, silent, charges is not null,
 		       coalesce((select state from test_payments.payments p where p.session = s.id and p.id = s.payment_id), '')
 		from test_payments.sessions s where id = $1 `+lock, id).
 		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt, &s.Saves, &s.Setup,
@@ -159,7 +160,10 @@ func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.HostedA
 		at := now.Add(a.Settle)
 		settle = &at
 	}
-	_, err := tx.Exec(ctx, `update test_payments.sessions set state = $2, settle_at = $3, silent = $4 where id = $1`, s.ID, b.session, settle, a.Drop)
+	_, err := tx.Exec(
+		ctx, `update test_payments.sessions set state = $2, settle_at = $3, silent = $4 where id = $1`, s.ID,
+		b.session, settle, a.Drop,
+	)
 	if err != nil {
 		return fmt.Errorf("press %s: %w", a.Action, err)
 	}
@@ -198,7 +202,8 @@ func copies(a order.HostedAction, body func() string) []string {
 func book(ctx context.Context, tx pgx.Tx, session string, pay order.Payment) error {
 	_, err := tx.Exec(ctx, `
 		insert into test_payments.payments as p (session, id, state, minor, currency, code, at) values ($1, $2, $3, $4, $5, $6, $7)
-		on conflict (session, id) do update set state = excluded.state, minor = excluded.minor, currency = excluded.currency, code = excluded.code, at = excluded.at
+		on conflict (session, id) do update set state = excluded.state, minor = excluded.minor,
+			currency = excluded.currency, code = excluded.code, at = excluded.at
 		where p.state <> 'paid'`, session, pay.ID, pay.State, pay.Minor, pay.Currency, pay.Code, pay.At)
 	if err != nil {
 		return fmt.Errorf("book a test payment: %w", err)

@@ -131,7 +131,8 @@ func (p *Provider) openAs(ctx context.Context, c order.Checkout, setup bool) (or
 	_, err := p.pool.Exec(ctx, `
 		insert into test_payments.sessions (id, effect_key, payment_id, order_id, reference, number, minor, currency, description, language,
 			return_url, cancel_url, expires_at, made_at, saves, charges, setup)
-		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict (effect_key) do nothing`,
+		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13, $14, $15, $16)
+			on conflict (effect_key) do nothing`,
 		id, c.EffectKey, "pay_test_"+p.derive("payment", id), c.Order, c.Number, c.Minor, c.Currency, c.Description, c.Language,
 		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now(), c.Save, charges, setup)
 	if err != nil {
@@ -140,7 +141,8 @@ func (p *Provider) openAs(ctx context.Context, c order.Checkout, setup bool) (or
 	var s order.Session
 	var same bool
 	err = p.pool.QueryRow(ctx, `
-		select id, expires_at, order_id = $2 and minor = $3 and currency = upper($4) and setup = $5 from test_payments.sessions where effect_key = $1`,
+		select id, expires_at, order_id = $2 and minor = $3 and currency = upper($4) and setup = $5
+			from test_payments.sessions where effect_key = $1`,
 		c.EffectKey, c.Order, c.Minor, c.Currency, setup).Scan(&s.ID, &s.ExpiresAt, &same)
 	if err != nil {
 		return order.Session{}, unanswered("open a session", err)
@@ -188,7 +190,8 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 	var setup bool
 	created := order.Payment{State: order.StateCreated}
 	err := p.pool.QueryRow(ctx, `
-		select reference, state, expires_at, charges is not null, payment_id, minor, currency, made_at, setup from test_payments.sessions where id = $1`, id).
+		select reference, state, expires_at, charges is not null, payment_id, minor, currency, made_at, setup
+			from test_payments.sessions where id = $1`, id).
 		Scan(&reference, &f.State, &f.ExpiresAt, &f.ByCapture, &created.ID, &created.Minor, &created.Currency, &created.At, &setup)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, domain.Fail(domain.Permanent, "no_such_session", errors.New("the provider has no such session"))
@@ -205,7 +208,8 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 		f.Saved, err = p.kept(ctx, id)
 		return f, unanswered("fetch", err)
 	}
-	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, code, at from test_payments.payments where session = $1 order by at, id`, id)
+	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, code, at from test_payments.payments
+		where session = $1 order by at, id`, id)
 	if err != nil {
 		return f, unanswered("fetch", err)
 	}
@@ -231,7 +235,8 @@ func (p *Provider) moneyBack(ctx context.Context, f order.Fetched) error {
 	}
 	rows, err := p.pool.Query(ctx, `
 		select payment, false, id, state, minor, currency, reference, at from test_payments.refunds where session = $1
-		union all select payment, true, id, state, minor, currency, '', at from test_payments.disputes where session = $1 order by 8, 3`, f.Session)
+		union all select payment, true, id, state, minor, currency, '', at from test_payments.disputes
+			where session = $1 order by 8, 3`, f.Session)
 	if err != nil {
 		return err
 	}
@@ -242,7 +247,10 @@ func (p *Provider) moneyBack(ctx context.Context, f order.Fetched) error {
 		switch pay := byID[payment]; {
 		case pay == nil:
 		case disputed:
-			pay.Disputes = append(pay.Disputes, order.Dispute{ID: r.ID, State: order.DisputeState(state), Minor: r.Minor, Currency: r.Currency, At: r.At})
+			pay.Disputes = append(
+				pay.Disputes,
+				order.Dispute{ID: r.ID, State: order.DisputeState(state), Minor: r.Minor, Currency: r.Currency, At: r.At},
+			)
 		default:
 			r.State = order.RefundState(state)
 			pay.Refunds = append(pay.Refunds, r)

@@ -103,7 +103,8 @@ func wantBooks(t *testing.T, p *test.Provider, session string, state order.Sessi
 	same := f.State == state && len(f.Payments) == len(payments)
 	for i := 0; same && i < len(payments); i++ {
 		have, want := f.Payments[i], payments[i]
-		same = have.State == want.State && have.Minor == want.Minor && have.Currency == want.Currency && (want.ID == "" || have.ID == want.ID)
+		same = have.State == want.State && have.Minor == want.Minor && have.Currency == want.Currency &&
+			(want.ID == "" || have.ID == want.ID)
 	}
 	if !same {
 		t.Errorf("the books say %s %+v, not %s %+v", f.State, f.Payments, state, payments)
@@ -169,7 +170,8 @@ func TestEachButtonDoesWhatItSays(t *testing.T) {
 			}
 		}
 		s, err := p.Session(t.Context(), session)
-		if err != nil || s.State != c.session || s.Payment != c.payment || s.Number != "ORD-20261121-7F3K9Q" || s.Minor != 3509 || s.Currency != "EUR" {
+		if err != nil || s.State != c.session || s.Payment != c.payment || s.Number != "ORD-20261121-7F3K9Q" ||
+			s.Minor != 3509 || s.Currency != "EUR" {
 			t.Errorf("%s: %+v, %v", c.action, s, err)
 		}
 		if c.payment != "" {

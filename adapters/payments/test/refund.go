@@ -85,7 +85,8 @@ func covers(ctx context.Context, tx pgx.Tx, c order.RefundCall) error {
 
 func (p *Provider) giveBack(ctx context.Context, tx pgx.Tx, s row, c order.RefundCall, r order.Refund) error {
 	_, err := tx.Exec(ctx, `
-		insert into test_payments.refunds (id, session, payment, reference, key, state, minor, currency, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		insert into test_payments.refunds (id, session, payment, reference, key, state, minor, currency, at) values ($1,
+			$2, $3, $4, $5, $6, $7, $8, $9)`,
 		r.ID, s.ID, c.Payment, r.Reference, c.Key, r.State, r.Minor, r.Currency, r.At)
 	if err != nil || s.silent {
 		return err
@@ -103,7 +104,8 @@ func (p *Provider) bookRefund(ctx context.Context, tx pgx.Tx, s row, e event) er
 		insert into test_payments.refunds as r (id, session, payment, state, minor, currency, at) values ($1, $2, $3, $4, $5, $6, $7)
 		on conflict (id) do update set state = excluded.state
 		where r.session = excluded.session and (r.state = 'pending' or excluded.state = 'failed')`,
-		orElse(o.Refund, e.ID), s.ID, orElse(o.Payment, s.paymentID), orElse(o.State, string(order.RefundSucceeded)), *o.Amount, strings.ToUpper(o.Currency), p.Now())
+		orElse(o.Refund, e.ID), s.ID, orElse(o.Payment, s.paymentID), orElse(o.State, string(order.RefundSucceeded)),
+		*o.Amount, strings.ToUpper(o.Currency), p.Now())
 	return err
 }
 

@@ -24,7 +24,10 @@ func paidSession(t *testing.T) (*test.Provider, uuid.UUID, order.Fetched) {
 
 func refundOf(id uuid.UUID, f order.Fetched, n int, minor int64) order.RefundCall {
 	reference := fmt.Sprintf("order/%s/refund/%d", id, n)
-	return order.RefundCall{Order: id, Session: f.Session, Payment: f.Payments[0].ID, Reference: reference, Key: reference, Minor: minor, Currency: "EUR"}
+	return order.RefundCall{
+		Order: id, Session: f.Session, Payment: f.Payments[0].ID, Reference: reference, Key: reference, Minor: minor,
+		Currency: "EUR",
+	}
 }
 
 func TestARefundIsMadeOncePerKey(t *testing.T) { // X-1, N-9
@@ -110,7 +113,8 @@ func TestRefundsFromOutsideAreBookedOnceAndMayFailAfterwards(t *testing.T) { // 
 	apply(t, p, back("re_2", "refund.created", f.Session, "", `,"status":"pending"`, 700))
 	apply(t, p, back("re_early", "refund.created", f.Session, "pay_later", "", 100)) // its payment is yet to come
 	pay := fetch(t, p, f.Session).Payments[0]
-	if len(pay.Refunds) != 2 || pay.Refunds[0].State != order.RefundSucceeded || pay.Refunds[1].State != order.RefundPending || pay.Refunds[0].Reference != "" {
+	if len(pay.Refunds) != 2 || pay.Refunds[0].State != order.RefundSucceeded ||
+		pay.Refunds[1].State != order.RefundPending || pay.Refunds[0].Reference != "" {
 		t.Fatalf("the books have %+v", pay.Refunds)
 	}
 	apply(t, p, back("evt_2", "refund.updated", f.Session, "", `,"refund_id":"re_2","status":"succeeded"`, 700))

@@ -20,7 +20,10 @@ type Settings struct {
 
 // Method is the test provider as a payment method.
 func (*Settings) Method() order.Method {
-	return order.Method{Name: name, Test: true, Currencies: money.Currencies(), Label: order.Label{EN: "Test payment, without money", ES: "Pago de prueba, sin dinero"}}
+	return order.Method{
+		Name: name, Test: true, Currencies: money.Currencies(),
+		Label: order.Label{EN: "Test payment, without money", ES: "Pago de prueba, sin dinero"},
+	}
 }
 
 // Defaults are those of the settings: only the demo has the test provider by itself.

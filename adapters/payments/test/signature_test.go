@@ -76,7 +76,10 @@ func TestOnlyReferencesAreReadFromAVerifiedEvent(t *testing.T) {
 	verify := func(raw []byte) (order.News, error) { return p.Verify(raw, signedBy(test.Sign(secret, raw, now)), now) }
 
 	n, err := verify(body("checkout.session.completed", "cs_test_1", id.String(), 3509, "eur", "paid", "pay_test_1"))
-	want := order.News{EventID: "evt_1", Type: "checkout.session.completed", ObjectRef: "cs_test_1", Order: id, Payment: "pay_test_1", VerifiedBy: "secret 1", Handled: true}
+	want := order.News{
+		EventID: "evt_1", Type: "checkout.session.completed", ObjectRef: "cs_test_1", Order: id, Payment: "pay_test_1",
+		VerifiedBy: "secret 1", Handled: true,
+	}
 	if err != nil || n != want {
 		t.Errorf("%+v, %v", n, err)
 	}

@@ -32,7 +32,8 @@ var shows = map[string]bool{
 
 // Help names the commands.
 func (Command) Help() string {
-	return "The commands are: " + strings.Join(slices.Sorted(maps.Keys(shows)), ", ") + `. The tables are filled from the log up to the moment, beside those in use, which stay as they are.`
+	return "The commands are: " + strings.Join(slices.Sorted(maps.Keys(shows)), ", ") +
+		`. The tables are filled from the log up to the moment, beside those in use, which stay as they are.`
 }
 
 // Allowed refuses a command that cannot look back.
@@ -41,7 +42,10 @@ func Allowed(command string) error {
 	if shows[name] {
 		return nil
 	}
-	return console.Misused("%s cannot be asked about another moment: only %s can", name, strings.Join(slices.Sorted(maps.Keys(shows)), ", "))
+	return console.Misused(
+		"%s cannot be asked about another moment: only %s can", name,
+		strings.Join(slices.Sorted(maps.Keys(shows)), ", "),
+	)
 }
 
 // Run carries out the command with the settings of both lines.

@@ -38,7 +38,8 @@ func (b Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		step, end := c.Progress("backup")
 		built := program.BuildOf()
 		m, err := backup.Save(ctx, owner, backup.Saving{
-			Path: b.Out, Schema: schema(), Keys: p.Keys, Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step, Erasures: list,
+			Path: b.Out, Schema: schema(), Keys: p.Keys,
+			Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step, Erasures: list,
 		})
 		end()
 		if err != nil {
@@ -55,5 +56,8 @@ func (b Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 
 // schema is what the program knows of the tables in its database.
 func schema() backup.Schema {
-	return backup.Schema{Migrations: program.Migrations(), Beside: projections.Besides(), Derived: map[string]string{audit.IndexReader: audit.IndexReader}}
+	return backup.Schema{
+		Migrations: program.Migrations(), Beside: projections.Besides(),
+		Derived: map[string]string{audit.IndexReader: audit.IndexReader},
+	}
 }

@@ -26,8 +26,9 @@ func (r Restore) lists(cfg *config.Config, b *backup.Backup) (all []erasures.Lis
 		}
 	}
 	if newest.Before(b.MadeAt) && !r.Without {
-		return nil, console.Misused("there is no list of erasures newer than the backup (%s): people who were erased since would come back. "+
-			"Name the newest with --erasures FILE, or say --without-erasures%s", b.MadeAt.Format(time.RFC3339), found(newest))
+		return nil,
+			console.Misused("there is no list of erasures newer than the backup (%s): people who were erased since would come back. "+
+				"Name the newest with --erasures FILE, or say --without-erasures%s", b.MadeAt.Format(time.RFC3339), found(newest))
 	}
 	text, err := b.ErasedList()
 	if err != nil || text == nil {

@@ -52,7 +52,10 @@ func (s statusCommand) Run(ctx context.Context, settings config.Settings, c cons
 		case s.JSON:
 			return c.JSON(now)
 		case now.On:
-			fmt.Fprintf(c.Out, "on since %s: %s. Incident %s\n", console.Moment(mode.BeganAt).Text, console.OneLine(mode.Reason), now.Incident)
+			fmt.Fprintf(
+				c.Out, "on since %s: %s. Incident %s\n", console.Moment(mode.BeganAt).Text,
+				console.OneLine(mode.Reason), now.Incident,
+			)
 		default:
 			fmt.Fprintln(c.Out, "off")
 		}

@@ -107,7 +107,11 @@ func (j *restore) run(ctx context.Context) (err error) {
 	step, end := j.console.Progress("checking the backup")
 	err = j.backup.Check(ctx, j.p.Keys, step)
 	if end(); errors.Is(err, eventstore.ErrSecretKey) {
-		return console.Misused("%w: the backup is sealed with another one. Set HOSTPANEL_SECRET_KEY, or put the file secret.key that belongs to it into the data directory", err)
+		return console.Misused(
+			"%w: the backup is sealed with another one. Set HOSTPANEL_SECRET_KEY, or put the file secret.key that "+
+				"belongs to it into the data directory",
+			err,
+		)
 	}
 	if err != nil {
 		return err
@@ -141,7 +145,10 @@ func (j *restore) load(ctx context.Context) error {
 
 // complete checks what was loaded, and makes what a backup does not have.
 func (j *restore) complete(ctx context.Context) error {
-	j.report = report{From: j.From, MadeAt: j.backup.MadeAt, Tables: len(j.backup.Files), Rows: j.backup.Rows(), Head: j.backup.Head.Position}
+	j.report = report{
+		From: j.From, MadeAt: j.backup.MadeAt, Tables: len(j.backup.Files), Rows: j.backup.Rows(),
+		Head: j.backup.Head.Position,
+	}
 	whole, err := j.verify(ctx)
 	if err != nil {
 		return err
@@ -194,9 +201,15 @@ func (j *restore) verify(ctx context.Context) (whole bool, err error) {
 	case err != nil:
 		return false, err
 	case !found.Intact:
-		return false, fmt.Errorf("the log in the backup is broken at position %d%s: %s", found.Broken, wording.Around(", stream ", found.Stream, ""), found.Reason)
+		return false, fmt.Errorf(
+			"the log in the backup is broken at position %d%s: %s", found.Broken,
+			wording.Around(", stream ", found.Stream, ""), found.Reason,
+		)
 	case found.HeadPosition != j.backup.Head.Position || fmt.Sprintf("%x", found.HeadHash) != j.backup.Head.Hash:
-		return false, fmt.Errorf("the log in the backup ends at %d with %x, and its manifest says %d and %s", found.HeadPosition, found.HeadHash, j.backup.Head.Position, j.backup.Head.Hash)
+		return false, fmt.Errorf(
+			"the log in the backup ends at %d with %x, and its manifest says %d and %s", found.HeadPosition,
+			found.HeadHash, j.backup.Head.Position, j.backup.Head.Hash,
+		)
 	}
 	return whole, nil
 }
@@ -238,7 +251,9 @@ func (j *restore) print() error {
 		return j.console.JSON(j.report)
 	}
 	out := j.console.Out
-	fmt.Fprintf(out, "restored: %s in %s, up to event %s, as of %s\n", wording.Count(j.report.Rows, "row"), wording.Count(int64(j.report.Tables), "table"),
+	fmt.Fprintf(out, "restored: %s in %s, up to event %s, as of %s\n", wording.Count(j.report.Rows, "row"), wording.Count(
+		int64(j.report.Tables), "table",
+	),
 		wording.Grouped(j.report.Head), j.report.MadeAt.Format(time.RFC3339))
 	if j.report.Missing > 0 {
 		fmt.Fprintf(out, "lost: %s that the checkpoint kept outside covers\n", wording.Count(j.report.Missing, "event"))
@@ -249,6 +264,9 @@ func (j *restore) print() error {
 	if j.report.Erased > 0 {
 		fmt.Fprintf(out, "erased again: %s\n", wording.Count(int64(j.report.Erased), "person"))
 	}
-	fmt.Fprintln(out, `the panel is in recovery mode: it serves, and reaches nothing outside until "hostpanel recovery end" (docs/backup.md)`)
+	fmt.Fprintln(
+		out,
+		`the panel is in recovery mode: it serves, and reaches nothing outside until "hostpanel recovery end" (docs/backup.md)`,
+	)
 	return nil
 }

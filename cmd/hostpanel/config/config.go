@@ -81,7 +81,8 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.database, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
+		c.place, c.database, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches,
+		c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -103,7 +104,8 @@ func (c *Config) address(s Settings) error {
 		return nil
 	}
 	u, err := url.Parse(strings.TrimRight(s.PublicURL, "/"))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" ||
+		u.Fragment != "" || u.User != nil {
 		return console.Misused("HOSTPANEL_PUBLIC_URL: %q is not a URL such as https://panel.example.com", s.PublicURL)
 	}
 	c.PublicURL = u.String()
@@ -322,7 +324,9 @@ func (c *Config) secrets(s Settings) error {
 		return console.Misused("DATABASE_URL is not a Postgres URL such as postgres://user:password@host/database") // err has the password
 	}
 	if s.DatabaseURL != "" && s.SecretKey == "" {
-		return console.Misused("HOSTPANEL_SECRET_KEY is needed with DATABASE_URL, the same one in every process; make one with: openssl rand -base64 32")
+		return console.Misused(
+			"HOSTPANEL_SECRET_KEY is needed with DATABASE_URL, the same one in every process; make one with: openssl rand -base64 32",
+		)
 	}
 	if n := len([]rune(s.AdminPassword)); s.AdminPassword != "" && (n < 8 || n > 128) {
 		return console.Misused("HOSTPANEL_ADMIN_PASSWORD must have 8 to 128 characters")
@@ -331,7 +335,10 @@ func (c *Config) secrets(s Settings) error {
 }
 
 func (c *Config) logging(s Settings) error {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "": slog.LevelInfo, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "": slog.LevelInfo, "info": slog.LevelInfo, "warn": slog.LevelWarn,
+		"error": slog.LevelError,
+	}
 	level, known := levels[s.LogLevel]
 	if !known {
 		return console.Misused("HOSTPANEL_LOG_LEVEL is debug, info, warn or error, not %q", s.LogLevel)

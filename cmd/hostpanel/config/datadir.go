@@ -105,7 +105,11 @@ func (c *Config) keptKey(create bool) (string, error) {
 		text, err = os.ReadFile(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", console.Misused("there is no secret key in %s: name the data directory of your panel with --data-dir or HOSTPANEL_DATA_DIR, or put the copy of its secret.key there", c.DataDir)
+		return "", console.Misused(
+			"there is no secret key in %s: name the data directory of your panel with --data-dir or "+
+				"HOSTPANEL_DATA_DIR, or put the copy of its secret.key there",
+			c.DataDir,
+		)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the secret key: %w", err)

@@ -76,7 +76,8 @@ func RefuseSecretFlags(args []string) error {
 		name, _, _ := strings.Cut(arg, "=")
 		for _, s := range All() {
 			if s.Secret && (name == flagOf(s.Variable) || name == flagOf(strings.TrimPrefix(s.Variable, "HOSTPANEL_"))) {
-				return console.Misused("%s: a secret is no flag, because every process of the machine can read flags: set %s, or %s_FILE to the path of a file",
+				return console.Misused("%s: a secret is no flag, because every process of the machine can read "+
+					"flags: set %s, or %s_FILE to the path of a file",
 					name, s.Variable, s.Variable)
 			}
 		}
@@ -145,7 +146,10 @@ func misspelt(name string) (warnings []string, err error) {
 	near, secret := nearest(name)
 	switch {
 	case ours && secret:
-		return nil, console.Misused("%s is not a setting of hostpanel: did you mean %s, a secret? Rename it, or take it out of the environment", name, near)
+		return nil, console.Misused(
+			"%s is not a setting of hostpanel: did you mean %s, a secret? Rename it, or take it out of the environment",
+			name, near,
+		)
 	case near != "" && slices.Contains(families(), family):
 		return []string{fmt.Sprintf("%s is not a setting of hostpanel: did you mean %s?", name, near)}, nil
 	case ours:

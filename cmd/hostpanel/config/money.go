@@ -24,7 +24,8 @@ func (c *Config) money(s Settings) (err error) {
 	}
 	rate = cmp.Or(s.TaxRate, rate)
 	c.Policy.TaxRate, err = decimal.NewFromString(rate)
-	if given := c.Policy.TaxRate; err != nil || given.IsNegative() || given.GreaterThan(decimal.NewFromInt(100)) || !given.Equal(given.Round(2)) {
+	if given := c.Policy.TaxRate; err != nil || given.IsNegative() || given.GreaterThan(decimal.NewFromInt(100)) ||
+		!given.Equal(given.Round(2)) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
 	if err := c.seller(s); err != nil {

@@ -45,7 +45,10 @@ func (c *Config) sessions(s Settings, links time.Duration) error {
 	}
 	idle, err := time.ParseDuration(cmp.Or(s.SessionIdle, min(life, credentials.Defaults.SessionIdle).String()))
 	if err != nil || idle < shortestSession || idle > life {
-		return console.Misused("HOSTPANEL_SESSION_IDLE: %q is not a time from 5m to that of HOSTPANEL_SESSION_LIFE, such as 30m", s.SessionIdle)
+		return console.Misused(
+			"HOSTPANEL_SESSION_IDLE: %q is not a time from 5m to that of HOSTPANEL_SESSION_LIFE, such as 30m",
+			s.SessionIdle,
+		)
 	}
 	c.Retention.Credentials = credentials.Times{SessionLife: life, SessionIdle: idle, KeepLinks: links}
 	return nil

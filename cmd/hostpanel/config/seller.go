@@ -27,7 +27,11 @@ func (c *Config) seller(s Settings) error {
 		err = errors.New("there is more behind the object")
 	}
 	if err != nil {
-		return console.Misused("HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, country, tax_id, register, iban and bic: %v", err)
+		return console.Misused(
+			"HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, "+
+				"country, tax_id, register, iban and bic: %v",
+			err,
+		)
 	}
 	if wrong := c.Policy.Seller.Check(); wrong != nil {
 		return console.Misused("HOSTPANEL_SELLER: %v", wrong)

@@ -24,7 +24,11 @@ func (c *Config) tax(s Settings) error {
 	case mode != tax.Seller && mode != tax.OSS:
 		return console.Misused("HOSTPANEL_TAX is single, seller or oss, not %q", s.Tax)
 	case !tax.IsMember(c.Policy.Seller.Country) || !tax.IsVATID(c.Policy.Seller.Country, c.Policy.Seller.TaxID):
-		return console.Misused("HOSTPANEL_TAX: %s needs a HOSTPANEL_SELLER in a member state of the European Union, with its VAT identification number as tax_id", mode)
+		return console.Misused(
+			"HOSTPANEL_TAX: %s needs a HOSTPANEL_SELLER in a member state of the European Union, with its VAT "+
+				"identification number as tax_id",
+			mode,
+		)
 	}
 	if s.TaxRate != "" {
 		c.warn("HOSTPANEL_TAX_RATE has no effect unless HOSTPANEL_TAX is single")

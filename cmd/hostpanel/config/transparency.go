@@ -31,7 +31,10 @@ func (c *Config) observers(s Settings) (err error) {
 			continue
 		}
 		if len(token) < shortestToken || strings.ContainsAny(token, " \t") {
-			return console.Misused("HOSTPANEL_LOG_TOKENS: each token has %d characters or more and no spaces; make one with: openssl rand -hex 20", shortestToken)
+			return console.Misused(
+				"HOSTPANEL_LOG_TOKENS: each token has %d characters or more and no spaces; make one with: openssl rand -hex 20",
+				shortestToken,
+			)
 		}
 		c.LogAccess.Tokens = append(c.LogAccess.Tokens, token)
 	}

@@ -83,7 +83,9 @@ func (k projectionsCheck) Run(ctx context.Context, s config.Settings, c console.
 	return nil
 }
 
-func (a aboutProjections) rebuild(ctx context.Context, s config.Settings, c console.Console, doing string, o projections.Options) (result projections.Result, err error) {
+func (a aboutProjections) rebuild(
+	ctx context.Context, s config.Settings, c console.Console, doing string, o projections.Options,
+) (result projections.Result, err error) {
 	err = program.WithoutPeople(ctx, s, c, func(p *program.Program) (err error) {
 		names := a.Names
 		if len(names) == 0 {
@@ -111,7 +113,10 @@ func printDifferences(c console.Console, r projections.Result) {
 	}
 	t := console.Table{Head: []string{"table", "key", "what", "columns"}}
 	for _, d := range r.Differences {
-		t.Add(console.Plain(d.Table), console.Plain(d.Key), console.Plain(strings.ReplaceAll(d.What, "_", " ")), console.Plain(strings.Join(d.Columns, ", ")))
+		t.Add(
+			console.Plain(d.Table), console.Plain(d.Key), console.Plain(strings.ReplaceAll(d.What, "_", " ")),
+			console.Plain(strings.Join(d.Columns, ", ")),
+		)
 	}
 	t.Print(c)
 	if more := r.Different - int64(len(r.Differences)); more > 0 {

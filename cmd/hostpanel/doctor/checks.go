@@ -39,7 +39,8 @@ func (p *patient) directory() Finding {
 	case errors.Is(err, fs.ErrNotExist) && p.cfg.DatabaseURL != "":
 		f.Says = p.cfg.DataDir + " does not exist, and is not needed"
 	case errors.Is(err, fs.ErrNotExist):
-		f.State, f.Says, f.Mend = failed, p.cfg.DataDir+" does not exist", "name the one of your panel with --data-dir or HOSTPANEL_DATA_DIR"
+		f.State, f.Says, f.Mend = failed, p.cfg.DataDir+" does not exist",
+			"name the one of your panel with --data-dir or HOSTPANEL_DATA_DIR"
 	case err != nil:
 		f.State, f.Says, f.Mend = failed, why(err), "run this as the user of the panel"
 	case info.Mode().Perm()&0o066 != 0:
@@ -82,7 +83,8 @@ func (p *patient) secretKey() Finding {
 func (p *patient) database(ctx context.Context, err error) Finding {
 	f := Finding{Check: "database", State: ok}
 	if err == nil {
-		err = p.panel.Pool.QueryRow(ctx, `select format('PostgreSQL %s, %s', current_setting('server_version'), pg_size_pretty(pg_database_size(current_database())))`).Scan(&f.Says)
+		err = p.panel.Pool.QueryRow(ctx, `select format('PostgreSQL %s, %s', current_setting('server_version'),
+			pg_size_pretty(pg_database_size(current_database())))`).Scan(&f.Says)
 	}
 	if err != nil {
 		f.State, f.Says, f.Mend = failed, why(err), `"hostpanel doctor" again shows what is left`
@@ -95,15 +97,22 @@ func (p *patient) privileges(ctx context.Context) Finding {
 	var role string
 	var mayChange bool
 	err := p.panel.Pool.QueryRow(ctx, `
-		select current_user, bool_or(has_table_privilege(current_user, 'events', privilege)) from unnest(array['UPDATE', 'DELETE', 'TRUNCATE']) privilege`).Scan(&role, &mayChange)
+		select current_user, bool_or(has_table_privilege(current_user, 'events', privilege)) from unnest(array['UPDATE',
+			'DELETE', 'TRUNCATE']) privilege`).Scan(&role, &mayChange)
 	switch {
 	case err != nil:
 		return unread(err)
 	case mayChange:
-		return Finding{State: failed, Says: "the role " + role + " may change or delete events", Mend: "as the owner: revoke update, delete, truncate on events from " + role}
+		return Finding{
+			State: failed, Says: "the role " + role + " may change or delete events",
+			Mend: "as the owner: revoke update, delete, truncate on events from " + role,
+		}
 	}
 	if err := projections.CheckIsolation(ctx, p.panel.Readers); err != nil {
-		return Finding{State: failed, Says: why(err), Mend: `take back what was changed, or build the tables anew ("hostpanel projections rebuild")`}
+		return Finding{
+			State: failed, Says: why(err),
+			Mend: `take back what was changed, or build the tables anew ("hostpanel projections rebuild")`,
+		}
 	}
 	return Finding{State: ok, Says: role + " can add events, and change none"}
 }
@@ -120,7 +129,10 @@ func (p *patient) readTables(ctx context.Context) Finding {
 	}
 	for _, s := range states {
 		if s.Status == "failed" {
-			return Finding{State: failed, Says: "the read table " + s.Name + " could not be built", Mend: "hostpanel projections rebuild " + s.Name}
+			return Finding{
+				State: failed, Says: "the read table " + s.Name + " could not be built",
+				Mend: "hostpanel projections rebuild " + s.Name,
+			}
 		}
 	}
 	return Finding{State: ok, Says: fmt.Sprintf("%d tables", len(states))}
@@ -140,9 +152,16 @@ func (p *patient) clock(ctx context.Context) Finding {
 	apart := theirs.Sub(before.Add(took / 2)).Abs().Round(time.Millisecond)
 	switch {
 	case apart > clockLimit+took:
-		return Finding{State: failed, Says: fmt.Sprintf("the clocks of this machine and of the database differ by %s", apart.Round(time.Second)), Mend: "set both by NTP (chrony, systemd-timesyncd)"}
+		return Finding{
+			State: failed,
+			Says:  fmt.Sprintf("the clocks of this machine and of the database differ by %s", apart.Round(time.Second)),
+			Mend:  "set both by NTP (chrony, systemd-timesyncd)",
+		}
 	case p.panel.Store.Clock().Ahead() > 0 && !p.cfg.Demo:
-		return Finding{State: failed, Says: "the business clock of this database is ahead", Mend: "it is one of a demo or a test: use another database"}
+		return Finding{
+			State: failed, Says: "the business clock of this database is ahead",
+			Mend: "it is one of a demo or a test: use another database",
+		}
 	}
 	return Finding{State: ok, Says: fmt.Sprintf("this machine and the database differ by %s", apart)}
 }
@@ -171,8 +190,9 @@ func (p *patient) keys(ctx context.Context) Finding {
 	}
 	if lost > 0 {
 		return Finding{
-			State: failed, Says: fmt.Sprintf("data of %s is sealed with the secret key %s, which is not set", persons(lost), strings.Join(unknown, ", ")),
-			Mend: "add that key behind the first in HOSTPANEL_SECRET_KEY, or put its secret.key back",
+			State: failed,
+			Says:  fmt.Sprintf("data of %s is sealed with the secret key %s, which is not set", persons(lost), strings.Join(unknown, ", ")),
+			Mend:  "add that key behind the first in HOSTPANEL_SECRET_KEY, or put its secret.key back",
 		}
 	}
 	return Finding{State: ok, Says: "they open the data of " + persons(people)}
@@ -203,7 +223,8 @@ func (p *patient) engine(ctx context.Context) Finding {
 	}
 	mend = "start it, or correct ISPCONFIG_URL"
 	if domain.ClassOf(err) == domain.Permanent || domain.LackOf(err) != "" {
-		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the remote user (docs/engine-ispconfig.md)"
+		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the " +
+			"remote user (docs/engine-ispconfig.md)"
 	}
 	return Finding{State: failed, Says: p.cfg.ISPConfig.URL + ": " + why(err), Mend: mend}
 }
@@ -221,7 +242,9 @@ func (p *patient) providers(ctx context.Context) (found []Finding) {
 		found = append(found, f)
 	}
 	if found == nil {
-		found = []Finding{{"payments", warning, "customers are offered no payment method", "set the credentials of a provider (docs/configuration.md)"}}
+		found = []Finding{
+			{"payments", warning, "customers are offered no payment method", "set the credentials of a provider (docs/configuration.md)"},
+		}
 	}
 	return found
 }
@@ -259,7 +282,10 @@ func (p *patient) mail(ctx context.Context) Finding {
 		Text: "This mail was sent by hostpanel doctor. Mails of the panel reach this address.\n",
 	}
 	if err := m.Send(ctx, letter); err != nil {
-		return Finding{"mail", failed, "the test mail was refused by " + m.Address() + ": " + why(err), "correct MAIL_FROM, or let the server relay for this machine"}
+		return Finding{
+			"mail", failed, "the test mail was refused by " + m.Address() + ": " + why(err),
+			"correct MAIL_FROM, or let the server relay for this machine",
+		}
 	}
 	return Finding{"mail", ok, "a test mail was given to " + m.Address(), ""}
 }
@@ -281,7 +307,8 @@ func (p *patient) nameServers(ctx context.Context) Finding {
 		}
 	}
 	if len(lost) > 0 {
-		f.State, f.Says, f.Mend = failed, strings.Join(lost, ", ")+" has no address", "correct HOSTPANEL_NAMESERVERS, or add the addresses to their zone"
+		f.State, f.Says, f.Mend = failed, strings.Join(lost, ", ")+" has no address",
+			"correct HOSTPANEL_NAMESERVERS, or add the addresses to their zone"
 	}
 	return f
 }

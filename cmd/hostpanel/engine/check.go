@@ -42,7 +42,10 @@ func (c Check) Run(ctx context.Context, s config.Settings, out console.Console) 
 		return err
 	}
 	if !c.Yes {
-		return console.Misused("this makes clients, sites, databases, zones and mailboxes on %s, and removes them: say --yes", settings.ISPConfig.URL)
+		return console.Misused(
+			"this makes clients, sites, databases, zones and mailboxes on %s, and removes them: say --yes",
+			settings.ISPConfig.URL,
+		)
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -66,7 +69,10 @@ func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.
 	if c.Zones != "" {
 		behind.Zone = enginetest.ZoneFiles(c.Zones, "pri.")
 	}
-	e = enginetest.Engine{Patience: c.Patience, Address: c.Address, Books: log.String, Lacks: []string{"cms", "proxy"}, Tells: behind.Tells()}
+	e = enginetest.Engine{
+		Patience: c.Patience, Address: c.Address, Books: log.String, Lacks: []string{"cms", "proxy"},
+		Tells: behind.Tells(),
+	}
 	if len(e.Tells) > 0 {
 		e.Serves = behind.Serves
 	}

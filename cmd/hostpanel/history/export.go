@@ -165,7 +165,10 @@ type lines struct {
 	flush func() error
 }
 
-var csvHead = []string{"position", "recorded_at", "stream", "version", "type", "tenant", "actor", "correlation_id", "causation_id", "text", "data", "hash"}
+var csvHead = []string{
+	"position", "recorded_at", "stream", "version", "type", "tenant", "actor", "correlation_id", "causation_id",
+	"text", "data", "hash",
+}
 
 func newLines(format string, f io.Writer, isNew bool) lines {
 	if format == "csv" {
@@ -189,8 +192,10 @@ func csvLines(w *csv.Writer, isNew bool) lines {
 				}
 			}
 			return w.Write([]string{
-				strconv.FormatInt(e.Position, 10), e.RecordedAt.UTC().Format(time.RFC3339Nano), e.Stream, strconv.Itoa(e.Version), e.Type, tenantOf(e),
-				e.Actor.Type + ":" + e.Actor.ID, e.Correlation.String(), e.Cause, texts.Cell(console.OneLine(e.Text)), string(e.Data), hex.EncodeToString(e.Hash),
+				strconv.FormatInt(e.Position, 10), e.RecordedAt.UTC().Format(time.RFC3339Nano), e.Stream,
+				strconv.Itoa(e.Version), e.Type, tenantOf(e),
+				e.Actor.Type + ":" + e.Actor.ID, e.Correlation.String(), e.Cause, texts.Cell(console.OneLine(e.Text)),
+				string(e.Data), hex.EncodeToString(e.Hash),
 			})
 		},
 	}

@@ -38,7 +38,11 @@ type node struct {
 func drawGraph(out io.Writer, why audit.Why) error {
 	nodes := nodesOf(why)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", graphWidth, graphRow*len(nodes)+10)
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
+		graphWidth, graphRow*len(nodes)+10,
+	)
 	for row, n := range nodes {
 		n.draw(&b, row)
 	}
@@ -60,7 +64,10 @@ func (h Command) writeGraph(ctx context.Context, p *program.Program, c console.C
 	if err := os.WriteFile(h.Graph, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the graph: %w", err)
 	}
-	fmt.Fprintf(c.Out, "%s: %s and %s\n", h.Graph, wording.Count(len(why.Chain)+len(why.Effects), "event"), wording.Count(len(why.Calls), "call"))
+	fmt.Fprintf(
+		c.Out, "%s: %s and %s\n", h.Graph, wording.Count(len(why.Chain)+len(why.Effects), "event"),
+		wording.Count(len(why.Calls), "call"),
+	)
 	if why.IsCut {
 		fmt.Fprintln(c.Out, "more has followed; the graph ends with the first of it")
 	}
@@ -81,7 +88,13 @@ func nodesOf(why audit.Why) []node {
 		}
 		at := fmt.Sprintf("%s/%d", e.Stream, e.Version)
 		rows[at] = len(nodes)
-		nodes = append(nodes, node{at + "  " + e.Type, e.RecordedAt.UTC().Format("2006-01-02 15:04:05.000") + "  " + e.Text, nodes[cause].depth + 1, cause, false})
+		nodes = append(
+			nodes,
+			node{
+				at + "  " + e.Type, e.RecordedAt.UTC().Format("2006-01-02 15:04:05.000") + "  " + e.Text,
+				nodes[cause].depth + 1, cause, false,
+			},
+		)
 	}
 	for _, call := range why.Calls {
 		cause := len(chain)
@@ -90,7 +103,10 @@ func nodesOf(why audit.Why) []node {
 				cause = row
 			}
 		}
-		nodes = append(nodes, node{"call " + call.Step + "  " + call.State, call.Key + " " + call.ExternalID, nodes[cause].depth + 1, cause, true})
+		nodes = append(
+			nodes,
+			node{"call " + call.Step + "  " + call.State, call.Key + " " + call.ExternalID, nodes[cause].depth + 1, cause, true},
+		)
 	}
 	return nodes
 }
@@ -98,11 +114,20 @@ func nodesOf(why audit.Why) []node {
 func (n node) draw(b *strings.Builder, row int) {
 	x, y := 10+min(n.depth, 12)*graphIndent, 5+row*graphRow
 	if n.cause >= 0 {
-		fmt.Fprintf(b, `<path d="M%d %dV%dH%d" fill="none" stroke="#888"/>`+"\n", x-graphIndent/2, 5+n.cause*graphRow+graphBox, y+graphBox/2, x)
+		fmt.Fprintf(
+			b, `<path d="M%d %dV%dH%d" fill="none" stroke="#888"/>`+"\n", x-graphIndent/2, 5+n.cause*graphRow+graphBox,
+			y+graphBox/2, x,
+		)
 	}
 	fill := map[bool]string{true: "#fdf3d8", false: "#eef2fb"}[n.isCall]
-	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="5" fill="%s" stroke="#888"/>`+"\n", x, y, graphWidth-x-10, graphBox, fill)
-	fmt.Fprintf(b, `<text x="%d" y="%d" font-weight="bold">%s</text><text x="%d" y="%d">%s</text>`+"\n", x+8, y+15, escaped(n.title), x+8, y+30, escaped(n.text))
+	fmt.Fprintf(
+		b, `<rect x="%d" y="%d" width="%d" height="%d" rx="5" fill="%s" stroke="#888"/>`+"\n", x, y, graphWidth-x-10,
+		graphBox, fill,
+	)
+	fmt.Fprintf(
+		b, `<text x="%d" y="%d" font-weight="bold">%s</text><text x="%d" y="%d">%s</text>`+"\n", x+8, y+15,
+		escaped(n.title), x+8, y+30, escaped(n.text),
+	)
 }
 
 func escaped(text string) string {

@@ -77,7 +77,8 @@ func (h Command) printDiff(ctx context.Context, p *program.Program, c console.Co
 	for _, one := range changes {
 		t.Add(
 			console.Painted(one.Field, nil), console.Painted(valueText(one.From), i.Faint), console.Painted(valueText(one.To), nil),
-			console.Painted(one.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"), i.Faint), console.Painted(actorText(one.Actor), i.Faint),
+			console.Painted(one.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"), i.Faint),
+			console.Painted(actorText(one.Actor), i.Faint),
 		)
 	}
 	t.Print(c)

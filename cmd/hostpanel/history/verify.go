@@ -73,7 +73,10 @@ func (v Verify) print(c console.Console, found eventstore.Verdict) error {
 	case v.JSON:
 		return c.JSON(asReport(found))
 	case found.Intact:
-		fmt.Fprintf(c.Out, "%s: %s, head %d %x\n", i.Green("intact"), wording.Count(found.Checked, "event"), found.HeadPosition, found.HeadHash)
+		fmt.Fprintf(
+			c.Out, "%s: %s, head %d %x\n", i.Green("intact"), wording.Count(found.Checked, "event"),
+			found.HeadPosition, found.HeadHash,
+		)
 	default:
 		at := "position " + wording.Grouped(found.Broken)
 		if found.Through > found.Broken {

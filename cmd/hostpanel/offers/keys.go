@@ -66,7 +66,8 @@ func (cmd keysCreate) Run(ctx context.Context, s config.Settings, c console.Cons
 		text := storefront.DrawKey(storefront.Mode(cmd.Mode), rand.Read)
 		key, _ := storefront.ParseKey(text)
 		_, err = p.Store.Execute(ctx, program.AtConsole, storefront.IssueKey{
-			ID: key.ID, Mode: key.Mode, Hash: storefront.HashKey(text), Spec: spec.Fields().Values(), CreatedBy: owner, Owner: owner, At: p.Store.Clock().Now(),
+			ID: key.ID, Mode: key.Mode, Hash: storefront.HashKey(text), Spec: spec.Fields().Values(), CreatedBy: owner,
+			Owner: owner, At: p.Store.Clock().Now(),
 		})
 		if err != nil {
 			return err
@@ -89,7 +90,9 @@ func superuser(ctx context.Context, p *program.Program, email string) (int64, er
 		}
 	}
 	if email == "" {
-		return 0, errors.New(`there is no superuser yet: "hostpanel serve" makes the first, and so does "hostpanel user create EMAIL --superuser"`)
+		return 0, errors.New(
+			`there is no superuser yet: "hostpanel serve" makes the first, and so does "hostpanel user create EMAIL --superuser"`,
+		)
 	}
 	return 0, fmt.Errorf(`%s is not an active superuser: "hostpanel user list" shows who is`, email)
 }
@@ -125,7 +128,10 @@ func (cmd keysRevoke) Run(ctx context.Context, s config.Settings, c console.Cons
 	})
 }
 
-func commandKey(ctx context.Context, s config.Settings, c console.Console, id, done string, command func(*program.Program) domain.Command) error {
+func commandKey(
+	ctx context.Context, s config.Settings, c console.Console, id, done string,
+	command func(*program.Program) domain.Command,
+) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
 		_, err := p.Store.Execute(ctx, program.AtConsole, command(p))
 		if domain.CodeOf(err) == domain.NotFound {

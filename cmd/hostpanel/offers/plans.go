@@ -114,7 +114,10 @@ func (cmd plansChange) Run(ctx context.Context, s config.Settings, c console.Con
 		if err := mayBeOffered(ctx, p, &plan.Plan, sent, cmd.ID); err != nil {
 			return err
 		}
-		if _, err := p.Store.Execute(ctx, program.AtConsole, storefront.ChangePlan{Plan: cmd.ID, Spec: sent.Values(), At: p.Store.Clock().Now()}); err != nil {
+		if _, err := p.Store.Execute(
+			ctx, program.AtConsole,
+			storefront.ChangePlan{Plan: cmd.ID, Spec: sent.Values(), At: p.Store.Clock().Now()},
+		); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.Out, "plan %d is changed\n", cmd.ID)

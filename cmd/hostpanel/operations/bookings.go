@@ -35,7 +35,9 @@ func (b invoicesBook) Run(ctx context.Context, s config.Settings, c console.Cons
 	if err != nil {
 		return err
 	}
-	return withInvoice(ctx, s, c, b.Invoice, "tells whose payment it is: "+b.Amount+" is booked", func(p *program.Program, i projections.Invoice) error {
+	return withInvoice(ctx, s, c, b.Invoice, "tells whose payment it is: "+b.Amount+" is booked", func(
+		p *program.Program, i projections.Invoice,
+	) error {
 		if received.IsZero() {
 			received = p.Sagas.Runner.Now()
 		}

@@ -83,13 +83,22 @@ func printMoney(c console.Console, m moneyLines) {
 	fmt.Fprintf(c.Out, "\n%s\n", i.Bold("money back"))
 	t := console.Table{Head: []string{"what", "state", "amount", "of payment", "at the provider"}}
 	for _, r := range m.Refunds {
-		t.Add(console.Plain("  refund"), console.Painted(r.Status, i.Status), console.Cell{Text: r.Amount, Right: true}, console.Plain(r.Payment), console.Plain(r.ID))
+		t.Add(
+			console.Plain("  refund"), console.Painted(r.Status, i.Status), console.Cell{Text: r.Amount, Right: true},
+			console.Plain(r.Payment), console.Plain(r.ID),
+		)
 	}
 	for _, d := range m.Disputes {
-		t.Add(console.Plain("  dispute"), console.Painted(d.Status, i.Status), console.Cell{Text: d.Amount, Right: true}, console.Plain(d.Payment), console.Plain(d.ID))
+		t.Add(
+			console.Plain("  dispute"), console.Painted(d.Status, i.Status), console.Cell{Text: d.Amount, Right: true},
+			console.Plain(d.Payment), console.Plain(d.ID),
+		)
 	}
 	for _, n := range m.CreditNotes {
-		t.Add(console.Plain("  "+n.Number), console.Plain("credited"), console.Cell{Text: n.Total, Right: true}, console.Plain(""), console.Plain(n.Refund))
+		t.Add(
+			console.Plain("  "+n.Number), console.Plain("credited"), console.Cell{Text: n.Total, Right: true},
+			console.Plain(""), console.Plain(n.Refund),
+		)
 	}
 	t.Print(c)
 }

@@ -39,7 +39,10 @@ func (h ordersPreview) Run(ctx context.Context, s config.Settings, c console.Con
 		if err != nil {
 			return err
 		}
-		d := order.Draft{PlanID: plan, Period: order.Period(h.BillingPeriod), Domain: h.Domain, OS: h.OS, Language: p.Config.Language, Joins: order.Joining{Tenant: h.Tenant}}
+		d := order.Draft{
+			PlanID: plan, Period: order.Period(h.BillingPeriod), Domain: h.Domain, OS: h.OS,
+			Language: p.Config.Language, Joins: order.Joining{Tenant: h.Tenant},
+		}
 		if usable := p.Server().Settings.Offers.For(true); len(usable) > 0 {
 			d.PaymentMethod, d.TestMoney = usable[0].Name, usable[0].Test
 		}
@@ -52,7 +55,8 @@ func (h ordersPreview) Run(ctx context.Context, s config.Settings, c console.Con
 			return err
 		}
 		line := orderPreviewLine{
-			Plan: told.Plan.Name, Total: told.Cost.Total.StringFixed(2), Currency: told.Currency, Conflicts: append([]order.Conflict{}, told.Conflicts...), Calls: asCalls(calls), Unanswered: told.Silent,
+			Plan: told.Plan.Name, Total: told.Cost.Total.StringFixed(2), Currency: told.Currency,
+			Conflicts: append([]order.Conflict{}, told.Conflicts...), Calls: asCalls(calls), Unanswered: told.Silent,
 		}
 		for _, one := range told.Lines {
 			line.Lines = append(line.Lines, billed{one.Text, one.Total.StringFixed(2)})

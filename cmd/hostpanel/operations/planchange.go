@@ -123,7 +123,10 @@ func (h subscriptionsChange) Run(ctx context.Context, s config.Settings, c conso
 	})
 }
 
-func (h subscriptionsChange) carryOut(ctx context.Context, p *program.Program, c console.Console, order uuid.UUID, number string, plan int64, cycle string) error {
+func (h subscriptionsChange) carryOut(
+	ctx context.Context, p *program.Program, c console.Console, order uuid.UUID, number string, plan int64,
+	cycle string,
+) error {
 	if err := p.Sagas.Billing.ChangePlan(ctx, sagas.ByOperator(program.AtConsole, order), order, plan, cycle); err != nil {
 		return fmt.Errorf("subscription of %s: %w", number, err)
 	}

@@ -43,7 +43,10 @@ func (l runsList) Run(ctx context.Context, s config.Settings, c console.Console)
 		for _, r := range found {
 			at := min(r.Step, len(r.Steps)-1)
 			line := lineOf(r, at, r.Steps[at])
-			t.Add(console.Plain(r.Key), console.Painted(r.Status, i.Status), console.Plain(line.Step), console.Number(line.Attempts), console.Moment(r.RunAt), console.Painted(line.LastError, i.Red))
+			t.Add(
+				console.Plain(r.Key), console.Painted(r.Status, i.Status), console.Plain(line.Step),
+				console.Number(line.Attempts), console.Moment(r.RunAt), console.Painted(line.LastError, i.Red),
+			)
 		}
 		t.Print(c)
 		return nil

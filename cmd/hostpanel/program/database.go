@@ -172,9 +172,15 @@ func orMend(err error, url string) error {
 	var unknown *net.DNSError
 	switch state := sqlState(err); {
 	case state == wrongPassword, state == notAllowed:
-		return console.Misused("DATABASE_URL: the server at %s refuses the user %s: correct the user name or the password, or allow it in pg_hba.conf", server, at.User)
+		return console.Misused(
+			"DATABASE_URL: the server at %s refuses the user %s: correct the user name or the password, or allow it in pg_hba.conf",
+			server, at.User,
+		)
 	case state == noSuchDatabase:
-		return console.Misused("DATABASE_URL: the server at %s has no database %s: make it (createdb %s), or correct the name", server, at.Database, at.Database)
+		return console.Misused(
+			"DATABASE_URL: the server at %s has no database %s: make it (createdb %s), or correct the name", server,
+			at.Database, at.Database,
+		)
 	case state == tooMany:
 		return fmt.Errorf("the database at %s has no connection left: raise its max_connections, or end other programs on it", server)
 	case state == startingUp:

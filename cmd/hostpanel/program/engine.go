@@ -43,8 +43,12 @@ func (p *Program) EngineChanged(ctx context.Context) (says, mend string, err err
 	if err != nil || there.Resources == 0 {
 		return "", "", err
 	}
-	says = fmt.Sprintf("HOSTPANEL_ENGINE is another engine than %q, which has resources of this panel (%s)", there.Server, wording.Grouped(there.Resources))
-	mend = fmt.Sprintf("set HOSTPANEL_ENGINE=%[1]s again; the panel moves nothing between engines, so terminate and purge all tenants there first, "+
+	says = fmt.Sprintf(
+		"HOSTPANEL_ENGINE is another engine than %q, which has resources of this panel (%s)", there.Server,
+		wording.Grouped(there.Resources),
+	)
+	mend = fmt.Sprintf("set HOSTPANEL_ENGINE=%[1]s again; the panel moves nothing between engines, so terminate and "+
+		"purge all tenants there first, "+
 		`or start with an empty database ("Another engine" in docs/engines.md)`, there.Server)
 	return says, mend, nil
 }

@@ -39,7 +39,10 @@ func eraseAgain(ctx context.Context, p *Program) error {
 		p.Log.WarnContext(ctx, "people were erased again, whom this database had not erased", "people", applied)
 	}
 	if err != nil {
-		return fmt.Errorf(`%w: nothing is served before all in the list of erasures are erased ("List of erasures" in docs/accounts.md)`, eventstore.Unavailable(err))
+		return fmt.Errorf(
+			`%w: nothing is served before all in the list of erasures are erased ("List of erasures" in docs/accounts.md)`,
+			eventstore.Unavailable(err),
+		)
 	}
 	return nil
 }
@@ -52,7 +55,10 @@ func erasedHere(ctx context.Context, p *Program, as Part) error {
 	}
 	err := p.book.CheckKept(ctx)
 	if errors.Is(err, erasures.ErrMissing) {
-		return console.Misused(`%w: start the panel of today on it first, which erases them again ("List of erasures" in docs/accounts.md)`, err)
+		return console.Misused(
+			`%w: start the panel of today on it first, which erases them again ("List of erasures" in docs/accounts.md)`,
+			err,
+		)
 	}
 	return eventstore.Unavailable(err)
 }

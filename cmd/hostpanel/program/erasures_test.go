@@ -113,7 +113,8 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	var keys, passwords int
 	if err := q.Pool.QueryRow(t.Context(), `select (select count(*) from subject_keys where subject = any($1) and
 		purpose = 'contact' and wrapped <> ''),
-		(select count(*) from credentials where user_id = $2)`, erased, customer).Scan(&keys, &passwords); err != nil || keys+passwords != 0 {
+		(select count(*) from credentials
+			where user_id = $2)`, erased, customer).Scan(&keys, &passwords); err != nil || keys+passwords != 0 {
 		t.Errorf("%d keys and %d passwords of the erased person are left, %v", keys, passwords, err)
 	}
 	head, _, err := q.Store.Reader().Head(t.Context())

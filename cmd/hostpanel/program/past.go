@@ -26,7 +26,8 @@ import (
 // hidden are tables with what is no event. They say how it is today, and not how it was
 // then, so a view of the past shows nothing of them.
 var hidden = []string{
-	"saga_run", "saga_attempt", "effect", "external_claim", "webhook_inbox", "payment_object", "payment_watch", "tenant_usage", "engine_comparison",
+	"saga_run", "saga_attempt", "effect", "external_claim", "webhook_inbox", "payment_object", "payment_watch",
+	"tenant_usage", "engine_comparison",
 	"task",
 }
 
@@ -56,13 +57,18 @@ func (p *Program) lookBack(ctx context.Context, as Part) (err error) {
 		return err
 	}
 	log := eventstore.Open(v.owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)).Reader()
-	if v.Past, err = projections.OpenPast(ctx, v.owner, log, projections.View{At: p.Config.AsOf, Hidden: hidden, Progress: p.Config.Looks}); err != nil {
+	if v.Past, err = projections.OpenPast(
+		ctx, v.owner, log, projections.View{At: p.Config.AsOf, Hidden: hidden, Progress: p.Config.Looks},
+	); err != nil {
 		return err
 	}
 	if v.present, err = eventstore.Connect(ctx, p.URL, signIns); err != nil {
 		return err
 	}
-	v.log = eventstore.Open(v.present, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()), eventstore.WithLog(p.Log))
+	v.log = eventstore.Open(
+		v.present, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
+		eventstore.WithLog(p.Log),
+	)
 	assembly.Serve(v.log)
 	all := connections(p.Config, as)
 	if p.Pool, err = eventstore.ConnectPast(ctx, p.URL, v.Schema, all-all/4); err != nil {
@@ -152,7 +158,9 @@ func (p *Program) watchPast(ctx context.Context, group *errgroup.Group) {
 
 // pastFigures are those of a view of the past: of the panel it shows none.
 func (p *Program) pastFigures() prometheus.Collector {
-	at := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostpanel_as_of_seconds", Help: "The moment that this view of the past shows, in seconds since 1970."})
+	at := prometheus.NewGauge(
+		prometheus.GaugeOpts{Name: "hostpanel_as_of_seconds", Help: "The moment that this view of the past shows, in seconds since 1970."},
+	)
 	at.Set(float64(p.past.At.UnixMicro()) / 1e6)
 	return at
 }

@@ -23,7 +23,9 @@ func (p *Program) openProviders() (map[string]order.Provider, error) {
 			continue
 		}
 		var err error
-		one.Opened, err = one.Open(payments.Panel{PublicURL: p.PublicURL, Pool: p.Pool, Key: p.Keys.Derive, Now: p.Store.Clock().Now, Log: p.Log})
+		one.Opened, err = one.Open(
+			payments.Panel{PublicURL: p.PublicURL, Pool: p.Pool, Key: p.Keys.Derive, Now: p.Store.Clock().Now, Log: p.Log},
+		)
 		if err != nil {
 			return nil, err
 		}

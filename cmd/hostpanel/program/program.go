@@ -255,10 +255,12 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	o := assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
+		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()},
+		Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
-		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
+		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
+		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
 		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},
 	}
 	if p.past != nil {

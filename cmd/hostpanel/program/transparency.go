@@ -52,12 +52,18 @@ func logIsHeld(ctx context.Context, p *Program) error {
 	}
 	for _, a := range answers {
 		if a.Denied() {
-			return fmt.Errorf(`the witness %s: %w: nothing is written until you decide (docs/operations.md, "A log that lost its end")`, a.Witness, a.Err)
+			return fmt.Errorf(
+				`the witness %s: %w: nothing is written until you decide (docs/operations.md, "A log that lost its end")`,
+				a.Witness, a.Err,
+			)
 		}
 	}
 	for _, a := range answers {
 		if a.Err != nil {
-			p.Log.WarnContext(ctx, "a witness cannot say whether the log has all that it has cosigned", "witness", a.Witness, "error", a.Err)
+			p.Log.WarnContext(
+				ctx, "a witness cannot say whether the log has all that it has cosigned", "witness", a.Witness,
+				"error", a.Err,
+			)
 		}
 		if a.Silent() {
 			p.silent = append(p.silent, a.Witness)

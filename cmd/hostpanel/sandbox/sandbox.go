@@ -58,7 +58,11 @@ func (l sandboxList) Run(ctx context.Context, s config.Settings, c console.Conso
 		}
 		t := console.Table{Head: []string{"number", "sandbox", "fault", "call", "kind", "name", "delay", "times", "of 1000"}}
 		for _, f := range lines {
-			t.Add(console.Number(f.ID), console.Plain(f.Target), console.Plain(f.Fault), console.Plain(f.Call), console.Plain(f.Kind), console.Plain(f.Name), console.Plain(f.Delay), console.Number(f.Times), console.Number(f.Chance))
+			t.Add(
+				console.Number(f.ID), console.Plain(f.Target), console.Plain(f.Fault), console.Plain(f.Call),
+				console.Plain(f.Kind), console.Plain(f.Name), console.Plain(f.Delay), console.Number(f.Times),
+				console.Number(f.Chance),
+			)
 		}
 		t.Print(c)
 		return nil

@@ -62,13 +62,18 @@ func asLine(k eventstore.SecretKey) keyLine {
 }
 
 func table(c console.Console, keys []eventstore.SecretKey) {
-	t := console.Table{Head: []string{"key", "place", "people", "webhook endpoints", "second factors", "transparency logs", "in transit", "state"}}
+	t := console.Table{
+		Head: []string{"key", "place", "people", "webhook endpoints", "second factors", "transparency logs", "in transit", "state"},
+	}
 	for _, k := range keys {
 		place := "-"
 		if k.Place > 0 {
 			place = strconv.Itoa(k.Place)
 		}
-		t.Add(console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks), console.Number(k.Factors), console.Number(k.Logs), console.Number(k.Transit), console.Plain(state(k)))
+		t.Add(
+			console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks),
+			console.Number(k.Factors), console.Number(k.Logs), console.Number(k.Transit), console.Plain(state(k)),
+		)
 	}
 	t.Print(c)
 	fmt.Fprintln(c.Out, "\n"+advice(keys))
@@ -96,7 +101,8 @@ func state(k eventstore.SecretKey) string {
 func advice(keys []eventstore.SecretKey) string {
 	for _, k := range keys {
 		if k.Place == 0 && k.Needed() {
-			return "The key " + k.ID + " is missing: no process starts. Put it back, or give up what it seals with: hostpanel secrets forget " + k.ID
+			return "The key " +
+				k.ID + " is missing: no process starts. Put it back, or give up what it seals with: hostpanel secrets forget " + k.ID
 		}
 	}
 	for _, k := range keys {
@@ -136,10 +142,14 @@ func (f forget) Run(ctx context.Context, s config.Settings, c console.Console) e
 		}
 		gone, err := eventstore.ForgetSecretKey(ctx, p.Pool, f.ID)
 		if err == nil {
-			fmt.Fprintf(c.Out, "%s is forgotten: the texts under %d keys of people read as erased, %d secrets of webhook endpoints and %d second factors are gone\n",
+			fmt.Fprintf(c.Out, "%s is forgotten: the texts under %d keys of people read as erased, %d secrets of "+
+				"webhook endpoints and %d second factors are gone\n",
 				f.ID, gone.People, gone.Webhooks, gone.Factors)
 			if gone.Logs > 0 {
-				fmt.Fprintln(c.Out, "The transparency log goes on as a new origin with a new key. The old tree stays, and proofs of it stay good.")
+				fmt.Fprintln(
+					c.Out,
+					"The transparency log goes on as a new origin with a new key. The old tree stays, and proofs of it stay good.",
+				)
 			}
 		}
 		return err

@@ -126,7 +126,8 @@ func knows(ctx context.Context, p *program.Program, d Demo) (bool, error) {
 func mustBeFresh(ctx context.Context, p *program.Program) error {
 	superusers, err := p.Tables.For(projections.System).Accounts().Superusers(ctx)
 	if err == nil && len(superusers) > 0 {
-		err = fmt.Errorf("there is a superuser already, but %s does not tell of a demo: give the demo a data directory (and a database) of its own",
+		err = fmt.Errorf("there is a superuser already, but %s does not tell of a demo: give the demo a data "+
+			"directory (and a database) of its own",
 			filepath.Join(p.Config.DataDir, "demo.json"))
 	}
 	return err
@@ -141,10 +142,11 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 	}
 	superuser, admin, tenant := ids[0], ids[1], ids[2]
 	d = Demo{
-		BaseURL:     p.PublicURL(),
-		Superuser:   Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())},
-		TenantAdmin: Login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
-		APIKey:      storefront.DrawKey(storefront.Test, rand.Read), APIKeyDefault: storefront.DrawKey(storefront.Test, rand.Read), WidgetID: newWidgetID(),
+		BaseURL:       p.PublicURL(),
+		Superuser:     Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())},
+		TenantAdmin:   Login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
+		APIKey:        storefront.DrawKey(storefront.Test, rand.Read),
+		APIKeyDefault: storefront.DrawKey(storefront.Test, rand.Read), WidgetID: newWidgetID(),
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.Hosted().WebhookSecret(),
 	}
@@ -207,7 +209,10 @@ func (s *seeder) plan(plan int64, about string) {
 }
 
 func (s *seeder) widget(widget int64, public string, plans demoPlans) {
-	spec, err := decoded(&storefront.Widget{}, fmt.Sprintf(`{"name":"Demo","language":"en","cta_text":"Order","plans":[%d,%d,%d]}`, plans.Hosting, plans.VPS, plans.SaaS))
+	spec, err := decoded(
+		&storefront.Widget{},
+		fmt.Sprintf(`{"name":"Demo","language":"en","cta_text":"Order","plans":[%d,%d,%d]}`, plans.Hosting, plans.VPS, plans.SaaS),
+	)
 	s.err = errors.Join(s.err, err)
 	s.add(storefront.MakeWidget{Widget: widget, WidgetID: public, Spec: spec, At: s.at})
 }
@@ -216,7 +221,12 @@ func (s *seeder) key(text, name string, limit int, owner int64) {
 	key, _ := storefront.ParseKey(text)
 	spec, err := decoded(&storefront.APIKey{}, fmt.Sprintf(`{"name":%q,"rate_limit_per_minute":%d}`, name, limit))
 	s.err = errors.Join(s.err, err)
-	s.add(storefront.IssueKey{ID: key.ID, Mode: key.Mode, Hash: storefront.HashKey(text), Spec: spec, CreatedBy: owner, Owner: owner, At: s.at})
+	s.add(
+		storefront.IssueKey{
+			ID: key.ID, Mode: key.Mode, Hash: storefront.HashKey(text), Spec: spec, CreatedBy: owner, Owner: owner,
+			At: s.at,
+		},
+	)
 }
 
 // decoded is a record as the API would take it, defaults included.

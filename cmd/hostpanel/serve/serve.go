@@ -114,7 +114,10 @@ func whyNoAddress(address string, err error) error {
 	var unknown *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens on %s: stop it, or choose another address with HOSTPANEL_LISTEN (port 0 is any free one)", address)
+		return fmt.Errorf(
+			"another program listens on %s: stop it, or choose another address with HOSTPANEL_LISTEN (port 0 is any free one)",
+			address,
+		)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("this machine does not have the address %s: correct HOSTPANEL_LISTEN, or wait for the network", address)
 	case errors.Is(err, syscall.EACCES):

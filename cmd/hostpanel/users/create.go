@@ -46,7 +46,10 @@ func (u userCreate) Run(ctx context.Context, s config.Settings, c console.Consol
 		if err := openAccount(ctx, p, person, u, password); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Out, "%s has an account%s\n", console.OneLine(person.email), map[bool]string{true: "; the link to choose a password is on its way"}[u.SendLink])
+		fmt.Fprintf(
+			c.Out, "%s has an account%s\n", console.OneLine(person.email),
+			map[bool]string{true: "; the link to choose a password is on its way"}[u.SendLink],
+		)
 		return nil
 	})
 }

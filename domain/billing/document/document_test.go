@@ -64,7 +64,8 @@ func TestACreditNoteNamesItsInvoiceAndItsReason(t *testing.T) {
 	if err := d.Check(); err != nil {
 		t.Error(err)
 	}
-	if d.Number != "CN-2026-000003" || d.Credited.Number != "INV-2026-000001" || !d.Credited.Issued.Equal(noon) || d.Buyer.City != "Bilbao" {
+	if d.Number != "CN-2026-000003" || d.Credited.Number != "INV-2026-000001" || !d.Credited.Issued.Equal(noon) ||
+		d.Buyer.City != "Bilbao" {
 		t.Errorf("%+v", d)
 	}
 	if got := d.Lines[0].Text; got != "Abono de la factura INV-2026-000001" {

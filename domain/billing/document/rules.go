@@ -29,7 +29,10 @@ var rules = []rule{
 	{"BR-11", "the buyer has no known country", func(u ubl) bool { return isCountry(u.Buyer.Country) }},
 	{"BR-16", "it has no line", func(u ubl) bool { return len(u.lines()) > 0 }},
 	{"BR-25", "a line has no text", func(u ubl) bool { return all(u, func(l line) bool { return strings.TrimSpace(l.Name) != "" }) }},
-	{"BR-27", "a line has a negative price", func(u ubl) bool { return all(u, func(l line) bool { return !l.Price.number().IsNegative() }) }},
+	{
+		"BR-27", "a line has a negative price",
+		func(u ubl) bool { return all(u, func(l line) bool { return !l.Price.number().IsNegative() }) },
+	},
 	{"BR-30", "a period ends before it begins", func(u ubl) bool {
 		return all(u, func(l line) bool { return l.Period == nil || l.Period.Last >= l.Period.First })
 	}},
@@ -37,19 +40,33 @@ var rules = []rule{
 	{"BR-CO-10", "the lines do not add up to the subtotal", linesAddUp},
 	{"BR-CO-13", "the subtotal differs from its lines", func(u ubl) bool { return same(u.Sums.Net, u.Sums.Lines) }},
 	{"BR-CO-14", "the tax differs from its parts", func(u ubl) bool { return same(u.Tax.Amount, u.Tax.Part) }},
-	{"BR-CO-15", "subtotal and tax do not add up to the total", func(u ubl) bool { return u.Sums.Net.number().Add(u.Tax.Amount.number()).Equal(u.Sums.Gross.number()) }},
+	{"BR-CO-15", "subtotal and tax do not add up to the total", func(u ubl) bool {
+		return u.Sums.Net.number().Add(u.Tax.Amount.number()).Equal(u.Sums.Gross.number())
+	}},
 	{"BR-CO-16", "the amount due differs from what is not paid", dueIsTheRest},
 	{"BR-CO-17", "the tax is not the subtotal times the rate", taxIsOfTheRate},
-	{"BR-CO-25", "it is open, with neither a due date nor terms", func(u ubl) bool { return !u.Sums.Due.number().IsPositive() || u.DueDate != "" || u.Terms != nil }},
+	{"BR-CO-25", "it is open, with neither a due date nor terms", func(u ubl) bool {
+		return !u.Sums.Due.number().IsPositive() || u.DueDate != "" || u.Terms != nil
+	}},
 	{"BR-CO-26", "the seller has neither a tax id nor a register", func(u ubl) bool { return u.Seller.Legal.ID != "" }},
-	{"BR-S-02", "tax is charged without a tax id of the seller", func(u ubl) bool { return u.is(outside, reversed) || u.Seller.Tax != nil }},
-	{"BR-S-08", "the taxed amount differs from the subtotal", func(u ubl) bool { return u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net) }},
+	{
+		"BR-S-02", "tax is charged without a tax id of the seller",
+		func(u ubl) bool { return u.is(outside, reversed) || u.Seller.Tax != nil },
+	},
+	{
+		"BR-S-08", "the taxed amount differs from the subtotal",
+		func(u ubl) bool { return u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net) },
+	},
 	{"BR-Z-09", "there is a tax at a rate of 0", func(u ubl) bool { return u.is(standard, reversed) || u.Tax.Part.number().IsZero() }},
-	{"BR-AE-02", "under reverse charge seller or buyer has no tax id", func(u ubl) bool { return !u.is(reversed) || u.Seller.Tax != nil && u.Buyer.Tax != nil }},
+	{"BR-AE-02", "under reverse charge seller or buyer has no tax id", func(u ubl) bool {
+		return !u.is(reversed) || u.Seller.Tax != nil && u.Buyer.Tax != nil
+	}},
 	{"BR-AE-05", "under reverse charge a line has a rate", func(u ubl) bool {
 		return !u.is(reversed) || all(u, func(l line) bool { return l.Category.ID == reversed && isZero(l.Category.Percent) })
 	}},
-	{"BR-AE-08", "the amount under reverse charge differs from the subtotal", func(u ubl) bool { return !u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net) }},
+	{"BR-AE-08", "the amount under reverse charge differs from the subtotal", func(u ubl) bool {
+		return !u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net)
+	}},
 	{"BR-AE-09", "there is a tax under reverse charge", func(u ubl) bool { return !u.is(reversed) || u.Tax.Part.number().IsZero() }},
 	{"BR-AE-10", "reverse charge is not named", func(u ubl) bool { return !u.is(reversed) || u.Tax.Category.Exempt != "" }},
 }

@@ -58,7 +58,8 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 	} {
 		d := sound()
 		spoil(&d)
-		if err := d.Check(); domain.CodeOf(err) != domain.Conflict || strings.Count(err.Error(), "BR-") != 1 || !strings.Contains(err.Error(), " "+rule+": ") {
+		if err := d.Check(); domain.CodeOf(err) != domain.Conflict || strings.Count(err.Error(), "BR-") != 1 ||
+			!strings.Contains(err.Error(), " "+rule+": ") {
 			t.Errorf("%s: %v", rule, err)
 		}
 		if _, err := XML(d); domain.CodeOf(err) != domain.Conflict {
@@ -85,7 +86,8 @@ func TestReverseChargeHasItsOwnRules(t *testing.T) {
 	} {
 		d := reversedCharge()
 		spoil(&d)
-		if err := d.Check(); domain.CodeOf(err) != domain.Conflict || strings.Count(err.Error(), "BR-") != 1 || !strings.Contains(err.Error(), " "+rule+": ") {
+		if err := d.Check(); domain.CodeOf(err) != domain.Conflict || strings.Count(err.Error(), "BR-") != 1 ||
+			!strings.Contains(err.Error(), " "+rule+": ") {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
@@ -113,7 +115,8 @@ func TestRulesReadWhatTheXMLHolds(t *testing.T) {
 	for rule, spoil := range map[string]func(*ubl){
 		"BR-30": func(u *ubl) { u.InvoiceLines[0].Period.Last = "2026-11-20" },
 		"BR-CO-13": func(u *ubl) {
-			u.Sums.Net, u.Sums.Gross, u.Sums.Due, u.Tax.Taxable = amount{"EUR", "9"}, amount{"EUR", "11.10"}, amount{"EUR", "11.10"}, amount{"EUR", "9"}
+			u.Sums.Net, u.Sums.Gross, u.Sums.Due, u.Tax.Taxable = amount{"EUR", "9"}, amount{"EUR", "11.10"},
+				amount{"EUR", "11.10"}, amount{"EUR", "9"}
 		},
 		"BR-CO-14": func(u *ubl) { u.Tax.Part = amount{"EUR", "2.11"} },
 		"BR-CO-16": func(u *ubl) { u.Sums.Prepaid = &other },

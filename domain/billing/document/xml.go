@@ -60,7 +60,10 @@ func ublOf(d Document) ubl {
 		u.Sums.Prepaid, u.Sums.Due = &prepaid, money(decimal.Zero)
 	}
 	for i, l := range d.Lines {
-		one := line{ID: strconv.Itoa(i + 1), Net: money(l.Net), Period: periodOf(l), Name: l.Text, Category: category, Price: money(l.Net.Mul(decimal.NewFromInt(int64(l.Quantity()))))}
+		one := line{
+			ID: strconv.Itoa(i + 1), Net: money(l.Net), Period: periodOf(l), Name: l.Text, Category: category,
+			Price: money(l.Net.Mul(decimal.NewFromInt(int64(l.Quantity())))),
+		}
 		u.add(d.Kind, l.Quantity(), one)
 	}
 	u.name(d)

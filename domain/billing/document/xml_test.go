@@ -25,7 +25,9 @@ func documents() map[string]document.Document {
 	paid := document.OfInvoice(issued, terms)
 	open, euros := issued, terms
 	open.Status, open.Currency, open.TaxRate, open.Tax, open.Subtotal = "open", "JPY", decimal.Zero, decimal.Zero, amount("1200")
-	open.Total, open.Lines = amount("1200"), []billing.Line{{Text: "VPS <4 GB>", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), Total: amount("1200")}}
+	open.Total, open.Lines = amount("1200"), []billing.Line{
+		{Text: "VPS <4 GB>", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), Total: amount("1200")},
+	}
 	euros.Language, euros.Method, euros.Due = "en", "", noon.AddDate(0, 0, 14)
 	free := open
 	free.Seller.TaxID, free.Seller.IBAN, free.Company, free.TaxID = "", "", "", "ESB87654321"
@@ -38,19 +40,26 @@ func documents() map[string]document.Document {
 		{Text: "Unused time of Básico", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("-1.5")},
 	}
 	french := issued
-	french.Treatment = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront"}
+	french.Treatment = tax.Treatment{
+		TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront",
+	}
 	french.City, french.PostalCode, french.Country, french.TaxID = "Lyon", "69001", "FR", "FR 12 345678901"
 	french.Total, french.Subtotal, french.Tax, french.TaxRate = amount("31.98"), amount("31.98"), decimal.Zero, decimal.Zero
-	french.Lines = []billing.Line{{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("23.72")}, {Text: "Setup fee", Total: amount("8.26")}}
+	french.Lines = []billing.Line{
+		{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("23.72")},
+		{Text: "Setup fee", Total: amount("8.26")},
+	}
 	back := credited
-	back.Treatment, back.Total, back.Subtotal, back.Tax, back.TaxRate = french.Treatment, amount("8.26"), amount("8.26"), decimal.Zero, decimal.Zero
+	back.Treatment, back.Total, back.Subtotal, back.Tax, back.TaxRate = french.Treatment, amount("8.26"),
+		amount("8.26"), decimal.Zero, decimal.Zero
 	consumer := issued
 	consumer.Treatment = tax.Treatment{TaxKind: tax.OneStopShop, TaxCountry: "FI"}
 	consumer.Company, consumer.City, consumer.PostalCode, consumer.Country, consumer.TaxID = "", "Turku", "20100", "FI", ""
 	consumer.TaxRate, consumer.Subtotal, consumer.Tax = amount("25.5"), amount("30.84"), amount("7.86")
 	return map[string]document.Document{
-		"reversecharge": document.OfInvoice(french, terms), "reversechargeback": document.OfCreditNote(back, document.OfInvoice(french, terms), ""),
-		"oneshop": document.OfInvoice(consumer, terms), "change": document.OfInvoice(change, euros),
+		"reversecharge":     document.OfInvoice(french, terms),
+		"reversechargeback": document.OfCreditNote(back, document.OfInvoice(french, terms), ""),
+		"oneshop":           document.OfInvoice(consumer, terms), "change": document.OfInvoice(change, euros),
 		"invoice": paid, "creditnote": note(),
 		"open": document.OfInvoice(open, euros), "outside": document.OfInvoice(free, atOnce),
 	}

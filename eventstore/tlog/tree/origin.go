@@ -97,7 +97,10 @@ func Reseal(ctx context.Context, pool *pgxpool.Pool, keys *sealing.Keyring) erro
 			return err
 		}
 		box := keys.Seal(keyPurpose, o.Name, []byte(key))
-		b.Queue(`update log_origins set key_id = $3, nonce = $4, sealed = $5 where number = $1 and nonce = $2`, o.Number, o.nonce, box.KeyID, box.Nonce, box.Box)
+		b.Queue(
+			`update log_origins set key_id = $3, nonce = $4, sealed = $5 where number = $1 and nonce = $2`, o.Number,
+			o.nonce, box.KeyID, box.Nonce, box.Box,
+		)
 	}
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("seal the keys of the log anew: %w", err)

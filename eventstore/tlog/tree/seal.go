@@ -55,7 +55,10 @@ const (
 // NewSealer makes a sealer. The name is that of the first origin; it is asked for at
 // the first seal.
 func NewSealer(pool *pgxpool.Pool, keys *sealing.Keyring, name func() string, policy string) *Sealer {
-	return &Sealer{Tree: Open(pool), pool: pool, keys: keys, name: name, policy: policy, witnesses: witness.NewClient(), after: func(stage) {}}
+	return &Sealer{
+		Tree: Open(pool), pool: pool, keys: keys, name: name, policy: policy, witnesses: witness.NewClient(),
+		after: func(stage) {},
+	}
 }
 
 // Seal adds new events, up to 16,384 of them, and returns their number. It is 0 too
@@ -165,7 +168,8 @@ func store(ctx context.Context, tx pgx.Tx, origin int, tiles map[tlog.TileID][]b
 	var numbers []int64
 	var hashes [][]byte
 	for id, data := range tiles {
-		levels, numbers, hashes = append(levels, int16(id.Level)), append(numbers, id.Number), append(hashes, data) //nolint:gosec // up to 7
+		levels, numbers, hashes = append(levels, int16(id.Level)), append(numbers, id.Number),
+			append(hashes, data) //nolint:gosec // up to 7
 	}
 	_, err := tx.Exec(ctx, `
 		insert into log_tiles (origin, level, number, hashes) select $1, * from unnest($2::smallint[], $3::bigint[], $4::bytea[])
@@ -189,7 +193,8 @@ func (s *Sealer) sign(ctx context.Context, tx pgx.Tx, o Origin, edge *tlog.Edge)
 	}
 	tag, err := tx.Exec(ctx, `
 		update log_origins set size = $3, checkpoint = $4, sealed_at = real_now(), policy = $5
-		where number = $1 and checkpoint = $2 and number = (select max(number) from log_origins)`, o.Number, o.Checkpoint, edge.Size(), text, s.policy)
+		where number = $1 and checkpoint = $2 and number = (select max(number)
+			from log_origins)`, o.Number, o.Checkpoint, edge.Size(), text, s.policy)
 	if err == nil && tag.RowsAffected() != 1 {
 		err = errOther
 	}
@@ -223,7 +228,11 @@ func (s *Sealer) Run(ctx context.Context, log *slog.Logger, changed func() <-cha
 
 // keepPolicy notes the policy beside the tree that it is in force for.
 func (s *Sealer) keepPolicy(ctx context.Context) error {
-	_, err := s.pool.Exec(ctx, `update log_origins set policy = $1 where number = (select max(number) from log_origins) and policy <> $1`, s.policy)
+	_, err := s.pool.Exec(
+		ctx,
+		`update log_origins set policy = $1 where number = (select max(number) from log_origins) and policy <> $1`,
+		s.policy,
+	)
 	return err
 }
 

@@ -117,7 +117,8 @@ func (l logged) whole(s *tree.Sealer, size int64) {
 		}
 		var at time.Time
 		var hash []byte
-		if err := l.owner.QueryRow(l.t.Context(), `select recorded_at, hash from events where position = $1`, position).Scan(&at, &hash); err != nil {
+		if err := l.owner.QueryRow(l.t.Context(), `select recorded_at, hash from events where position = $1`, position).
+			Scan(&at, &hash); err != nil {
 			l.t.Fatal(err)
 		}
 		leaf, _ := tlog.LeafOf(at, hash)
@@ -139,7 +140,8 @@ func TestASealIsWholeOrDidNotHappen(t *testing.T) {
 		l.add(300)
 		s.OnStage(func(stage string) {
 			if stage == stop {
-				l.sql(`select pg_terminate_backend(pid, 10000) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
+				l.sql(`select pg_terminate_backend(pid, 10000) from pg_locks where locktype = 'advisory'
+					and database = (select oid from pg_database where datname = current_database())`)
 			}
 		})
 		if n, err := s.Seal(t.Context()); err == nil || n != 0 {
@@ -225,11 +227,13 @@ func TestWhatWasSealedMustStillBeThere(t *testing.T) {
 	}{
 		{`delete from events where position = 300`, 0, tree.ErrShorter},
 		{`delete from events where position > 290; insert into events
-			select position + 100, stream || '-anew', version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash
+			select position + 100, stream || '-anew', version, id, name, schema, tenant, actor, correlation, causation,
+				saga, data, meta, recorded_at, hash
 			from events where position between 191 and 230`, 0, tree.ErrChanged},
 		{`update events set recorded_at = recorded_at + interval '1 us' where position = 300`, 1, tree.ErrChanged},
 		{`update events set position = 302 where position = 300`, 0, tree.ErrShorter},
-		{`insert into events select 303, 'x', version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash from events where position = 1`, 0, tree.ErrGap},
+		{`insert into events select 303, 'x', version, id, name, schema, tenant, actor, correlation, causation, saga,
+			data, meta, recorded_at, hash from events where position = 1`, 0, tree.ErrGap},
 		{`truncate log_tiles`, 1, tlog.ErrTile},
 		{`update log_tiles set hashes = substr(hashes, 1, 32)`, 1, tlog.ErrTile},
 	} {
@@ -260,8 +264,10 @@ func TestTilesAndEntriesAreShownUpToTheCheckpoint(t *testing.T) {
 	sealAll(t, s)
 	l.add(10)
 	for path, want := range map[string]int{
-		"0/000": 256 * 32, "0/001.p/44": 44 * 32, "0/001.p/7": 7 * 32, "1/000.p/1": 32, "entries/000": 256 * 42, "entries/001.p/44": 44 * 42,
-		"0/001": 0, "0/001.p/45": 0, "entries/001.p/45": 0, "1/000.p/2": 0, "2/000.p/1": 0, "0/002.p/1": 0, "0/x999/999/999/999/000": 0,
+		"0/000": 256 * 32, "0/001.p/44": 44 * 32, "0/001.p/7": 7 * 32, "1/000.p/1": 32, "entries/000": 256 * 42,
+		"entries/001.p/44": 44 * 42,
+		"0/001":            0, "0/001.p/45": 0, "entries/001.p/45": 0, "1/000.p/2": 0, "2/000.p/1": 0, "0/002.p/1": 0,
+		"0/x999/999/999/999/000": 0,
 	} {
 		p, err := tlog.ParseTilePath(path)
 		if err != nil {

@@ -33,7 +33,10 @@ func (t *Tree) Witnesses(ctx context.Context, o Origin) ([]WitnessState, error) 
 		return nil, err
 	}
 	kept := map[string]WitnessState{}
-	rows, _ := t.db.Query(ctx, `select vkey, size, asked_at, trouble, checkpoint, cosignature from log_witnesses where origin = $1`, o.Number)
+	rows, _ := t.db.Query(
+		ctx, `select vkey, size, asked_at, trouble, checkpoint, cosignature from log_witnesses where origin = $1`,
+		o.Number,
+	)
 	var w WitnessState
 	_, err = pgx.ForEachRow(rows, []any{&w.VKey, &w.Size, &w.AskedAt, &w.Trouble, &w.checkpoint, &w.cosignature}, func() error {
 		kept[w.VKey] = w
@@ -73,7 +76,10 @@ func (s *Sealer) Publish(ctx context.Context, log *slog.Logger) error {
 	}
 	defer conn.Release()
 	var mine bool
-	if err := conn.QueryRow(ctx, `select case when in_recovery() then false else pg_try_advisory_lock(hashtext('hostpanel witnesses')) end`).Scan(&mine); err != nil || !mine {
+	if err := conn.QueryRow(
+		ctx,
+		`select case when in_recovery() then false else pg_try_advisory_lock(hashtext('hostpanel witnesses')) end`,
+	).Scan(&mine); err != nil || !mine {
 		return err
 	}
 	defer unlock(ctx, conn)
@@ -162,10 +168,12 @@ func (s *Sealer) keepRound(ctx context.Context, o Origin, states []WitnessState,
 	for _, w := range states {
 		b.Queue(`insert into log_witnesses (origin, vkey, size, trouble, checkpoint, cosignature) values ($1, $2, $3, $4, $5, $6)
 			on conflict (origin, vkey) do update set size = excluded.size, asked_at = excluded.asked_at, trouble = excluded.trouble,
-				checkpoint = excluded.checkpoint, cosignature = excluded.cosignature`, o.Number, w.VKey, w.Size, w.Trouble, w.checkpoint, w.cosignature)
+				checkpoint = excluded.checkpoint,
+					cosignature = excluded.cosignature`, o.Number, w.VKey, w.Size, w.Trouble, w.checkpoint, w.cosignature)
 	}
 	if published {
-		b.Queue(`update log_origins set published = $2, published_size = $3, published_at = real_now() where number = $1 and published_size <= $3`, o.Number, text, o.Size)
+		b.Queue(`update log_origins set published = $2, published_size = $3, published_at = real_now() where number = $1
+			and published_size <= $3`, o.Number, text, o.Size)
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep what witnesses have cosigned: %w", err)

@@ -68,7 +68,8 @@ func newWitnessedLog(t *testing.T, events int64) *witnessedLog {
 		t.Fatal(err)
 	}
 	l.one, l.two = newSwitched(t, "w1", o.VKey), newSwitched(t, "w2", o.VKey)
-	l.policy = "witness one " + l.one.VKey() + " " + l.one.url + "\nwitness two " + l.two.VKey() + " " + l.two.url + "\ngroup both all one two\nquorum both\n"
+	l.policy = "witness one " + l.one.VKey() + " " + l.one.url + "\nwitness two " + l.two.VKey() + " " + l.two.url +
+		"\ngroup both all one two\nquorum both\n"
 	l.Sealer = l.another()
 	return l
 }

@@ -97,7 +97,10 @@ const (
 
 // Serve serves the witness until ctx ends.
 func (w *Witness) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
-	server := &http.Server{Handler: w.Handler(log), ReadHeaderTimeout: callLimit, ReadTimeout: callLimit, WriteTimeout: callLimit, IdleTimeout: idleLimit}
+	server := &http.Server{
+		Handler: w.Handler(log), ReadHeaderTimeout: callLimit, ReadTimeout: callLimit, WriteTimeout: callLimit,
+		IdleTimeout: idleLimit,
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -36,7 +36,10 @@ var Refused = []Sheet{
 	{"a{@media print{top:0}}", []string{"Line 1: A rule inside of a rule is not allowed."}},
 	{"a{position:fixed}", []string{"Line 1: position: fixed is not allowed."}},
 	{"a{position:/**/FIXED !important}", []string{"Line 1: position: fixed is not allowed."}},
-	{"a{position:var(--wl-p)}", []string{"Line 1: position may only be one of static, relative, absolute, sticky, inherit, initial, unset, revert."}},
+	{
+		"a{position:var(--wl-p)}",
+		[]string{"Line 1: position may only be one of static, relative, absolute, sticky, inherit, initial, unset, revert."},
+	},
 	{"@supports (position:fixed){a{top:0}}", []string{"Line 1: position: fixed is not allowed."}},
 	{"a{content:attr(title)}", []string{"Line 1: content may only be a plain string.", "Line 1: attr() is not allowed."}},
 	{"a{content:counter(x)}", []string{"Line 1: content may only be a plain string.", "Line 1: counter() is not allowed."}},
@@ -73,7 +76,13 @@ var Refused = []Sheet{
 	{"a{color:rgb(1}", []string{"Line 1: A bracket is not closed."}},
 	{"a{color:1)}", []string{`Line 1: ")" is not allowed here.`}},
 	{"a{color:'x}", []string{"Line 1: A string is not closed.", "Line 1: A block is not closed."}},
-	{"a{content:'x\n'}", []string{"Line 1: content may only be a plain string.", "Line 1: A string is not closed.", "Line 2: A string is not closed.", "Line 1: A block is not closed."}},
+	{
+		"a{content:'x\n'}",
+		[]string{
+			"Line 1: content may only be a plain string.", "Line 1: A string is not closed.",
+			"Line 2: A string is not closed.", "Line 1: A block is not closed.",
+		},
+	},
 	{"a{top:0}\n/* x", []string{"Line 2: A comment is not closed."}},
 	{"/*/", []string{"Line 1: A comment is not closed."}},
 	{"a{color}", []string{`Line 1: "color" is not a property with a value.`}},
@@ -94,7 +103,10 @@ var Refused = []Sheet{
 	{"a || b{top:0}", []string{`Line 1: "||" is not allowed here.`}},
 	{"svg|a{top:0}", []string{`Line 1: "|" is not allowed here.`}},
 	{"&a{top:0}", []string{`Line 1: "&" is not allowed here.`}},
-	{"<!-- a{top:0} -->", []string{`Line 1: "<" is not allowed.`, `Line 1: "<!--" is not allowed here.`, "Line 1: A rule has no block in braces."}},
+	{
+		"<!-- a{top:0} -->",
+		[]string{`Line 1: "<" is not allowed.`, `Line 1: "<!--" is not allowed here.`, "Line 1: A rule has no block in braces."},
+	},
 	{"a:{top:0}", []string{`Line 1: ":" is not allowed here.`}},
 	{"a:not(){top:0}", []string{"Line 1: A selector is not complete."}},
 	{"a:nth-child(x){top:0}", []string{`Line 1: "x" counts no children.`}},

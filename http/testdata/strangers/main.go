@@ -49,5 +49,8 @@ func check(vkey, file, leaf string) error {
 	for i := range p.Hashes {
 		hashes[i] = p.Hashes[i][:]
 	}
-	return m_proof.VerifyInclusion(rfc6962.DefaultHasher, p.Index, checkpoint.Size, rfc6962.DefaultHasher.HashLeaf(entry), hashes, checkpoint.Hash)
+	return m_proof.VerifyInclusion(
+		rfc6962.DefaultHasher, p.Index, checkpoint.Size, rfc6962.DefaultHasher.HashLeaf(entry), hashes,
+		checkpoint.Hash,
+	)
 }

@@ -187,7 +187,10 @@ func (plain) remove(ctx context.Context, a *attempt) error {
 }
 
 func (a *attempt) removeOne(ctx context.Context, id int64) error {
-	o := hosting.EngineObject{Kind: a.want.object.Kind, ID: id, Owner: a.want.object.Owner, Name: a.want.object.Name, Ref: a.want.object.Ref, Parents: a.want.object.Parents}
+	o := hosting.EngineObject{
+		Kind: a.want.object.Kind, ID: id, Owner: a.want.object.Owner, Name: a.want.object.Name, Ref: a.want.object.Ref,
+		Parents: a.want.object.Parents,
+	}
 	err := a.reconciler.engine.Remove(ctx, o)
 	for _, o.Name = range a.former {
 		if !sagas.RefusedAs(err, "drift") {

@@ -54,7 +54,10 @@ func (certificates) claimOn(*desired, string) sagas.Claim { return sagas.Claim{}
 // certificate of its own.
 func (c certificates) hasClaimed(ctx context.Context, w *desired, name string) (bool, error) {
 	site := c.namesake(w)
-	return c.reconciler.runner.ClaimOpen(ctx, sagas.Claim{Server: c.reconciler.engine.Server(), Kind: site.Kind, Name: name, Owner: site.Ref().Stream()})
+	return c.reconciler.runner.ClaimOpen(
+		ctx,
+		sagas.Claim{Server: c.reconciler.engine.Server(), Kind: site.Kind, Name: name, Owner: site.Ref().Stream()},
+	)
 }
 
 // unheld: a certificate has the number of its site.
@@ -176,7 +179,9 @@ func (c certificates) notIssued(w *desired, o ordered, code string) (bool, sagas
 	if !o.open {
 		return true, sagas.Work{}, nil // the order has been answered
 	}
-	return true, sagas.Work{Commands: []domain.Command{hosting.Decline{Ref: w.ref, Code: code, Version: w.row.Wish, At: c.reconciler.runner.Now()}}}, nil
+	return true, sagas.Work{
+		Commands: []domain.Command{hosting.Decline{Ref: w.ref, Code: code, Version: w.row.Wish, At: c.reconciler.runner.Now()}},
+	}, nil
 }
 
 // answeredBy tells whether what the engine has is what was ordered, and not

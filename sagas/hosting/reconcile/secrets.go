@@ -28,7 +28,9 @@ func (r *Reconciler) Seal(handle uuid.UUID, secret string) eventstore.TxStatemen
 
 // Carry decides commands as [eventstore.Store.Execute] does, and keeps the
 // secrets that their specs name by handles.
-func (r *Reconciler) Carry(ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error) {
+func (r *Reconciler) Carry(
+	ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command,
+) (domain.Receipt, error) {
 	rows := make([]eventstore.TxStatement, 0, len(secrets))
 	for handle, secret := range secrets {
 		rows = append(rows, r.Seal(handle, secret))

@@ -32,8 +32,17 @@ func (r *Reconciler) Policies() Policies {
 			Timeout: all.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: all.Quarantine,
 			First: all.Poll, Last: t.ReadyLast,
 		},
-		Ready:   sagas.Policy{Timeout: all.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
-		Compare: sagas.Policy{Timeout: all.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},
-		Machine: sagas.Policy{Timeout: all.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
+		Ready: sagas.Policy{
+			Timeout: all.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase,
+			Cap: t.EngineCap,
+		},
+		Compare: sagas.Policy{
+			Timeout: all.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase,
+			Cap: t.EngineCap,
+		},
+		Machine: sagas.Policy{
+			Timeout: all.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase,
+			Cap: t.EngineCap,
+		},
 	}
 }

@@ -80,15 +80,19 @@ func moment(t time.Time) string {
 
 // rows are the tables that are compared, each row as one line.
 var rows = []string{
-	`select 'run ' || key, definition, steps::text, input::text, direction, status, step::text, queue, attempt::text, cancel_requested::text, lease_token::text,
+	`select 'run ' || key, definition, steps::text, input::text, direction, status, step::text, queue, attempt::text,
+		cancel_requested::text, lease_token::text,
 		stream_version::text, about, number::text, awaits, correlation::text, run_at, step_deadline, lease_until from saga_run`,
 	`select 'queue ' || queue, max_in_flight::text, paused::text, fails::text, open_until from saga_queue`,
-	`select 'effect ' || key, saga_id::text, step, state, sends::text, coalesce(external_id, ''), token::text, generation::text, keyed_from::text,
+	`select 'effect ' || key, saga_id::text, step, state, sends::text, coalesce(external_id, ''), token::text,
+		generation::text, keyed_from::text,
 		(request_mac <> '')::text, sent_at, keyed_at from effect`,
-	`select 'webhook ' || event_id, id::text, state, attempts::text, order_id::text, (coalesce(error, '') like 'came again%')::text, received_at, next_at from webhook_inbox`,
+	`select 'webhook ' || event_id, id::text, state, attempts::text, order_id::text, (coalesce(error,
+		'') like 'came again%')::text, received_at, next_at from webhook_inbox`,
 	`select 'watch ' || order_id, reason, wakes::text, coalesce(cause, ''), next_at from payment_watch`,
 	`select 'claim ' || server, kind, name, owner, taken_at from external_claim`,
-	`select 'attempt ' || saga_id, token::text, step::text, coalesce(outcome, ''), coalesce(error_class, ''), started_at, finished_at, next_run_at from saga_attempt`,
+	`select 'attempt ' || saga_id, token::text, step::text, coalesce(outcome, ''), coalesce(error_class, ''), started_at,
+		finished_at, next_run_at from saga_attempt`,
 }
 
 // Rows are the lines of the engine's tables.
@@ -129,14 +133,22 @@ func Model(m *model.Model) (all []string) {
 	for _, w := range m.Runs {
 		r := w.Run
 		line, nth := trips.LineOf(trips.InputOf(r))
-		all = append(all, joined("run "+r.Key, r.Definition, sorted(r.Steps), sorted(r.Input), r.Direction, w.Status, min(r.Step, len(r.Steps)-1), r.At().Queue, w.Attempt, r.Cancel,
+		all = append(all, joined("run "+
+			r.Key, r.Definition, sorted(r.Steps), sorted(r.Input), r.Direction, w.Status, min(r.Step, len(r.Steps)-1),
+			r.At().Queue, w.Attempt, r.Cancel,
 			w.Token, r.Version, line, nth, w.Awaits, w.Correlation, w.RunAt, w.Deadline, w.Lease))
 	}
 	for name, q := range m.Queues {
 		all = append(all, joined("queue "+name, q.Most, q.Paused, q.Fails, q.Open))
 	}
 	for key, e := range m.Effects {
-		all = append(all, joined("effect "+key, e.Run, e.Step, e.State, e.Sends, e.External, e.Token, e.Generation, e.KeyedFrom, e.Asked, e.Sent, e.Keyed))
+		all = append(
+			all,
+			joined(
+				"effect "+key, e.Run, e.Step, e.State, e.Sends, e.External, e.Token, e.Generation, e.KeyedFrom,
+				e.Asked, e.Sent, e.Keyed,
+			),
+		)
 	}
 	for _, w := range m.Inbox.Webhooks {
 		all = append(all, joined("webhook "+w.Event, w.Number, w.State, w.Attempts, w.Order, w.Flagged, w.Received, w.Next))

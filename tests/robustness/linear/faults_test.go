@@ -108,7 +108,8 @@ func (f *field) terminate(random *rand.Rand) {
 	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, `
 		select pg_terminate_backend(pid) from (
-			select pid from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend' order by random() limit $1) chosen`, 1+random.IntN(4))
+			select pid from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'
+				order by random() limit $1) chosen`, 1+random.IntN(4))
 	if err != nil {
 		f.t.Errorf("terminate backends: %v", err)
 	}

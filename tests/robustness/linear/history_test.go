@@ -93,7 +93,10 @@ func (h *history) tell(t *testing.T, model porcupine.Model, info porcupine.Linea
 	})
 	if len(rest) > 0 {
 		first := slices.MinFunc(rest, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
-		t.Logf("%d calls are explained; what follows is not: client %d, %s", len(longest), first.ClientId, model.DescribeOperation(first.Input, first.Output))
+		t.Logf(
+			"%d calls are explained; what follows is not: client %d, %s", len(longest), first.ClientId,
+			model.DescribeOperation(first.Input, first.Output),
+		)
 	}
 }
 

@@ -308,7 +308,10 @@ func (n *notebook) close(quiet *eventstore.Store) {
 		position := last.of(asked.(adding).command)
 		return added{position}, position > 0
 	})
-	n.t.Logf("%d calls, %d events, %d calls without an answer, of which %d took place", len(n.history.calls), len(found), len(n.doubts), happened)
+	n.t.Logf(
+		"%d calls, %d events, %d calls without an answer, of which %d took place", len(n.history.calls), len(found),
+		len(n.doubts), happened,
+	)
 }
 
 // Clients of several processes add to streams at versions that they expect, repeat
@@ -343,7 +346,9 @@ func TestALyingLogIsFound(t *testing.T) {
 		position, err := n.add(t.Context(), s, a)
 		return position + 1, err, true
 	}
-	for name, lie := range map[string]func(*eventstore.Store, adding) (int64, error, bool){"": nil, "lost": lost, "twice": twice, "elsewhere": elsewhere} {
+	for name, lie := range map[string]func(*eventstore.Store, adding) (int64, error, bool){
+		"": nil, "lost": lost, "twice": twice, "elsewhere": elsewhere,
+	} {
 		s := eventstoretest.Store(t, noteEvents)
 		n := newNotebook(t, s)
 		n.lie = func(s *eventstore.Store, a adding) (int64, error, bool) {

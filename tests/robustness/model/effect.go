@@ -205,7 +205,8 @@ func (w *Row) lasts(now time.Time) bool {
 
 // refuses tells whether the row of an effect is what refuses an intent.
 func (e *Effect) refuses(c claimed, step trips.Step) bool {
-	return e != nil && (e.Run == c.ID() && e.Token > c.token || e.Asked && e.Request != step.Request(c.in) || !slices.Contains(open, e.State))
+	return e != nil && (e.Run == c.ID() && e.Token > c.token || e.Asked && e.Request != step.Request(c.in) ||
+		!slices.Contains(open, e.State))
 }
 
 func (c claimed) intentRows(m *Model, step trips.Step, key string) []row {
@@ -249,7 +250,10 @@ func (m *Model) contend(c claimed, claim sagas.Claim, step trips.Step) error {
 		return sagas.ErrFenced
 	}
 	held := m.Claims[placeOf(claim)]
-	expire, err := trips.Contested(m.Outside, sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine})
+	expire, err := trips.Contested(
+		m.Outside,
+		sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine},
+	)
 	if err != nil {
 		return err
 	}
@@ -261,7 +265,9 @@ func (m *Model) contend(c claimed, claim sagas.Claim, step trips.Step) error {
 
 func (m *Model) failedCall(c *claimed, step trips.Step, key string, failure error) (result, error) {
 	class, _ := sagas.Classify(failure)
-	if e := m.Effects[key]; e.Token == c.token && slices.Contains([]sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectDeferred}, e.State) {
+	if e := m.Effects[key]; e.Token == c.token && slices.Contains(
+		[]sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectDeferred}, e.State,
+	) {
 		state := sagas.EffectUnknown
 		if class != domain.Unknown {
 			state, e.Sends = sagas.EffectAbsent, e.Sends-1

@@ -131,7 +131,13 @@ func (m *Model) withoutAccess(c claimed, lack *domain.Failure) {
 	if until := m.Now.Add(lack.Rest); until.After(q.Open) {
 		q.Open = until
 	}
-	if !m.putBack(c, outcome{text: "wait", class: "access", delay: max(lack.RetryAfter, trips.Times.Floor), awaits: "access/" + c.At().Queue + "/" + lack.Lacks}) {
+	if !m.putBack(
+		c,
+		outcome{
+			text: "wait", class: "access", delay: max(lack.RetryAfter, trips.Times.Floor),
+			awaits: "access/" + c.At().Queue + "/" + lack.Lacks,
+		},
+	) {
 		return
 	}
 	report := operations.AccessTrouble(c.At().Queue, lack.Code, lack.Lacks).Report(m.Business())

@@ -187,7 +187,9 @@ func decideOn(state any, c domain.Command) ([]domain.Event, any, error) {
 	return nil, nil, fmt.Errorf("no decider for %T", c)
 }
 
-func decideWith[S any, C domain.Command, E domain.Event](d domain.Decider[S, C, E], was any, c C) (events []domain.Event, now any, err error) {
+func decideWith[S any, C domain.Command, E domain.Event](
+	d domain.Decider[S, C, E], was any, c C,
+) (events []domain.Event, now any, err error) {
 	state, _ := was.(S)
 	decided, err := d.Decide(state, c)
 	for _, e := range decided {

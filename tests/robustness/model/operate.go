@@ -78,7 +78,10 @@ func (m *Model) Skip(meta domain.Metadata, key, name, external string) error {
 		}
 	}
 	skipped := row{make: func() { m.skipEffect(trips.KeyOf(made.Name, c.in), run.ID(), made.Name, external) }}
-	return m.overrule(meta, run, sagas.Skip{Key: key, Step: run.Step, External: external, Reason: Reason, Input: c.learnt()}, []row{skipped})
+	return m.overrule(
+		meta, run, sagas.Skip{Key: key, Step: run.Step, External: external, Reason: Reason, Input: c.learnt()},
+		[]row{skipped},
+	)
 }
 
 func (m *Model) skipEffect(key string, run uuid.UUID, step, external string) {
@@ -143,7 +146,8 @@ func (m *Model) Release(meta domain.Metadata, key string) error {
 	}
 	w := m.Runs[run.ID()]
 	released := row{
-		holds: func() bool { return slices.Contains([]string{"running", "waiting"}, w.Status) }, err: sagas.NotNow("No worker holds the run."),
+		holds: func() bool { return slices.Contains([]string{"running", "waiting"}, w.Status) },
+		err:   sagas.NotNow("No worker holds the run."),
 		make: func() {
 			w.Run = m.Run(key)
 			w.Run.Version++

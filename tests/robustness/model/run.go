@@ -160,7 +160,8 @@ func first(rows []*Row, at func(*Row) time.Time) []*Row {
 func (m *Model) claim(w *Row) claimed {
 	w.Status, w.Attempt, w.Token, w.Lease = "running", w.Attempt+1, w.Token+1, m.Now.Add(trips.Times.Lease)
 	c := claimed{
-		Run: w.Run, queue: w.Run.At().Queue, attempt: w.Attempt, token: w.Token, since: m.Now, ahead: m.Ahead, head: len(m.Events), mail: w.Correlation,
+		Run: w.Run, queue: w.Run.At().Queue, attempt: w.Attempt, token: w.Token, since: m.Now, ahead: m.Ahead,
+		head: len(m.Events), mail: w.Correlation,
 	}
 	c.Status = sagas.StatusReady
 	if !w.Deadline.IsZero() {
@@ -324,7 +325,8 @@ func (m *Model) finish(c claimed, e result) (claimed, bool, error) {
 // after is the run once its step is done.
 func (c claimed) after(next sagas.Run, keep bool) claimed {
 	done := claimed{
-		Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head, mail: c.mail, alone: c.alone && keep,
+		Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head,
+		mail: c.mail, alone: c.alone && keep,
 	}
 	if budget := budgetOf(next); budget > 0 {
 		done.left, done.deadline = budget, true

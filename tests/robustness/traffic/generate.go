@@ -166,7 +166,10 @@ func (g *Generator) start(o *Operation) {
 
 func (g *Generator) execute(o *Operation) {
 	o.Name = g.trouble()
-	o.Text = pick(g, "report", "report", "settle", "nonsense", "ignore", "adopt", "remake", "report second", "second nonsense", "report settle")
+	o.Text = pick(
+		g, "report", "report", "settle", "nonsense", "ignore", "adopt", "remake", "report second", "second nonsense",
+		"report settle",
+	)
 	if g.IntN(4) == 0 {
 		g.trips++
 		o.Text, o.Label = "report", fmt.Sprintf("trip%d", g.trips-g.IntN(3))

@@ -38,7 +38,10 @@ func (o Operation) ofOrder() uuid.UUID {
 
 // news is the webhook of an operation.
 func (o Operation) news() model.News {
-	n := model.News{Event: o.Name, Transmission: "t-" + o.Name, Body: o.Name, Order: o.ofOrder(), Handled: o.Text != "ignored", Forged: o.Text == "forged"}
+	n := model.News{
+		Event: o.Name, Transmission: "t-" + o.Name, Body: o.Name, Order: o.ofOrder(), Handled: o.Text != "ignored",
+		Forged: o.Text == "forged",
+	}
 	switch o.Text {
 	case "another body":
 		n.Body += " changed"

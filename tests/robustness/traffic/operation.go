@@ -44,7 +44,10 @@ type Operation struct {
 func (o Operation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %d", o.Kind, o.Process)
-	for _, part := range []any{o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Line, o.Nth, o.Version, o.Joins, o.Steps, o.Answers, o.Fault, o.ID} {
+	for _, part := range []any{
+		o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Line, o.Nth, o.Version, o.Joins, o.Steps, o.Answers,
+		o.Fault, o.ID,
+	} {
 		if text := fmt.Sprint(part); text != "" && text != "0" && text != "0s" && text != "[]" && text != "false" {
 			b.WriteString(" " + text)
 		}
@@ -136,7 +139,10 @@ func reported() operations.IncidentEvent {
 func none(*model.Model, Operation) error { return nil }
 
 // direct is a command of an operator on a run.
-func direct(what func(sagas.Run) sagas.Command, engine func(*sagas.Operators, context.Context, domain.Metadata, uuid.UUID, string) error) kind {
+func direct(
+	what func(sagas.Run) sagas.Command,
+	engine func(*sagas.Operators, context.Context, domain.Metadata, uuid.UUID, string) error,
+) kind {
 	return simple(
 		func(m *model.Model, o Operation) error { return m.Direct(o.meta(), o.Key, what) },
 		func(ctx context.Context, _ *Engine, p *Process, o Operation) error {

@@ -29,8 +29,10 @@ create table virtual_clock (at timestamptz not null);
 insert into virtual_clock values ('2026-01-01T00:00:00Z');
 grant select, update on virtual_clock to hostpanel_app;
 create or replace function real_now() returns timestamptz language sql stable parallel safe as $$ select at from public.virtual_clock $$;
-create or replace function real_statement() returns timestamptz language sql stable parallel safe as $$ select at from public.virtual_clock $$;
-create or replace function real_clock() returns timestamptz language sql volatile parallel safe as $$ select at from public.virtual_clock $$;
+create or replace function real_statement() returns timestamptz language sql stable parallel safe as $$ select at
+	from public.virtual_clock $$;
+create or replace function real_clock() returns timestamptz language sql volatile parallel safe as $$ select at
+	from public.virtual_clock $$;
 create or replace function business_now() returns timestamptz language sql stable parallel safe as
 	$$ select at + ahead from public.virtual_clock, public.business_clock_ahead $$;
 create or replace function business_clock() returns timestamptz language sql volatile parallel safe as
@@ -83,7 +85,10 @@ type Engine struct {
 // NewEngine is an engine on a database of its own.
 func NewEngine(t testing.TB) *Engine {
 	t.Helper()
-	e := &Engine{t: t, Pool: eventstoretest.Pool(t, eventstoretest.Database(t, "robustness", prepare)), Outside: trips.NewOutside(), Now: epoch}
+	e := &Engine{
+		t: t, Pool: eventstoretest.Pool(t, eventstoretest.Database(t, "robustness", prepare)),
+		Outside: trips.NewOutside(), Now: epoch,
+	}
 	for n := range e.Procs {
 		e.Restart(n)
 	}
@@ -92,7 +97,10 @@ func NewEngine(t testing.TB) *Engine {
 
 // Restart begins a process anew. What the old one knew is lost.
 func (e *Engine) Restart(n int) {
-	store := eventstore.Open(e.Pool, domain.NewCatalogue(sagas.EventTypes, operations.IncidentEventTypes), eventstoretest.Keys(e.t), eventstoretest.Caused())
+	store := eventstore.Open(
+		e.Pool, domain.NewCatalogue(sagas.EventTypes, operations.IncidentEventTypes), eventstoretest.Keys(e.t),
+		eventstoretest.Caused(),
+	)
 	eventstore.Serve(store, sagas.Category, sagas.Decider)
 	eventstore.Serve(store, operations.IncidentCategory, operations.Incidents)
 	p := &Process{Store: store, Runner: sagas.New(sagas.Options{

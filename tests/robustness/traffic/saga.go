@@ -15,7 +15,10 @@ import (
 func (e *Engine) saga(p *Process, definition string) sagas.Saga[trips.Trip] {
 	saga := sagas.Saga[trips.Trip]{Name: strings.TrimSuffix(definition, "/1"), Definition: definition, Serial: trips.LineOf}
 	for _, s := range trips.Steps {
-		step := sagas.Step[trips.Trip]{Name: s.Name, Says: s.Name, Queue: s.Queue, Policy: s.Policy, Independent: s.Independent, Joins: s.Joins && definition == trips.Joining}
+		step := sagas.Step[trips.Trip]{
+			Name: s.Name, Says: s.Name, Queue: s.Queue, Policy: s.Policy, Independent: s.Independent,
+			Joins: s.Joins && definition == trips.Joining,
+		}
 		switch s.Kind {
 		case trips.Local:
 			step.Local = e.local(p, s.Name)

@@ -54,7 +54,10 @@ func (s *Session) Run(ctx context.Context, operations int) error {
 			return fmt.Errorf("seed %d, operation %d, %s: %w", s.Seed, n, o, err)
 		}
 		if difference != "" {
-			return fmt.Errorf("seed %d, operation %d, %s:\n%s\nthe last operations:\n%s", s.Seed, n, o, difference, strings.Join(s.last(), "\n"))
+			return fmt.Errorf(
+				"seed %d, operation %d, %s:\n%s\nthe last operations:\n%s", s.Seed, n, o, difference,
+				strings.Join(s.last(), "\n"),
+			)
 		}
 	}
 	verdict, err := s.engine.Procs[0].Store.Reader().Verify(ctx, nil)

@@ -72,11 +72,24 @@ const (
 // Steps are the steps of the saga, in their order.
 var Steps = []Step{
 	{Name: "note", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}, Joins: true},
-	{Name: "make", Queue: Engine, Kind: Object, Policy: sagas.Policy{Attempts: 4, Budget: 24 * time.Hour, Quarantine: time.Minute, Least: time.Second}, Joins: true},
-	{Name: "made", Queue: Engine, Kind: Look, Policy: sagas.Policy{Budget: 2 * time.Hour, First: 5 * time.Second, Last: 20 * time.Second}, Joins: true},
+	{
+		Name: "make", Queue: Engine, Kind: Object,
+		Policy: sagas.Policy{Attempts: 4, Budget: 24 * time.Hour, Quarantine: time.Minute, Least: time.Second},
+		Joins:  true,
+	},
+	{
+		Name: "made", Queue: Engine, Kind: Look,
+		Policy: sagas.Policy{Budget: 2 * time.Hour, First: 5 * time.Second, Last: 20 * time.Second}, Joins: true,
+	},
 	{Name: "gate", Queue: sagas.LocalQueue, Kind: Gate, Policy: sagas.Policy{First: time.Minute, Last: time.Minute}},
-	{Name: "pay", Queue: Bank, Kind: Keyed, Policy: sagas.Policy{Budget: 72 * time.Hour, Quarantine: time.Minute}, Independent: true, Joins: true},
-	{Name: "mail", Queue: Post, Kind: Blind, Policy: sagas.Policy{Attempts: 3, Sends: 2, Quarantine: 15 * time.Minute, Defer: true}, Joins: true},
+	{
+		Name: "pay", Queue: Bank, Kind: Keyed, Policy: sagas.Policy{Budget: 72 * time.Hour, Quarantine: time.Minute},
+		Independent: true, Joins: true,
+	},
+	{
+		Name: "mail", Queue: Post, Kind: Blind,
+		Policy: sagas.Policy{Attempts: 3, Sends: 2, Quarantine: 15 * time.Minute, Defer: true}, Joins: true,
+	},
 	{Name: "open", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}, Joins: true},
 }
 

@@ -25,10 +25,12 @@ var ofTheLog = []variant{{
 	edits: []edit{{"eventstore/decide.go", "if repeated {", "if repeated && position < 0 {"}},
 	nets:  []string{"TestARepeatedRequestAppendsNothing", linear},
 }, {
-	name:  "writers do not take turns",
-	why:   "an event becomes visible behind one that a reader has passed: the reader misses it",
-	edits: []edit{{"eventstore/committer.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"}},
-	nets:  []string{"TestManyWriteIntoOneJournalAndNothingIsLost"},
+	name: "writers do not take turns",
+	why:  "an event becomes visible behind one that a reader has passed: the reader misses it",
+	edits: []edit{
+		{"eventstore/committer.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"},
+	},
+	nets: []string{"TestManyWriteIntoOneJournalAndNothingIsLost"},
 }, {
 	name:  "an expected version is not compared",
 	why:   "an operator overwrites what another one has changed in the meantime",
@@ -43,15 +45,25 @@ var ofTheLog = []variant{{
 	},
 	nets: []string{"TestWhatAnotherProcessHasWrittenCounts"},
 }, {
-	name:  "a repeated attempt goes beside others",
-	why:   "a request on many busy streams is overtaken each time, and refused",
-	edits: []edit{{"eventstore/store.go", "s.turns.take(commands, try > 0 || s.states.isJournal(commands))", "s.turns.take(commands, s.states.isJournal(commands))"}},
-	nets:  []string{"TestARequestOnManyBusyStreamsIsNotOvertakenForEver"},
+	name: "a repeated attempt goes beside others",
+	why:  "a request on many busy streams is overtaken each time, and refused",
+	edits: []edit{
+		{
+			"eventstore/store.go", "s.turns.take(commands, try > 0 || s.states.isJournal(commands))",
+			"s.turns.take(commands, s.states.isJournal(commands))",
+		},
+	},
+	nets: []string{"TestARequestOnManyBusyStreamsIsNotOvertakenForEver"},
 }, {
-	name:  "a decision that adds nothing is taken from the cache",
-	why:   "a command is refused, or answered as done, by a state that another process has changed",
-	edits: []edit{{"eventstore/decide.go", "b.recalled && (err != nil || d.repeated || b.added == 0)", "b.recalled && (err != nil && d.repeated && b.added < 0)"}},
-	nets:  []string{oracle},
+	name: "a decision that adds nothing is taken from the cache",
+	why:  "a command is refused, or answered as done, by a state that another process has changed",
+	edits: []edit{
+		{
+			"eventstore/decide.go", "b.recalled && (err != nil || d.repeated || b.added == 0)",
+			"b.recalled && (err != nil && d.repeated && b.added < 0)",
+		},
+	},
+	nets: []string{oracle},
 }, {
 	name:  "a group is committed again after a lost answer",
 	why:   "an append is refused as a conflict although it is in the log",

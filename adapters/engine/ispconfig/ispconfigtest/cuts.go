@@ -112,8 +112,10 @@ func (e *Engine) lastJob(table, row string) *job {
 // twice are rows that have equals.
 func (e *Engine) twice() (all []string) {
 	keys := map[string]string{
-		"client": "username", "web_domain": "domain", "web_database": "database_name", "web_database_user": "database_user", "dns_soa": "origin",
-		"mail_domain": "domain", "mail_user": "email", "mail_forwarding": "source", "ftp_user": "username", "shell_user": "username", "cron": "command",
+		"client": "username", "web_domain": "domain", "web_database": "database_name",
+		"web_database_user": "database_user", "dns_soa": "origin",
+		"mail_domain": "domain", "mail_user": "email", "mail_forwarding": "source", "ftp_user": "username",
+		"shell_user": "username", "cron": "command",
 	}
 	for name, column := range keys {
 		seen := map[string]bool{}

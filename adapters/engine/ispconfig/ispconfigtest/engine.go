@@ -74,7 +74,8 @@ func Start(t *testing.T) *Engine {
 func Open() (e *Engine, end func()) {
 	e = &Engine{
 		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
-		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, password: Password, version: "3.2.11p2",
+		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{},
+		used: map[string]int64{}, password: Password, version: "3.2.11p2",
 	}
 	server := httptest.NewServer(e)
 	e.URL = server.URL
@@ -273,13 +274,18 @@ func ok(response any) answer {
 }
 
 func fault(code, message string) answer {
-	return answer{http.StatusOK, `application/json; charset="utf-8"`, php(object{{"code", code}, {"message", message}, {"response", false}})}
+	return answer{
+		http.StatusOK, `application/json; charset="utf-8"`,
+		php(object{{"code", code}, {"message", message}, {"response", false}}),
+	}
 }
 
 func remote(message string) answer { return fault("remote_fault", message) }
 
-const noPrimary = "<div class='alert alert-danger clear'>\n  <div class='alert-label'><strong><tmpl_var name=\"error_txt\"></strong></div>\n" +
-	"  <div class='alert-content'>\n    <ul style=\"list-style-type:none\">\n      <li>Primary ID fehlt!</li>\n    </ul>\n  </div>\n</div>\n"
+const noPrimary = "<div class='alert alert-danger clear'>\n  <div class='alert-label'><strong><tmpl_var " +
+	"name=\"error_txt\"></strong></div>\n" +
+	"  <div class='alert-content'>\n    <ul style=\"list-style-type:none\">\n      <li>Primary ID fehlt!</li>\n    " +
+	"</ul>\n  </div>\n</div>\n"
 
 func html() answer { return answer{http.StatusOK, "text/html; charset=utf-8", noPrimary} }
 

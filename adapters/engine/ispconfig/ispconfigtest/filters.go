@@ -16,7 +16,10 @@ var (
 		"client": "contact_name company_name street zip city telephone vat_id", "mail_user": "name", "mail_forwarding": "destination",
 	}
 	// lengths are how many characters a column keeps of a longer text.
-	lengths = map[string]int{"client contact_name": 64, "client company_name": 64, "client city": 64, "client telephone": 32, "client zip": 32}
+	lengths = map[string]int{
+		"client contact_name": 64, "client company_name": 64, "client city": 64, "client telephone": 32,
+		"client zip": 32,
+	}
 )
 
 var tag = regexp.MustCompile(`<[^ \t\r\n][^>]*>?`)

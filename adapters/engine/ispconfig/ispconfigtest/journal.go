@@ -137,7 +137,10 @@ func (e *Engine) Noise(jobs int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for range jobs {
-		j := &job{id: len(e.journal) + 1, server: 1, table: "server", key: "server_id", row: "1", action: "u", at: strconv.FormatInt(e.now.Unix(), 10)}
+		j := &job{
+			id: len(e.journal) + 1, server: 1, table: "server", key: "server_id", row: "1", action: "u",
+			at: strconv.FormatInt(e.now.Unix(), 10),
+		}
 		e.journal = append(e.journal, j)
 	}
 }

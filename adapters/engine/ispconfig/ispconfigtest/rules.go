@@ -47,7 +47,8 @@ func noTime(column string, least, most int) func(*Engine, lookup) bool {
 			from, _ := strconv.Atoi(m[1])
 			to, _ := strconv.Atoi(m[2])
 			step, _ := strconv.Atoi(m[3])
-			if m[1] != "" && (from < least || from > most) || m[2] != "" && (to > most || to <= from) || m[3] != "" && (step < 2 || step > most-1) {
+			if m[1] != "" && (from < least || from > most) || m[2] != "" && (to > most || to <= from) || m[3] != "" &&
+				(step < 2 || step > most-1) {
 				return true
 			}
 		}
@@ -105,10 +106,12 @@ var rules = map[string][]rule{
 		{"https_port_error_regex", false, not("https_port", `^[0-9]+$`)},
 	},
 	"sites_database_user": {
-		{"database_user_error_empty", false, empty("database_user")}, {"database_user_error_regex", false, not("database_user", `^[a-zA-Z0-9_]{2,64}$`)},
+		{"database_user_error_empty", false, empty("database_user")},
+		{"database_user_error_regex", false, not("database_user", `^[a-zA-Z0-9_]{2,64}$`)},
 	},
 	"sites_database": {
-		{"database_name_error_empty", false, empty("database_name")}, {"database_name_error_regex", false, not("database_name", `^[a-zA-Z0-9_]{2,64}$`)},
+		{"database_name_error_empty", false, empty("database_name")},
+		{"database_name_error_regex", false, not("database_name", `^[a-zA-Z0-9_]{2,64}$`)},
 	},
 	"sites_ftp_user": {
 		{"quota_size_error_empty", false, empty("quota_size")},

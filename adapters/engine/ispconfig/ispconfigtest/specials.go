@@ -83,7 +83,10 @@ func (c *call) addresses() answer {
 	all := []any{}
 	if s := plain(server); s != nil && *s == "1" {
 		for i, address := range serverAddresses {
-			all = append(all, object{{"server_ip_id", strconv.Itoa(i + 1)}, {"server_id", "1"}, {"ip_address", address}, {"virtualhost", "y"}})
+			all = append(
+				all,
+				object{{"server_ip_id", strconv.Itoa(i + 1)}, {"server_id", "1"}, {"ip_address", address}, {"virtualhost", "y"}},
+			)
 		}
 	}
 	return ok(all)

@@ -30,7 +30,8 @@ func (c *call) rewrite(stem string, t *table, r *record, params object) {
 		c.engine.wake(r)
 	case "web_domain":
 		for column, value := range map[string]string{
-			"pm_max_children": "1", "pm_start_servers": "1", "pm_min_spare_servers": "1", "pm_max_spare_servers": "1", "log_retention": "30",
+			"pm_max_children": "1", "pm_start_servers": "1", "pm_min_spare_servers": "1", "pm_max_spare_servers": "1",
+			"log_retention": "30",
 		} {
 			if _, told := params.get(column); !told {
 				r.set(column, value)

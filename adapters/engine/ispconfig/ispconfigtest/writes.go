@@ -11,18 +11,26 @@ import (
 // sent are the columns that an addition has to send with a value, and repeated
 // those of an update.
 var sent = map[string]string{
-	"client":            "customer_no contact_name company_name username password email language country usertheme web_php_options ssh_chroot limit_client locked canceled default_webserver web_servers limit_cron_type limit_web_domain limit_mailbox",
-	"web_domain":        "server_id domain hd_quota traffic_quota allow_override pm_process_idle_timeout pm_max_requests http_port https_port ip_address ipv6_address type parent_domain_id vhost_type cgi ssi suexec errordocs subdomain ssl ssl_letsencrypt php stats_type pm pm_max_children pm_start_servers pm_min_spare_servers pm_max_spare_servers log_retention active",
+	"client": "customer_no contact_name company_name username password email language country usertheme " +
+		"web_php_options ssh_chroot limit_client locked canceled default_webserver web_servers limit_cron_type " +
+		"limit_web_domain limit_mailbox",
+	"web_domain": "server_id domain hd_quota traffic_quota allow_override pm_process_idle_timeout " +
+		"pm_max_requests http_port https_port ip_address ipv6_address type parent_domain_id vhost_type cgi ssi " +
+		"suexec errordocs subdomain ssl ssl_letsencrypt php stats_type pm pm_max_children pm_start_servers " +
+		"pm_min_spare_servers pm_max_spare_servers log_retention active",
 	"web_database_user": "server_id database_user database_password",
-	"web_database":      "server_id type parent_domain_id database_name database_user_id database_ro_user_id database_charset remote_access remote_ips database_quota active",
-	"ftp_user":          "server_id parent_domain_id username password quota_size active uid gid dir quota_files ul_ratio dl_ratio ul_bandwidth dl_bandwidth",
-	"shell_user":        "server_id parent_domain_id username password quota_size active puser pgroup shell dir chroot ssh_rsa",
-	"cron":              "server_id parent_domain_id type command run_min run_hour run_mday run_month run_wday log active",
-	"dns_soa":           "server_id origin ns mbox serial refresh retry expire minimum ttl active xfer also_notify update_acl",
-	"dns_rr":            "server_id zone name type data aux ttl active",
-	"mail_domain":       "server_id domain active",
-	"mail_user":         "server_id email login password name uid gid maildir homedir quota cc move_junk autoresponder postfix disableimap disablepop3 disablesmtp disabledeliver greylisting purge_trash_days purge_junk_days",
-	"mail_forwarding":   "server_id source destination type active",
+	"web_database": "server_id type parent_domain_id database_name database_user_id database_ro_user_id " +
+		"database_charset remote_access remote_ips database_quota active",
+	"ftp_user": "server_id parent_domain_id username password quota_size active uid gid dir quota_files " +
+		"ul_ratio dl_ratio ul_bandwidth dl_bandwidth",
+	"shell_user":  "server_id parent_domain_id username password quota_size active puser pgroup shell dir chroot ssh_rsa",
+	"cron":        "server_id parent_domain_id type command run_min run_hour run_mday run_month run_wday log active",
+	"dns_soa":     "server_id origin ns mbox serial refresh retry expire minimum ttl active xfer also_notify update_acl",
+	"dns_rr":      "server_id zone name type data aux ttl active",
+	"mail_domain": "server_id domain active",
+	"mail_user": "server_id email login password name uid gid maildir homedir quota cc move_junk autoresponder " +
+		"postfix disableimap disablepop3 disablesmtp disabledeliver greylisting purge_trash_days purge_junk_days",
+	"mail_forwarding": "server_id source destination type active",
 }
 
 var repeated = map[string]string{
@@ -73,7 +81,10 @@ func (c *call) add(stem string, t *table) answer {
 	}
 	password, _ := params.get("password")
 	if s := plain(password); stem == "client" && (s == nil || len(*s) < 8) {
-		return remote("The chosen password does not match the security guidelines. It has to be at least 8 chars in length and have a strength of \"Good\".")
+		return remote(
+			"The chosen password does not match the security guidelines. It has to be at least 8 chars in length and " +
+				"have a strength of \"Good\".",
+		)
 	}
 	group, fine := c.groupFor(stem)
 	if !fine {
@@ -154,9 +165,13 @@ func (e *Engine) indexed(t *table, params object) string {
 	v := merged(nil, params)
 	for _, r := range t.rows {
 		twice := t.name == "dns_soa" && r.text("origin") == v("origin") ||
-			t.name == "web_domain" && r.text("domain") == v("domain") && r.text("server_id") == v("server_id") && r.text("ip_address") == v("ip_address")
+			t.name == "web_domain" && r.text("domain") == v("domain") && r.text("server_id") == v("server_id") &&
+				r.text("ip_address") == v("ip_address")
 		if twice {
-			return fmt.Sprintf("Duplicate entry '%s' for key 'origin' INSERT INTO `%s` (`secret`) VALUES ('%s')", v("origin")+v("domain"), t.name, v("password"))
+			return fmt.Sprintf(
+				"Duplicate entry '%s' for key 'origin' INSERT INTO `%s` (`secret`) VALUES ('%s')",
+				v("origin")+v("domain"), t.name, v("password"),
+			)
 		}
 	}
 	return ""
@@ -208,7 +223,8 @@ func (e *Engine) house(r *record, v lookup, c *call) {
 	root := fmt.Sprintf("/var/www/clients/client%s/web%s", client, id)
 	r.set("document_root", root)
 	r.set("php_open_basedir", strings.Join([]string{
-		root + "/web", root + "/private", root + "/tmp", "/var/www/" + v("domain") + "/web", "/srv/www/" + v("domain") + "/web", "/usr/share/php/8.2",
+		root + "/web", root + "/private", root + "/tmp", "/var/www/" + v("domain") + "/web",
+		"/srv/www/" + v("domain") + "/web", "/usr/share/php/8.2",
 		"/usr/share/php", "/tmp", "/usr/share/phpmyadmin", "/etc/phpmyadmin", "/var/lib/phpmyadmin", "/dev/random", "/dev/urandom",
 	}, ":"))
 	r.set("system_user", "web"+id)

@@ -65,13 +65,15 @@ func (p *PayPal) create(r *http.Request) reply {
 			} `json:"purchase_units"`
 			Source *asking `json:"payment_source"`
 		}
-		if err := json.Unmarshal(body, &ask); err != nil || ask.Intent != "CAPTURE" || len(ask.Units) != 1 || !positive(ask.Units[0].Amount) {
+		if err := json.Unmarshal(body, &ask); err != nil || ask.Intent != "CAPTURE" || len(ask.Units) != 1 ||
+			!positive(ask.Units[0].Amount) {
 			no := refuse(http.StatusBadRequest, "INVALID_REQUEST", "INVALID_PARAMETER_VALUE")
 			return 0, nil, &no
 		}
 		unit := ask.Units[0]
 		o := &Order{
-			ID: p.id("ORD"), Status: "CREATED", Unit: or(unit.Unit, "default"), Reference: unit.Reference, Number: unit.Number, Amount: unit.Amount,
+			ID: p.id("ORD"), Status: "CREATED", Unit: or(unit.Unit, "default"), Reference: unit.Reference,
+			Number: unit.Number, Amount: unit.Amount,
 			Payee: Merchant, Created: p.now().UTC(), Updated: p.now().UTC(),
 		}
 		if no := p.askFor(o, ask.Source); no != nil {
@@ -154,7 +156,10 @@ func (p *PayPal) refund(r *http.Request) reply {
 		case value(ask.Amount).GreaterThan(o.left(i)):
 			no = unprocessable("REFUND_AMOUNT_EXCEEDED")
 		default:
-			at := p.give(o, i, Refund{Status: "COMPLETED", Amount: ask.Amount, Reference: ask.Reference, Number: ask.Number}, "PAYMENT.CAPTURE.REFUNDED")
+			at := p.give(
+				o, i, Refund{Status: "COMPLETED", Amount: ask.Amount, Reference: ask.Reference, Number: ask.Number},
+				"PAYMENT.CAPTURE.REFUNDED",
+			)
 			p.did("refund", r.Header.Get("PayPal-Request-Id"))
 			return http.StatusCreated, func() any { return p.shownRefund(o, o.Refunds[at]) }, nil
 		}

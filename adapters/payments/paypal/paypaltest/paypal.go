@@ -59,7 +59,8 @@ type PayPal struct {
 // Start runs a PayPal. Close it.
 func Start() *PayPal {
 	p := &PayPal{
-		now: time.Now, orders: map[string]*Order{}, methods: map[string]bool{}, vaulting: "VAULTED", setups: map[string]*Setup{}, asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
+		now: time.Now, orders: map[string]*Order{}, methods: map[string]bool{}, vaulting: "VAULTED",
+		setups: map[string]*Setup{}, asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
 		captures: "COMPLETED", served: map[string]http.HandlerFunc{},
 	}
 	p.alive, p.stop = context.WithCancel(context.Background())

@@ -30,7 +30,10 @@ func (p *PayPal) routes() http.Handler {
 func (p *PayPal) tokens(r *http.Request) reply {
 	id, secret, _ := r.BasicAuth()
 	if id != ClientID || secret != ClientSecret || r.FormValue("grant_type") != "client_credentials" {
-		return reply{http.StatusUnauthorized, map[string]string{"error": "invalid_client", "error_description": "Client Authentication failed"}}
+		return reply{
+			http.StatusUnauthorized,
+			map[string]string{"error": "invalid_client", "error_description": "Client Authentication failed"},
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +50,10 @@ func (p *PayPal) let(endpoint func(*http.Request) reply) func(*http.Request) rep
 		good := p.token != "" && r.Header.Get("Authorization") == "Bearer "+p.token
 		p.mu.Unlock()
 		if !good {
-			return reply{http.StatusUnauthorized, map[string]string{"error": "invalid_token", "error_description": "Token signature verification failed"}}
+			return reply{
+				http.StatusUnauthorized,
+				map[string]string{"error": "invalid_token", "error_description": "Token signature verification failed"},
+			}
 		}
 		return endpoint(r)
 	}
@@ -171,7 +177,10 @@ func (a agreement) ask(w http.ResponseWriter, r *http.Request) {
 
 func showButtons(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, `<form method="post"><button name="action" value="approve">Agree</button><button name="action" value="cancel">Cancel</button></form>`)
+	_, _ = io.WriteString(
+		w,
+		`<form method="post"><button name="action" value="approve">Agree</button><button name="action" value="cancel">Cancel</button></form>`,
+	)
 }
 
 // with is an address with another parameter behind it.

@@ -88,7 +88,9 @@ func (p *PayPal) getSetup(r *http.Request) reply {
 func (p *PayPal) shownSetup(s *Setup) any {
 	shown := object{
 		"id": s.ID, "status": s.Status, "customer": object{"id": s.Customer, "merchant_customer_id": s.Reference},
-		"payment_source": object{"paypal": object{"usage_type": "MERCHANT", "customer_type": "CONSUMER", "permit_multiple_payment_tokens": true}},
+		"payment_source": object{
+			"paypal": object{"usage_type": "MERCHANT", "customer_type": "CONSUMER", "permit_multiple_payment_tokens": true},
+		},
 	}
 	links := []any{object{"href": p.URL + "/v3/vault/setup-tokens/" + s.ID, "rel": "self", "method": "GET"}}
 	if s.Status == "PAYER_ACTION_REQUIRED" {
@@ -135,8 +137,10 @@ func (p *PayPal) finish(r *http.Request) reply {
 func (p *PayPal) shownMethod(s *Setup) any {
 	return object{
 		"id": s.Token, "customer": object{"id": s.Customer, "merchant_customer_id": s.Reference},
-		"payment_source": object{"paypal": object{"email_address": "customer-canary@example.com", "payer_id": "PAYER0CANARY", "usage_type": "MERCHANT"}},
-		"links":          []any{object{"href": p.URL + "/v3/vault/payment-tokens/" + s.Token, "rel": "self", "method": "GET"}},
+		"payment_source": object{
+			"paypal": object{"email_address": "customer-canary@example.com", "payer_id": "PAYER0CANARY", "usage_type": "MERCHANT"},
+		},
+		"links": []any{object{"href": p.URL + "/v3/vault/payment-tokens/" + s.Token, "rel": "self", "method": "GET"}},
 	}
 }
 

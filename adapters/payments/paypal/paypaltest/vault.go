@@ -172,7 +172,10 @@ func (p *PayPal) Remove(token string) {
 
 // shownWallet is what an order tells of its payer's account.
 func (p *PayPal) shownWallet(o *Order) object {
-	wallet := object{"email_address": "customer-canary@example.com", "account_id": "PAYER0CANARY", "name": object{"given_name": "Ada", "surname": "Canary"}}
+	wallet := object{
+		"email_address": "customer-canary@example.com", "account_id": "PAYER0CANARY",
+		"name": object{"given_name": "Ada", "surname": "Canary"},
+	}
 	up := object{"href": p.URL + "/v2/checkout/orders/" + o.ID, "rel": "up", "method": "GET"}
 	switch {
 	case !o.Keeps || o.Status != "COMPLETED":

@@ -29,7 +29,8 @@ func (p *PayPal) tell(kind string, resource any) {
 		return
 	}
 	raw, err := json.Marshal(object{
-		"id": p.id("WH-"), "event_version": "1.0", "create_time": stamp(p.now()), "event_type": kind, "summary": "News of PayPal's", "resource": resource,
+		"id": p.id("WH-"), "event_version": "1.0", "create_time": stamp(p.now()), "event_type": kind,
+		"summary": "News of PayPal's", "resource": resource,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("paypaltest: news that are no JSON: %v", err))

@@ -173,7 +173,8 @@ func (k *kept) again(asked string) answer {
 	case k.request != asked:
 		p.message = "Keys for idempotent requests can only be used with the same parameters they were first used with."
 	case !k.over:
-		p.status, p.code, p.message = http.StatusConflict, "idempotency_key_in_use", "There is currently another in-progress request using this key."
+		p.status, p.code, p.message = http.StatusConflict, "idempotency_key_in_use",
+			"There is currently another in-progress request using this key."
 	default:
 		a := k.answer
 		a.replayed = true

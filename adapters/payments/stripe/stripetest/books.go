@@ -68,13 +68,18 @@ func (s *Server) open(q request) (any, *problem) {
 		minor: number(q.params.Get(price + "[unit_amount]")), currency: q.params.Get(price + "[currency]"),
 		metadata: metadata(q.params, "metadata"), ofIntent: metadata(q.params, "payment_intent_data[metadata]"),
 		email: q.params.Get("customer_email"), success: q.params.Get("success_url"), cancel: q.params.Get("cancel_url"),
-		locale: q.params.Get("locale"), keeps: q.params.Get("customer_creation") == "always" && q.params.Get(future) == "off_session", created: s.now(), expires: s.now().Add(24 * time.Hour),
+		locale: q.params.Get("locale"),
+		keeps:  q.params.Get("customer_creation") == "always" && q.params.Get(future) == "off_session", created: s.now(),
+		expires: s.now().Add(24 * time.Hour),
 	}
 	if q.params.Has("expires_at") {
 		x.expires = time.Unix(number(q.params.Get("expires_at")), 0)
 	}
 	if q.params.Get("mode") == "setup" {
-		x.currency, x.setup = q.params.Get("currency"), &setup{id: newID("seti_"), status: "requires_payment_method", metadata: metadata(q.params, "setup_intent_data[metadata]")}
+		x.currency, x.setup = q.params.Get("currency"), &setup{
+			id: newID("seti_"), status: "requires_payment_method",
+			metadata: metadata(q.params, "setup_intent_data[metadata]"),
+		}
 		s.setups[x.setup.id] = x.setup
 	}
 	if x.minor == 0 {
@@ -103,7 +108,10 @@ func (s *Server) expire(q request) (any, *problem) {
 		return nil, missing("session", q.id)
 	}
 	if x.status != "open" {
-		return nil, invalid("", "", `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of `+"`"+x.status+"`.").begun()
+		return nil, invalid(
+			"", "",
+			`Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of `+"`"+x.status+"`.",
+		).begun()
 	}
 	s.expired(x)
 	return s.show(x, q.params), nil
@@ -140,13 +148,19 @@ func (i *intent) left() int64 {
 func (i *intent) refuses(minor int64) *problem {
 	switch left := i.left(); {
 	case i.status != "succeeded":
-		return invalid("payment_intent_unexpected_state", "payment_intent", "This PaymentIntent does not have a successful charge to refund.").begun()
+		return invalid(
+			"payment_intent_unexpected_state", "payment_intent",
+			"This PaymentIntent does not have a successful charge to refund.",
+		).begun()
 	case left == 0:
 		return invalid("charge_already_refunded", "", "Charge "+i.charge.id+" has already been refunded.").begun()
 	case minor < 1:
 		return invalid("parameter_invalid_integer", "amount", "Invalid positive integer")
 	case minor > left:
-		return invalid("", "amount", "Refund amount ("+formatInt(minor)+") is greater than unrefunded amount on charge ("+formatInt(left)+").").begun()
+		return invalid(
+			"", "amount",
+			"Refund amount ("+formatInt(minor)+") is greater than unrefunded amount on charge ("+formatInt(left)+").",
+		).begun()
 	}
 	return nil
 }

@@ -98,7 +98,8 @@ func (s *Server) pay(x *session, minor int64, currency string) {
 func (s *Server) intent(x *session) *intent {
 	if x.intent == nil {
 		x.intent = &intent{
-			id: newID("pi_"), status: "requires_payment_method", minor: x.minor, currency: x.currency, metadata: x.ofIntent, created: s.now(),
+			id: newID("pi_"), status: "requires_payment_method", minor: x.minor, currency: x.currency,
+			metadata: x.ofIntent, created: s.now(),
 		}
 		s.intents[x.intent.id] = x.intent
 	}

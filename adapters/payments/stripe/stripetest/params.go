@@ -23,12 +23,16 @@ const (
 
 var (
 	opening = anyOf(expand, "mode", "success_url", "cancel_url", "client_reference_id", "customer_email", "expires_at", "locale",
-		"metadata"+word, "customer_creation", "currency", `setup_intent_data\[metadata\]`+word, `adaptive_pricing\[enabled\]`, `payment_intent_data\[(?:description|setup_future_usage)\]`, `payment_intent_data\[metadata\]`+word,
+		"metadata"+word, "customer_creation", "currency", `setup_intent_data\[metadata\]`+word,
+		`adaptive_pricing\[enabled\]`, `payment_intent_data\[(?:description|setup_future_usage)\]`, `payment_intent_data\[metadata\]`+word,
 		`line_items\[0\]\[quantity\]`, `line_items\[0\]\[price_data\]\[(?:currency|unit_amount|tax_behavior|product_data\]\[name)\]`)
 	expanding = anyOf(expand)
 	refunding = anyOf(expand, "payment_intent", "amount", "reason", "metadata"+word)
-	charging  = anyOf(expand, "amount", "currency", "confirm", "customer", "payment_method", `payment_method_types\[0\]`, "description", "metadata"+word)
-	noting    = anyOf(expand, "metadata"+word)
+	charging  = anyOf(
+		expand, "amount", "currency", "confirm", "customer", "payment_method", `payment_method_types\[0\]`,
+		"description", "metadata"+word,
+	)
+	noting = anyOf(expand, "metadata"+word)
 
 	confirming = anyOf(expand, "off_session", "payment_method")
 	cancelling = anyOf(expand, "cancellation_reason")
@@ -56,7 +60,9 @@ func checkOpening(q url.Values, now time.Time) *problem {
 	if q.Get("mode") == "setup" {
 		return checkSetup(q, now)
 	}
-	for _, name := range []string{"mode", "success_url", quantity, price + "[currency]", price + "[unit_amount]", price + "[product_data][name]"} {
+	for _, name := range []string{
+		"mode", "success_url", quantity, price + "[currency]", price + "[unit_amount]", price + "[product_data][name]",
+	} {
 		if q.Get(name) == "" {
 			return invalid("parameter_missing", name, "Missing required param: "+name+".")
 		}
@@ -65,7 +71,9 @@ func checkOpening(q url.Values, now time.Time) *problem {
 	expires, late := time.Unix(number(q.Get("expires_at")), 0), now.Add(24*time.Hour)
 	for name, wrong := range map[string]bool{
 		"mode": q.Get("mode") != "payment", quantity: q.Get(quantity) != "1",
-		price + "[unit_amount]":        err != nil || minor < 0 || minor > 99_999_999_999 || minor%10 != 0 && slices.Contains(threePlaces, q.Get(price+"[currency]")),
+		price + "[unit_amount]": err != nil || minor < 0 || minor > 99_999_999_999 || minor%10 != 0 && slices.Contains(
+			threePlaces, q.Get(price+"[currency]"),
+		),
 		price + "[currency]":           !currencies.MatchString(q.Get(price + "[currency]")),
 		price + "[tax_behavior]":       !slices.Contains([]string{"", "inclusive", "exclusive"}, q.Get(price+"[tax_behavior]")),
 		"expires_at":                   q.Has("expires_at") && (expires.Before(now.Add(30*time.Minute)) || expires.After(late)),

@@ -31,18 +31,21 @@ func (s *Server) charge(q request) (any, *problem) {
 		return nil, missing("payment_method", q.params.Get("payment_method")).as(http.StatusBadRequest)
 	case m.customer == "", m.customer != q.params.Get("customer"):
 		p := missing("payment_method", m.id)
-		p.message = "The customer does not have a payment method with the ID " + m.id + ". The payment method must be attached to the customer."
+		p.message = "The customer does not have a payment method with the ID " + m.id +
+			". The payment method must be attached to the customer."
 		return nil, p.as(http.StatusBadRequest)
 	case minor < 1:
 		return nil, invalid("parameter_invalid_integer", "amount", "This value must be greater than or equal to 1.")
-	case !currencies.MatchString(q.params.Get("currency")), q.params.Get("confirm") != "false", q.params.Get("payment_method_types[0]") != "card":
+	case !currencies.MatchString(q.params.Get("currency")), q.params.Get("confirm") != "false",
+		q.params.Get("payment_method_types[0]") != "card":
 		return nil, invalid("", "", "Invalid parameter.")
 	}
 	if p := checkMetadata(q.params); p != nil {
 		return nil, p
 	}
 	i := &intent{
-		id: newID("pi_"), status: "requires_confirmation", minor: minor, currency: q.params.Get("currency"), metadata: metadata(q.params, "metadata"),
+		id: newID("pi_"), status: "requires_confirmation", minor: minor, currency: q.params.Get("currency"),
+		metadata: metadata(q.params, "metadata"),
 		customer: m.customer, method: m, created: s.now(),
 	}
 	s.intents[i.id] = i
@@ -81,7 +84,10 @@ func (s *Server) confirm(q request) (any, *problem) {
 	case i.status != "requires_confirmation":
 		return nil, s.unexpected(i, "You cannot confirm this PaymentIntent because it has a status of "+i.status+".")
 	case i.method.customer == "":
-		p := invalid("payment_method_unexpected_state", "", "The provided PaymentMethod was detached from a Customer. It may not be used again.")
+		p := invalid(
+			"payment_method_unexpected_state", "",
+			"The provided PaymentMethod was detached from a Customer. It may not be used again.",
+		)
 		return nil, p.begun()
 	case strings.HasPrefix(s.outcome, "refused "):
 		return nil, invalid(strings.TrimPrefix(s.outcome, "refused "), "", "It cannot be done.").begun()
@@ -115,8 +121,9 @@ func (s *Server) settle(i *intent, outcome string) *problem {
 	s.emit("payment_intent.payment_failed", s.wholeIntent(i, nil, ""))
 	code, decline, _ := strings.Cut(outcome, " ")
 	return &problem{
-		status: http.StatusPaymentRequired, kind: "card_error", code: code, decline: decline, message: "Your card was declined, said canary@customer.test.",
-		about: s.wholeIntent(i, nil, ""), kept: true,
+		status: http.StatusPaymentRequired, kind: "card_error", code: code, decline: decline,
+		message: "Your card was declined, said canary@customer.test.",
+		about:   s.wholeIntent(i, nil, ""), kept: true,
 	}
 }
 
@@ -160,7 +167,8 @@ func (s *Server) detach(q request) (any, *problem) {
 
 func (s *Server) showMethod(m *method) map[string]any {
 	return map[string]any{
-		"id": m.id, "object": "payment_method", "type": "card", "customer": orNull(m.customer), "livemode": s.live(), "metadata": map[string]string{},
+		"id": m.id, "object": "payment_method", "type": "card", "customer": orNull(m.customer), "livemode": s.live(),
+		"metadata":        map[string]string{},
 		"billing_details": map[string]any{"email": orNull(m.email), "name": "Ada Canary", "phone": nil, "address": nil},
 		"card":            map[string]any{"brand": "visa", "last4": "4242", "exp_month": 4, "exp_year": 2031, "funding": "credit"},
 		"created":         s.now().Unix(),

@@ -78,7 +78,8 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		options: o, sessions: map[string]*session{}, intents: map[string]*intent{}, keys: map[string]*kept{}, made: map[string]int{},
-		methods: map[string]*method{}, setups: map[string]*setup{}, becomes: "succeeded", outcome: "succeeded", post: delivery{to: o.Webhooks, copies: 1},
+		methods: map[string]*method{}, setups: map[string]*setup{}, becomes: "succeeded", outcome: "succeeded",
+		post: delivery{to: o.Webhooks, copies: 1},
 	}
 	s.over, s.close = context.WithCancel(context.Background())
 	s.http = httptest.NewServer(s.routes())

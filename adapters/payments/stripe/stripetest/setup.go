@@ -26,9 +26,10 @@ func checkSetup(q url.Values, now time.Time) *problem {
 		future:                         q.Has(future),
 		"payment_intent_data[metadata": q.Has("payment_intent_data[description]"),
 		"customer_creation":            q.Get("customer_creation") != "always",
-		"expires_at":                   q.Has("expires_at") && (expires.Before(now.Add(30*time.Minute)) || expires.After(now.Add(24*time.Hour))),
-		"locale":                       q.Has("locale") && !locales.MatchString(q.Get("locale")),
-		"success_url":                  !isURL(q.Get("success_url")),
+		"expires_at": q.Has("expires_at") && (expires.Before(now.Add(30*time.Minute)) ||
+			expires.After(now.Add(24*time.Hour))),
+		"locale":      q.Has("locale") && !locales.MatchString(q.Get("locale")),
+		"success_url": !isURL(q.Get("success_url")),
 	} {
 		if wrong {
 			return invalid("", name, "Invalid "+name+".")
@@ -47,7 +48,8 @@ func (s *Server) fetchSetup(q request) (any, *problem) {
 	}
 	v := map[string]any{
 		"id": x.id, "object": "setup_intent", "livemode": s.live(), "status": x.status, "metadata": x.metadata, "usage": "off_session",
-		"customer": nil, "payment_method": nil, "last_setup_error": nil, "client_secret": x.id + "_secret_canary", "created": s.now().Unix(),
+		"customer": nil, "payment_method": nil, "last_setup_error": nil, "client_secret": x.id + "_secret_canary",
+		"created": s.now().Unix(),
 	}
 	if x.method != nil {
 		v["customer"], v["payment_method"] = x.method.customer, x.method.id

@@ -7,7 +7,8 @@ import "net/url"
 func (s *Server) show(x *session, q url.Values) map[string]any {
 	v := map[string]any{
 		"id": x.id, "object": "checkout.session", "livemode": s.live(), "mode": "payment", "status": x.status, "payment_status": x.payment,
-		"client_reference_id": orNull(x.order), "metadata": x.metadata, "amount_total": x.minor, "amount_subtotal": x.minor, "currency": x.currency,
+		"client_reference_id": orNull(x.order), "metadata": x.metadata, "amount_total": x.minor,
+		"amount_subtotal": x.minor, "currency": x.currency,
 		"customer_email": orNull(x.email), "success_url": x.success, "cancel_url": orNull(x.cancel), "locale": orNull(x.locale),
 		"created": x.created.Unix(), "expires_at": x.expires.Unix(), "payment_intent": nil, "url": nil,
 	}
@@ -37,7 +38,8 @@ func (s *Server) wholeIntent(i *intent, q url.Values, path string) map[string]an
 	v := map[string]any{
 		"id": i.id, "object": "payment_intent", "livemode": s.live(), "status": i.status, "amount": i.minor, "amount_received": i.received,
 		"currency": i.currency, "metadata": i.metadata, "created": i.created.Unix(), "latest_charge": nil, "last_payment_error": nil,
-		"customer": orNull(i.customer), "payment_method": nil, "setup_future_usage": orNull(i.future), "client_secret": i.id + "_secret_canary",
+		"customer": orNull(i.customer), "payment_method": nil, "setup_future_usage": orNull(i.future),
+		"client_secret": i.id + "_secret_canary",
 	}
 	if i.failed != "" {
 		v["last_payment_error"] = i.lastError()
@@ -79,7 +81,10 @@ func (s *Server) showRefund(r *refund) map[string]any {
 func (s *Server) showDispute(d *dispute) map[string]any {
 	moved := []any{}
 	for _, minor := range d.moved {
-		moved = append(moved, map[string]any{"id": newID("txn_"), "object": "balance_transaction", "amount": minor, "currency": d.intent.currency})
+		moved = append(
+			moved,
+			map[string]any{"id": newID("txn_"), "object": "balance_transaction", "amount": minor, "currency": d.intent.currency},
+		)
 	}
 	return map[string]any{
 		"id": d.id, "object": "dispute", "livemode": s.live(), "status": d.status, "amount": d.minor, "currency": d.intent.currency,
