@@ -31,8 +31,8 @@ var notifications = New("notifications", `
 	) with (fillfactor = 90);
 	create index notifications_newest on notifications (user_id, created_at desc, id desc);
 	create index notifications_open on notifications (user_id, created_at desc, id desc) include (unread_since) where read_at is null;
-	create index notifications_again on notifications (user_id, created_at desc, id desc) include (unread_since)
-		where read_at is null and unread_since > created_at;
+	create index notifications_again on notifications (user_id, created_at desc, id desc) include (unread_since) `+
+	`where read_at is null and unread_since > created_at;
 	create index notifications_read on notifications (user_id, created_at desc, id desc) where read_at is not null;
 
 	create table inboxes (
@@ -163,8 +163,8 @@ func (n *Notification) Fields() field.Set {
 
 const (
 	ofInbox             = ` left join inboxes i on i.user_id = n.user_id`
-	notificationColumns = `n.id, n.user_id, n.notification_type, n.title, n.message, n.url, n.is_email_sent, n.created_at, n.metadata, n.version,
-		coalesce(i.version, 0) as inbox, coalesce(n.unread_since <= i.through, false) as with_all,
+	notificationColumns = `n.id, n.user_id, n.notification_type, n.title, n.message, n.url, n.is_email_sent, n.created_at,
+		n.metadata, n.version, coalesce(i.version, 0) as inbox, coalesce(n.unread_since <= i.through, false) as with_all,
 		n.read_at is not null or coalesce(n.unread_since <= i.through, false) as is_read,
 		least(n.read_at, case when n.unread_since <= i.through then i.read_at end) as read_at`
 )

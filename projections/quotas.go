@@ -50,10 +50,10 @@ const (
 	firstIsOff = `coalesce(t.spec ->> 'first_service', '') in ('` + hosting.FirstRests + `', '` + hosting.FirstGone + `')`
 
 	// accountsOf is none for a sub-tenant, whatever it has: there is no deeper level.
-	accountsOf = `select case when t.parent is not null and t.requested_for = '' then 0 when -1 in (first.most,
-		added.most) then -1 else first.most + added.most end as most from resources t
-		cross join lateral (select case
-			when ` + firstIsOff + ` then 0 else coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) end as most) first
+	accountsOf = `select case when t.parent is not null and t.requested_for = '' then 0 when -1 in ` +
+		`(first.most, added.most) then -1 else first.most + added.most end as most from resources t
+		cross join lateral (select case ` +
+		`when ` + firstIsOff + ` then 0 else coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) end as most) first
 		cross join lateral (select coalesce((t.spec ->> 'added_saas_max_hosting_accounts')::bigint, 0) as most) added
 		where t.kind = 'tenant' and t.id = $1`
 
@@ -87,8 +87,8 @@ var (
 	// add to them.
 	limitOf = `
 		select case when -1 in (first.most, added.most) then -1 else first.most + added.most end as most
-		from resources t cross join lateral (select coalesce((t.spec ->> ('added_' || $4))::bigint, 0) as most) added
-			left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+		from resources t cross join lateral (select coalesce((t.spec ->> ('added_' || $4))::bigint, 0) as most) added ` +
+		`left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
 			cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce(case
 				when p.id is null then (t.spec ->> $4)::bigint
 				` + featuresOff() + `

@@ -39,12 +39,12 @@ var resources = New("resources", resourcesSQL(`
 		disabled_by       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
-		leaving     boolean not null generated always as (status = 'leaving') stored, -- for its index,
-			so that a change of status writes none
+		leaving     boolean not null generated always as (status = 'leaving') stored, -- for its index, `+
+	`so that a change of status writes none
 		kept        boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
-		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true'
-			and disabled_by = '{}' and trashed_at is null) stored,
+		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' `+
+	`and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
 		{alike}
 		search      text   not null generated always as ({searched}) stored,
@@ -228,8 +228,9 @@ type Resource struct {
 	Version      int // of the resource's stream
 }
 
-const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.disabled_by, r.trashed_at, r.synced_at, r.wish, r.subject, r.engine_id, r.external,
-	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name,
+	coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.disabled_by, r.trashed_at, r.synced_at, r.wish,
+	r.subject, r.engine_id, r.external, r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
 const (
 	fromResources = ` from resources r` + namedTenant

@@ -3,6 +3,7 @@ package field_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -36,7 +37,7 @@ func ExampleSet_Describe() {
 	request := append(field.Set{field.Password("password", &secret).Required()}, answer...)
 	for _, f := range request.Describe(field.Create, answer) {
 		about, _ := json.Marshal(f.Metadata)
-		fmt.Println(f.Name, string(about))
+		fmt.Println(f.Name, strings.Replace(string(about), `"child"`, "\n  \"child\"", 1))
 	}
 	// Output:
 	// id {"type":"integer","required":false,"read_only":true,"label":"ID"}
@@ -46,8 +47,8 @@ func ExampleSet_Describe() {
 	// quota_mb {"type":"integer","required":false,"read_only":false,"label":"Quota mb","min_value":-1,"max_value":10}
 	// is_active {"type":"boolean","required":false,"read_only":false,"label":"Is active"}
 	// price {"type":"decimal","required":false,"read_only":false,"label":"Price","min_value":0,"max_digits":10,"decimal_places":2}
-	// names
-	// {"type":"list","required":false,"read_only":false,"label":"Names","max_length":3,"child":{"type":"string","required":false,"read_only":false,"label":"","max_length":255}}
+	// names {"type":"list","required":false,"read_only":false,"label":"Names","max_length":3,
+	//   "child":{"type":"string","required":false,"read_only":false,"label":"","max_length":255}}
 	// created_at {"type":"datetime","required":false,"read_only":true,"label":"Created at"}
 	// password {"type":"string","required":true,"read_only":false,"label":"Password","min_length":8,"max_length":128}
 }

@@ -134,10 +134,22 @@ func ExamplePackageFrom() {
 		"quota_sites": 5, "quota_databases": 0, "quota_storage_gb": 10,
 		"quota_mailboxes": -1, "quota_domains": 3, "quota_ftp_users": 2,
 	})
-	shown, _ := json.Marshal(limits.Fields())
+	shown, _ := json.MarshalIndent(limits.Fields(), "", "  ")
 	fmt.Println(string(shown))
 	// Output:
-	// {"max_sites":5,"max_databases":0,"max_storage_mb":10240,"max_traffic_mb":-1,"max_mail_domains":3,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":2,"max_shell_users":-1,"max_dns_zones":3,"max_cron_jobs":0}
+	// {
+	//   "max_sites": 5,
+	//   "max_databases": 0,
+	//   "max_storage_mb": 10240,
+	//   "max_traffic_mb": -1,
+	//   "max_mail_domains": 3,
+	//   "max_mailboxes": -1,
+	//   "max_mail_aliases": -1,
+	//   "max_ftp_accounts": 2,
+	//   "max_shell_users": -1,
+	//   "max_dns_zones": 3,
+	//   "max_cron_jobs": 0
+	// }
 }
 
 func TestWhatAPlanDoesNotSpeakOfHasNoLimit(t *testing.T) {

@@ -147,10 +147,17 @@ func TestEventsAreSentToTheInboxOfTheirUser(t *testing.T) {
 
 func ExamplePreferences() {
 	preferences := notice.DefaultPreferences()
-	shown, _ := json.Marshal(preferences.Fields())
+	shown, _ := json.MarshalIndent(preferences.Fields(), "", "  ")
 	fmt.Println(string(shown))
 	// Output:
-	// {"email_on_ticket_reply":true,"email_on_invoice":true,"email_on_hosting_alert":true,"email_on_vps_alert":true,"email_on_system":true,"in_app_enabled":true}
+	// {
+	//   "email_on_ticket_reply": true,
+	//   "email_on_invoice": true,
+	//   "email_on_hosting_alert": true,
+	//   "email_on_vps_alert": true,
+	//   "email_on_system": true,
+	//   "in_app_enabled": true
+	// }
 }
 
 func values(text string) field.Values {
@@ -229,17 +236,21 @@ func ExampleTokenReused() {
 		notice.PaymentMismatch(id, "ORD-1", []string{"amount", "payee"}, "en"),
 		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"),
 	} {
-		fmt.Println(text.Type, text.URL, text.Message)
+		fmt.Println(text.Type, text.URL)
+		fmt.Println(strings.ReplaceAll(text.Message, ". ", ".\n"))
 	}
 	// Output:
 	// warning /account/ Se ha cerrado una sesión
 	// warning /account/ You have been signed out
-	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ La puesta en marcha del pedido
-	// ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
-	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ A payment for order ORD-1 is
-	// not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
-	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ The customer's bank claims
-	// back 2.99 EUR of order ORD-1. Answer it at the provider.
+	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/
+	// La puesta en marcha del pedido ORD-1 se ha interrumpido en tenant.engine: name taken.
+	// `hostpanel orders show ORD-1` indica la orden con la que continúa.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/
+	// A payment for order ORD-1 is not as ordered: it differs in amount, payee.
+	// `hostpanel orders show ORD-1` names the commands that accept it or give it back.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/
+	// The customer's bank claims back 2.99 EUR of order ORD-1.
+	// Answer it at the provider.
 }
 
 // What is told leads into the panel, has no gaps left, and is said in two languages.

@@ -181,7 +181,7 @@ func TestAMessageExistsForEverySubjectInBothLanguages(t *testing.T) {
 func ExampleMessage() {
 	parked := Standing{Status: StatusFailed, Step: "tenant.engine"}
 	fmt.Println(Message(parked, "en"))
-	fmt.Println(Message(parked, "es"))
+	fmt.Println(Message(Standing{Status: StatusFailed, Step: "site"}, "es"))
 	fmt.Println(Message(Standing{Status: StatusProvisioning, Step: "billing"}, "de"))
 	fmt.Println(Message(Standing{Status: StatusProvisioning}, "es-MX"))
 	fmt.Println(Message(Standing{Status: StatusProvisioning, Step: "from.the.future"}, "en"))
@@ -192,8 +192,7 @@ func ExampleMessage() {
 	fmt.Println(Message(Standing{Status: StatusRefunded, OnHold: true, CancelRequested: true}, "en"))
 	// Output:
 	// Setup was interrupted at: your space on the server. Our team has been informed; you do not need to pay again.
-	// La puesta en marcha se interrumpió en este paso: su espacio en el servidor. Nuestro equipo ya
-	// está avisado; no tiene que volver a pagar.
+	// La puesta en marcha se interrumpió en este paso: su sitio web. Nuestro equipo ya está avisado; no tiene que volver a pagar.
 	// Your order is being set up: your invoice.
 	// Estamos preparando su pedido: su cuenta de usuario.
 	// Your order is being set up: further steps.

@@ -129,15 +129,33 @@ func ExampleAPIKey() {
 		[]byte(`{"name":"Tienda","allowed_domains":["Example.com","*.shop.example","https://a.example:8443","localhost"]}`),
 		field.Create,
 	)
-	shown, _ := json.Marshal(k.Fields())
+	shown, _ := json.MarshalIndent(k.Fields(), "", "  ")
 	fmt.Println(string(shown), err)
 	_, err = k.Fields().DecodeJSON([]byte(`{"name":"Tienda","allowed_domains":["*"],"rate_limit_per_minute":0}`), field.Create)
-	refusal, _ := json.Marshal(err)
+	refusal, _ := json.MarshalIndent(err, "", "  ")
 	fmt.Println(string(refusal))
 	// Output:
-	// {"name":"Tienda","allowed_domains":["example.com","*.shop.example","https://a.example:8443","localhost"],"rate_limit_per_minute":60,"expires_at":null} <nil>
-	// {"allowed_domains":{"0":["Enter a valid domain or origin."]},"rate_limit_per_minute":["Ensure
-	// this value is greater than or equal to 1."]}
+	// {
+	//   "name": "Tienda",
+	//   "allowed_domains": [
+	//     "example.com",
+	//     "*.shop.example",
+	//     "https://a.example:8443",
+	//     "localhost"
+	//   ],
+	//   "rate_limit_per_minute": 60,
+	//   "expires_at": null
+	// } <nil>
+	// {
+	//   "allowed_domains": {
+	//     "0": [
+	//       "Enter a valid domain or origin."
+	//     ]
+	//   },
+	//   "rate_limit_per_minute": [
+	//     "Ensure this value is greater than or equal to 1."
+	//   ]
+	// }
 }
 
 func TestEventsAreReadForever(t *testing.T) {

@@ -15,10 +15,31 @@ import (
 func ExampleWidget() {
 	var w storefront.Widget
 	_, err := w.Fields().DecodeJSON([]byte(`{"name":"Tienda","plans":[1,2]}`), field.Create)
-	shown, _ := json.Marshal(w.Fields())
+	shown, _ := json.MarshalIndent(w.Fields(), "", "  ")
 	fmt.Println(string(shown), err)
 	// Output:
-	// {"name":"Tienda","theme":"auto","layout":"cards","primary_color":"#4F46E5","accent_color":"#10B981","border_radius":12,"show_features":true,"cta_text":"Contratar","show_hosting":true,"show_vps":true,"require_phone":false,"require_company":false,"language":"es","success_url":"","cancel_url":"","plans":[1,2],"is_active":true} <nil>
+	// {
+	//   "name": "Tienda",
+	//   "theme": "auto",
+	//   "layout": "cards",
+	//   "primary_color": "#4F46E5",
+	//   "accent_color": "#10B981",
+	//   "border_radius": 12,
+	//   "show_features": true,
+	//   "cta_text": "Contratar",
+	//   "show_hosting": true,
+	//   "show_vps": true,
+	//   "require_phone": false,
+	//   "require_company": false,
+	//   "language": "es",
+	//   "success_url": "",
+	//   "cancel_url": "",
+	//   "plans": [
+	//     1,
+	//     2
+	//   ],
+	//   "is_active": true
+	// } <nil>
 }
 
 var (
