@@ -3,13 +3,16 @@ package projections
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain/field"
 	desk "hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
 
@@ -127,7 +130,8 @@ func (i *Incident) Fields() field.Set {
 	}
 }
 
-const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`
+const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer, i.reason, i.settled_by, i.reported_at,
+	i.settled_at, i.created_at, i.updated_at, i.version`
 
 var incidentsBy = listRules{
 	columns: incidentColumns, from: "incidents i", id: "i.id",
@@ -204,4 +208,63 @@ var looksBy = listRules{
 // streams: by stream, tenant, actor, looked_at.
 func (s AuditReader) Looks(ctx context.Context, l Listing) (Listed[LogLook], error) {
 	return part[LogLook](ctx, s.db, looksBy, s.caller.tenantOrAll("l.tenant"), l)
+}
+
+// An OrderDay is what happened to orders of one currency on one day.
+type OrderDay struct {
+	Day      time.Time
+	Currency string
+	Test     bool // no real money
+	Placed   int64
+	Paid     int64
+	Active   int64
+	Failed   int64
+	Received int64 // minor units
+	Returned int64 // minor units
+}
+
+// A Backlog is what needs a person, and what happened to orders.
+type Backlog struct {
+	Days      []OrderDay           // by day and currency
+	Held      map[order.Hold]int64 // orders that a person has to look at, by reason
+	Failed    int64                // orders whose setup has stopped
+	Incidents int64                // that are open
+	Restored  *uuid.UUID           // the incident of the recovery mode; nil: it is not on
+}
+
+// Backlog reads it for operators in one round trip, with all days since one.
+func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found Backlog, err error) {
+	type held struct {
+		Hold   order.Hold
+		Orders int64
+	}
+	var holds []held
+	err = s.db.ask(ctx, func(b *pgx.Batch) {
+		w := s.caller.operators()
+		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
+		b.Queue(
+			`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+
+				` order by day, currency, test`,
+			w.args...,
+		).Query(filled(&found.Days))
+		w = s.caller.operators()
+		b.Queue(
+			`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() +
+				` and holds <> '{}') h group by hold`,
+		).Query(filled(&holds))
+		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(into(&found.Failed))
+		b.Queue(
+			`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` +
+				w.String() + ` and not is_settled`,
+		).
+			QueryRow(into(&found.Incidents, &found.Restored))
+	})
+	if err != nil {
+		return found, fmt.Errorf("read what needs a person: %w", err)
+	}
+	found.Held = make(map[order.Hold]int64, len(holds))
+	for _, h := range holds {
+		found.Held[h.Hold] = h.Orders
+	}
+	return found, nil
 }

@@ -12,8 +12,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
-	desk "hostpanel/domain/operations"
-	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
 
@@ -170,8 +168,9 @@ var CreditKinds = []string{"booked", "applied", "returned", "paid_out", "reverse
 
 const (
 	creditBalanceColumns  = `b.id, b.tenant, b.currency, b.test_money as test, b.balance, b.created_at, b.updated_at, b.version`
-	creditMovementColumns = `m.id, m.tenant, m.currency, m.test_money as test, m.kind, m.amount, m.balance, m.invoice, (select i.number from invoices i where i.id = m.invoice) as number,
-	m.method, m.reference, m.reason, m.received, m.reversed, m.actor, m.created_at, m.version`
+	creditMovementColumns = `m.id, m.tenant, m.currency, m.test_money as test, m.kind, m.amount, m.balance, m.invoice,
+	(select i.number from invoices i where i.id = m.invoice) as number, m.method, m.reference, m.reason, m.received,
+	m.reversed, m.actor, m.created_at, m.version`
 )
 
 var (
@@ -241,7 +240,8 @@ func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order]
 	}
 	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
 	l.Filters = w.taking(l.Filters, "tenant", `o.id in (select order_id from subscriptions where tenant = ?
-		union all select substring(r.requested_for from '^order:(.*)')::uuid from resources r where r.tenant = ? and r.requested_for like 'order:%')`)
+		union all select substring(r.requested_for from '^order:(.*)')::uuid from resources r where r.tenant = ?
+			and r.requested_for like 'order:%')`)
 	return part[Order](ctx, s.db, by, w, l)
 }
 
@@ -299,65 +299,6 @@ func filled[T any](into *[]T) func(pgx.Rows) error {
 	}
 }
 
-// An OrderDay is what happened to orders of one currency on one day.
-type OrderDay struct {
-	Day      time.Time
-	Currency string
-	Test     bool // no real money
-	Placed   int64
-	Paid     int64
-	Active   int64
-	Failed   int64
-	Received int64 // minor units
-	Returned int64 // minor units
-}
-
-// A Backlog is what needs a person, and what happened to orders.
-type Backlog struct {
-	Days      []OrderDay           // by day and currency
-	Held      map[order.Hold]int64 // orders that a person has to look at, by reason
-	Failed    int64                // orders whose setup has stopped
-	Incidents int64                // that are open
-	Restored  *uuid.UUID           // the incident of the recovery mode; nil: it is not on
-}
-
-// Backlog reads it for operators in one round trip, with all days since one.
-func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found Backlog, err error) {
-	type held struct {
-		Hold   order.Hold
-		Orders int64
-	}
-	var holds []held
-	err = s.db.ask(ctx, func(b *pgx.Batch) {
-		w := s.caller.operators()
-		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
-		b.Queue(
-			`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+
-				` order by day, currency, test`,
-			w.args...,
-		).Query(filled(&found.Days))
-		w = s.caller.operators()
-		b.Queue(
-			`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() +
-				` and holds <> '{}') h group by hold`,
-		).Query(filled(&holds))
-		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(into(&found.Failed))
-		b.Queue(
-			`select count(*), (array_agg(id) filter (where kind = '` + desk.RecoveryMode + `'))[1] from incidents` +
-				w.String() + ` and not is_settled`,
-		).
-			QueryRow(into(&found.Incidents, &found.Restored))
-	})
-	if err != nil {
-		return found, fmt.Errorf("read what needs a person: %w", err)
-	}
-	found.Held = make(map[order.Hold]int64, len(holds))
-	for _, h := range holds {
-		found.Held[h.Hold] = h.Orders
-	}
-	return found, nil
-}
-
 // A BookDocument is an invoice, a credit note or a payment without a provider, as an
 // operator's books have it.
 type BookDocument struct {
@@ -392,10 +333,14 @@ func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]Boo
 	return list[BookDocument](ctx, s.db, `
 		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency,
 			created_at from credit_notes`+w.String()+`)
-		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
+		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name,
+			customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
 			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
-		union all select 'credit_note', n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company, i.customer_country, i.customer_tax_id, '', null, null, '', '',
-			n.subtotal, n.tax_rate, n.tax, n.total, n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id
-		union all select case kind when 'booked' then 'payment' when 'reversed' then 'payment_reversed' else 'payout' end, '', '', null, tenant, '', '', '', '', '', null, received, method, reference,
-			0, 0, 0, amount, currency, created_at from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) booked`, w, ` order by created_at, number`)
+		union all select 'credit_note', n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company,
+			i.customer_country, i.customer_tax_id, '', null, null, '', '', n.subtotal, n.tax_rate, n.tax, n.total,
+			n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id
+		union all select case kind when 'booked' then 'payment' when 'reversed' then 'payment_reversed' else 'payout' end,
+			'', '', null, tenant, '', '', '', '', '', null, received, method, reference, 0, 0, 0, amount, currency,
+			created_at from credit_movements`+w.String()+`
+			and kind in ('booked', 'reversed', 'paid_out')) booked`, w, ` order by created_at, number`)
 }
