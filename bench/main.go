@@ -19,7 +19,7 @@ import (
 
 // Options say what is measured, and for how long.
 type Options struct {
-	Only    []string  `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, renewals, streams, cliffs, counts."`
+	Only    []string  `placeholder:"SECTION" help:"Only these: ${sections}."`
 	Program string    `placeholder:"FILE" help:"Count the statements of this program, and not of the panel as it stands here."`
 	Size    int       `placeholder:"ROWS" default:"1000000" help:"Let cliffs grow to so many events and rows: 100000, 1000000 or 10000000."`
 	River   string    `placeholder:"FILE" help:"Compare with River by this program, which make peers builds."`
@@ -36,7 +36,10 @@ type Options struct {
 func main() {
 	program.PaceCollections(os.Getenv) // as the panel does
 	o := Options{Out: os.Stdout}
-	kong.Parse(&o, kong.Name("bench"), kong.Description("Measures how fast this machine is at the panel's work."))
+	kong.Parse(&o, kong.Name("bench"), kong.Description("Measures how fast this machine is at the panel's work."), kong.Vars{
+		"sections": "log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, " +
+			"renewals, streams, cliffs, counts",
+	})
 	ctx := domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(context.Background())
 	if err := o.carryOut(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

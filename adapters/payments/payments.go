@@ -21,6 +21,8 @@ import (
 // Settings are the flags and environment variables of one provider: a pointer
 // to a struct with the tags of package kong.
 type Settings interface {
+	// Abouts say what each setting is about, by variable.
+	Abouts() map[string]string
 	// Method describes the provider as a payment method. It does not depend
 	// on the settings.
 	Method() order.Method

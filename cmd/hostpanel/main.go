@@ -41,14 +41,18 @@ type commands struct {
 	config.Settings
 	HelpSettings shell.SettingsHelp `help:"Show the settings and their variables."`
 
-	Serve         serve.Command            `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
-	Worker        serve.Worker             `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
-	At            at.Command               `cmd:"" help:"Show lists of the panel as they were at a moment: at 2026-05-01T10:00Z -- orders list."`
-	Migrate       database.Migrate         `cmd:"" help:"Bring the database up to date, and nothing else."`
-	Backup        backup.Command           `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
-	Restore       backup.Restore           `cmd:"" help:"Fill an empty database from a backup, and check it."`
-	Recovery      backup.Recovery          `cmd:"" help:"Tell whether a restored panel keeps from reaching outside, and let it."`
-	Evidence      evidence.Command         `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
+	Serve  serve.Command `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
+	Worker serve.Worker  `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
+
+	At at.Command `cmd:"" help:"Show lists of the panel as they were at a moment: at 2026-05-01T10:00Z -- orders list."`
+
+	Migrate  database.Migrate `cmd:"" help:"Bring the database up to date, and nothing else."`
+	Backup   backup.Command   `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
+	Restore  backup.Restore   `cmd:"" help:"Fill an empty database from a backup, and check it."`
+	Recovery backup.Recovery  `cmd:"" help:"Tell whether a restored panel keeps from reaching outside, and let it."`
+
+	Evidence evidence.Command `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
+
 	Export        history.Export           `cmd:"" help:"Write the log, or a part of it, to a file: JSON lines or CSV."`
 	History       history.Command          `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders        operations.Orders        `cmd:"" help:"List, show and retry orders."`
@@ -128,6 +132,7 @@ func newParser(into *commands, c console.Console, exit func(int)) (*kong.Kong, e
 		kong.Writers(c.Out, c.Err),
 		kong.Exit(exit),
 		kong.Help(shell.PrintHelp),
+		kong.PostBuild(shell.Explain),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "settings", Title: "Settings (docs/configuration.md):"},

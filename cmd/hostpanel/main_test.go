@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -127,6 +130,30 @@ func TestHelpNamesEveryCommandBeforeTheFlagsAndNoSetting(t *testing.T) {
 			t.Errorf("%s: settings belong to --help-settings:\n%s", args, out)
 		}
 	}
+}
+
+// A name among the Abouts of a command that is none of its flags would leave the flag
+// without a text.
+func TestEveryFlagAndArgumentSaysWhatItIsAbout(t *testing.T) {
+	parser, err := newParser(new(commands), console.Console{Out: io.Discard, Err: io.Discard}, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = kong.Visit(parser.Model.Node, func(v kong.Visitable, next kong.Next) error {
+		if node, is := v.(*kong.Node); is && !node.Hidden {
+			for _, flag := range node.Flags {
+				if flag.Help == "" && (flag.Group == nil || flag.Group.Key != "settings") {
+					t.Errorf("%s: --%s", node.FullPath(), flag.Name)
+				}
+			}
+			for _, argument := range node.Positional {
+				if argument.Help == "" {
+					t.Errorf("%s: %s", node.FullPath(), argument.Name)
+				}
+			}
+		}
+		return next(nil)
+	})
 }
 
 func TestTheHelpOfSettingsNamesEachVariableAndFlag(t *testing.T) {

@@ -25,14 +25,24 @@ var currencies = func() map[string]int32 {
 
 // Settings are the flags and environment variables of an account at PayPal.
 type Settings struct {
-	ClientID     string `name:"paypal-client-id" env:"PAYPAL_CLIENT_ID" placeholder:"ID" help:"Of the app at PayPal; none: PayPal is not offered."`
-	ClientSecret string `kong:"-" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
-	WebhookID    string `name:"paypal-webhook-id" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID" help:"Under which PayPal sends webhooks; several with commas while it is being changed."`
-	APIURL       string `name:"paypal-api-url" env:"PAYPAL_API_URL" placeholder:"URL" help:"PayPal's API; https://api-m.sandbox.paypal.com is the one without money."`
+	ClientID     string `name:"paypal-client-id" env:"PAYPAL_CLIENT_ID" placeholder:"ID"`
+	ClientSecret string `kong:"-" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET"`
+	WebhookID    string `name:"paypal-webhook-id" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID"`
+	APIURL       string `name:"paypal-api-url" env:"PAYPAL_API_URL" placeholder:"URL"`
 
 	// Roots and Dial are those of [Config]. No flag sets them.
 	Roots *x509.CertPool                                                       `kong:"-"`
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error) `kong:"-"`
+}
+
+// Abouts are the texts of the settings, by variable.
+func (*Settings) Abouts() map[string]string {
+	return map[string]string{
+		"PAYPAL_CLIENT_ID":     "Of the app at PayPal; none: PayPal is not offered.",
+		"PAYPAL_CLIENT_SECRET": "Of the app at PayPal.",
+		"PAYPAL_WEBHOOK_ID":    "Under which PayPal sends webhooks; several with commas while it is being changed.",
+		"PAYPAL_API_URL":       "PayPal's API; https://api-m.sandbox.paypal.com is the one without money.",
+	}
 }
 
 // Method is PayPal as a payment method. It refuses payments of nothing.

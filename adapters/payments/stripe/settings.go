@@ -13,9 +13,18 @@ const name = "stripe"
 
 // Settings are the flags and environment variables of an account at Stripe.
 type Settings struct {
-	SecretKey     string `kong:"-" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
-	WebhookSecret string `kong:"-" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
-	APIURL        string `name:"stripe-api-url" env:"STRIPE_API_URL" placeholder:"URL" help:"Where Stripe's API is; none: at Stripe."`
+	SecretKey     string `kong:"-" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET"`
+	WebhookSecret string `kong:"-" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET"`
+	APIURL        string `name:"stripe-api-url" env:"STRIPE_API_URL" placeholder:"URL"`
+}
+
+// Abouts are the texts of the settings, by variable.
+func (*Settings) Abouts() map[string]string {
+	return map[string]string{
+		"STRIPE_SECRET_KEY":     "Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered.",
+		"STRIPE_WEBHOOK_SECRET": "Signs Stripe's webhooks; several with commas while rotating.",
+		"STRIPE_API_URL":        "Where Stripe's API is; none: at Stripe.",
+	}
 }
 
 // Method is Stripe as a payment method. Of currencies with three places it

@@ -14,8 +14,16 @@ const name = "test"
 
 // Settings are the flags and environment variables of the test provider.
 type Settings struct {
-	Payments      string `name:"test-payments" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
-	WebhookSecret string `kong:"-" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
+	Payments      string `name:"test-payments" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off"`
+	WebhookSecret string `kong:"-" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET"`
+}
+
+// Abouts are the texts of the settings, by variable.
+func (*Settings) Abouts() map[string]string {
+	return map[string]string{
+		"HOSTPANEL_TEST_PAYMENTS":       "Offer payments without money: on or off.",
+		"HOSTPANEL_TEST_WEBHOOK_SECRET": "Signs the test provider's webhooks; none: derived from the secret key.",
+	}
 }
 
 // Method is the test provider as a payment method.

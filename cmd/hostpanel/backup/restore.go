@@ -31,11 +31,25 @@ import (
 // Restore is `hostpanel restore`.
 type Restore struct {
 	From       string `required:"" placeholder:"FOLDER|FILE.zip" help:"The backup."`
-	Checkpoint string `placeholder:"FILE" help:"The newest signed checkpoint that was kept outside of the panel: if the backup has all that it covers, the log goes on under its origin."`
-	Erasures   string `placeholder:"FILE" help:"The newest signed list of erasures; none: those of the data directory and of HOSTPANEL_ERASURES_COPY."`
-	Without    bool   `name:"without-erasures" help:"Restore without a list of erasures that is newer than the backup: people who were erased since may come back."`
-	Ahead      int64  `default:"10000" placeholder:"N" help:"How far numbers of records are moved on, so that none is given out again that was given out after the backup."`
+	Checkpoint string `placeholder:"FILE"`
+	Erasures   string `placeholder:"FILE"`
+	Without    bool   `name:"without-erasures"`
+	Ahead      int64  `default:"10000" placeholder:"N"`
 	JSON       bool   `name:"json" help:"For programs."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Restore) Abouts() map[string]string {
+	return map[string]string{
+		"checkpoint": "The newest signed checkpoint that was kept outside of the panel: if the backup has all " +
+			"that it covers, the log goes on under its origin.",
+		"erasures": "The newest signed list of erasures; none: those of the data directory and of " +
+			"HOSTPANEL_ERASURES_COPY.",
+		"without-erasures": "Restore without a list of erasures that is newer than the backup: people who were " +
+			"erased since may come back.",
+		"ahead": "How far numbers of records are moved on, so that none is given out again that was given out " +
+			"after the backup.",
+	}
 }
 
 // Run fills an empty database from a backup, checks it, and leaves the panel in recovery

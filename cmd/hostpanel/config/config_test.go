@@ -343,3 +343,11 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestEverySettingSaysWhatItIsAbout(t *testing.T) {
+	for _, s := range All() {
+		if s.Help == "" {
+			t.Errorf("%s is not among the Abouts of its settings", s.Variable)
+		}
+	}
+}

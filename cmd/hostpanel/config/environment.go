@@ -25,15 +25,18 @@ func All() (all []Setting) {
 	return all
 }
 
+// An explained part of the settings says what each is about, by variable.
+type explained interface{ Abouts() map[string]string }
+
 // eachField visits the fields that are settings.
 func eachField(s *Settings, visit func(Setting, reflect.Value)) {
 	for _, part := range append([]any{s}, s.Payments...) {
-		value := reflect.ValueOf(part).Elem()
+		value, abouts := reflect.ValueOf(part).Elem(), part.(explained).Abouts() //nolint:forcetypeassert // see Providers
 		for i := range value.NumField() {
 			tag := value.Type().Field(i).Tag
 			if name, isSetting := tag.Lookup("env"); isSetting {
 				_, secret := tag.Lookup("secret")
-				visit(Setting{name, secret, tag.Get("placeholder"), tag.Get("help")}, value.Field(i))
+				visit(Setting{name, secret, tag.Get("placeholder"), abouts[name]}, value.Field(i))
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func (c *Config) seller(s Settings) error {
 	return nil
 }
 
-const demoSeller = `{"name": "Demo Hosting", "address": "Calle Mayor 1", "city": "Madrid", "postal_code": "28013", "country": "ES", "tax_id": "ESB00000000"}`
+const demoSeller = `{"name": "Demo Hosting", "address": "Calle Mayor 1", "city": "Madrid", "postal_code": "28013", ` +
+	`"country": "ES", "tax_id": "ESB00000000"}`
 
 // sellerText is a seller as the setting has it; blank: there is none.
 func sellerText(s billing.Seller) string {

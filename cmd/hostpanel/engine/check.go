@@ -26,12 +26,19 @@ type Command struct {
 type Check struct {
 	Yes       bool          `help:"Objects may be made on the engine, with names of their own, and removed again."`
 	ThrowAway bool          `help:"The engine is one to throw away: answers may be lost on the way, too."`
-	Zones     string        `placeholder:"FOLDER" help:"Folder of the zone files that the engine writes for BIND, to see that they are taken."`
+	Zones     string        `placeholder:"FOLDER"`
 	Database  string        `placeholder:"HOST:PORT" help:"The engine's database server, to see that logins work."`
 	Address   string        `placeholder:"IP" help:"An address that the engine's web server has for sites, to see that a site moves to it."`
 	Patience  time.Duration `default:"3m" help:"How long the engine may take to carry out what it has accepted."`
 	Only      string        `placeholder:"WORDS" help:"Only the checks with these words in their names."`
 	Clean     string        `placeholder:"NAMES" help:"Take away what an interrupted check has left: the beginning of its names."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Check) Abouts() map[string]string {
+	return map[string]string{
+		"zones": "Folder of the zone files that the engine writes for BIND, to see that they are taken.",
+	}
 }
 
 // Run tries the engine and tells each check in words.

@@ -27,7 +27,14 @@ type Command struct {
 	Tenant int64     `placeholder:"ID" help:"Of a tenant."`
 	From   time.Time `placeholder:"TIME" help:"Of events since then (RFC 3339)."`
 	To     time.Time `placeholder:"TIME" help:"Of events until then."`
-	Out    string    `required:"" placeholder:"PATH" help:"Where the pack is written: a folder, or a file that ends in .zip. What exists is not replaced."`
+	Out    string    `required:"" placeholder:"PATH"`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Command) Abouts() map[string]string {
+	return map[string]string{
+		"out": "Where the pack is written: a folder, or a file that ends in .zip. What exists is not replaced.",
+	}
 }
 
 // Run writes a pack. It fails if events are not sealed yet, or not witnessed.

@@ -32,8 +32,16 @@ type Export struct {
 	Tenant int64  `placeholder:"ID" help:"Only events of a tenant."`
 	From   string `placeholder:"TIME" help:"Only events since then (UTC)."`
 	To     string `placeholder:"TIME" help:"Only events until then (UTC)."`
-	Tiles  string `placeholder:"DIR" help:"Write the transparency log (tiles, entries and checkpoint) into this folder, as it is served at /audit/log/."`
+	Tiles  string `placeholder:"DIR"`
 	Resume bool   `help:"Go on behind the last whole line of the file."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Export) Abouts() map[string]string {
+	return map[string]string{
+		"tiles": "Write the transparency log (tiles, entries and checkpoint) into this folder, as it is served " +
+			"at /audit/log/.",
+	}
 }
 
 // Run writes events to a file, in the order of the log, and the transparency log into a

@@ -23,7 +23,7 @@ import (
 
 // Command is `hostpanel history`.
 type Command struct {
-	Stream  string `arg:"" help:"Such as order-<id>, site-12, tenant-3, user-1; or the number or id of an order. site-12/3 is its third event."`
+	Stream  string `arg:""`
 	AsOf    string `name:"as-of" placeholder:"TIME" help:"As it stood then: 2026-11-21T14:30:00Z, or 2026-11-21 14:30 (UTC)."`
 	Version int    `placeholder:"N" help:"As it stood after its Nth event."`
 	Why     bool   `help:"Why the last of these events has happened: what led to it, back to the root."`
@@ -33,6 +33,14 @@ type Command struct {
 	JSON    bool   `name:"json" help:"For programs."`
 
 	Moments []string `arg:"" optional:"" help:"The two versions or times of --diff."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Command) Abouts() map[string]string {
+	return map[string]string{
+		"stream": "Such as order-<id>, site-12, tenant-3, user-1; or the number or id of an order. site-12/3 " +
+			"is its third event.",
+	}
 }
 
 // Run tells the history of one stream. Personal data is shown as the store

@@ -17,10 +17,18 @@ import (
 
 // Verify is `hostpanel verify`.
 type Verify struct {
-	Checkpoint string `placeholder:"FILE" help:"A signed checkpoint that was kept outside of the database: the log has to be the one that it covers."`
+	Checkpoint string `placeholder:"FILE"`
 	New        bool   `help:"Only events since the last verification, or since the checkpoint."`
 	Stream     string `placeholder:"NAME" help:"Only this stream, such as site-12."`
 	JSON       bool   `name:"json" help:"For programs."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Verify) Abouts() map[string]string {
+	return map[string]string{
+		"checkpoint": "A signed checkpoint that was kept outside of the database: the log has to be the one " +
+			"that it covers.",
+	}
 }
 
 // Run checks the whole log. A chain that is broken is a failure, of which

@@ -41,7 +41,8 @@ func (l keysList) Run(ctx context.Context, s config.Settings, c console.Console)
 
 var keyColumns = field.ColumnsOf[projections.APIKey]("id", "name", "mode", "rate_limit_per_minute", "websites", "created_at", "ended")
 
-const fieldsOfKeys = `Fields are those of the API: name="Our website" allowed_domains='["https://example.com"]' rate_limit_per_minute=60 expires_at=2027-01-31T00:00:00Z.`
+const fieldsOfKeys = `Fields are those of the API: name="Our website" allowed_domains='["https://example.com"]' ` +
+	`rate_limit_per_minute=60 expires_at=2027-01-31T00:00:00Z.`
 
 type keysCreate struct {
 	Mode   string   `required:"" enum:"live,test" help:"live takes real money, test none."`

@@ -133,9 +133,16 @@ func withInvoice(
 }
 
 type subscriptionsList struct {
-	Status string `enum:"active,cancelling,past_due,suspended,ended," default:"" placeholder:"STATUS" help:"Only these: active, cancelling, past_due, suspended, ended."`
+	Status string `enum:"active,cancelling,past_due,suspended,ended," default:"" placeholder:"STATUS"`
 	Limit  int64  `default:"100" help:"At most so many."`
 	JSON   bool   `name:"json" help:"For programs."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (subscriptionsList) Abouts() map[string]string {
+	return map[string]string{
+		"status": "Only these: active, cancelling, past_due, suspended, ended.",
+	}
 }
 
 // Run lists subscriptions.

@@ -39,9 +39,17 @@ type Orders struct {
 }
 
 type ordersList struct {
-	Status string `placeholder:"STATUS" help:"Only these: pending, payment_processing, paid, provisioning, active, failed, cancelled, refunded."`
+	Status string `placeholder:"STATUS"`
 	Limit  int    `default:"100" help:"At most so many."`
 	JSON   bool   `name:"json" help:"For programs."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (ordersList) Abouts() map[string]string {
+	return map[string]string{
+		"status": "Only these: pending, payment_processing, paid, provisioning, active, failed, cancelled, " +
+			"refunded.",
+	}
 }
 
 // Run lists orders.

@@ -22,9 +22,16 @@ import (
 type subscriptionsChange struct {
 	Order         string `arg:"" help:"Number or id of the order that started it."`
 	Plan          string `required:"" help:"Slug of a plan on offer."`
-	BillingPeriod string `enum:"monthly,yearly," default:"" placeholder:"PERIOD" help:"monthly or yearly; the present one unless it is given."`
+	BillingPeriod string `enum:"monthly,yearly," default:"" placeholder:"PERIOD"`
 	Preview       bool   `help:"Only tell what the change would cost and do."`
 	JSON          bool   `name:"json" help:"For programs."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (subscriptionsChange) Abouts() map[string]string {
+	return map[string]string{
+		"billing-period": "monthly or yearly; the present one unless it is given.",
+	}
 }
 
 // A previewLine is a preview as --json shows it.

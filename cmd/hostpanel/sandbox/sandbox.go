@@ -70,15 +70,24 @@ func (l sandboxList) Run(ctx context.Context, s config.Settings, c console.Conso
 }
 
 type sandboxSet struct {
-	Fault  string        `arg:"" help:"What goes wrong: slow, timeout_before, timeout_after, reset_before, reset_after, error_before, error_after, busy, refuse, auth, denies_doing, claims_done, late, timeout_late, forget."`
+	Fault  string        `arg:""`
 	Target string        `default:"engine" enum:"engine,compute,payments" help:"Which sandbox: engine, compute or payments."`
-	Call   string        `placeholder:"CALL" help:"Only this call: create, find, change, remove, list. Faults that carry out or lie need one."`
+	Call   string        `placeholder:"CALL"`
 	Kind   string        `placeholder:"KIND" help:"Only objects of this kind: site, mailbox, vm, …"`
 	Name   string        `placeholder:"NAME" help:"Only the object of this name."`
 	Delay  time.Duration `placeholder:"TIME" help:"How long it lasts, such as 5s."`
 	Times  int           `default:"1" help:"How many calls it strikes."`
 	Chance int           `default:"1000" help:"Of 1000 matching calls it strikes so many."`
 	Seed   int64         `help:"Decides which of them."`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (sandboxSet) Abouts() map[string]string {
+	return map[string]string{
+		"fault": "What goes wrong: slow, timeout_before, timeout_after, reset_before, reset_after, " +
+			"error_before, error_after, busy, refuse, auth, denies_doing, claims_done, late, timeout_late, forget.",
+		"call": "Only this call: create, find, change, remove, list. Faults that carry out or lie need one.",
+	}
 }
 
 // Run orders a fault.

@@ -158,10 +158,11 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 	s.add(account.ActivateTenant{User: superuser, Tenant: tenant, At: s.at})
 	s.plan(d.Plans.Hosting, `{"name":"Web S","description":"One website with mail.","price":"2.99","resource_type":"hosting","position":1,
 		"quota_sites":1,"quota_databases":2,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":2}`)
-	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.","price":"9.90","setup_fee":"5.00","resource_type":"vps","position":2,
-		"vps_cpu_cores":2,"vps_memory_mb":4096,"vps_disk_gb":40,"vps_bandwidth_tb":2,"vps_os_options":["debian-12","ubuntu-24.04"],"vps_default_os":"debian-12"}`)
-	s.plan(d.Plans.SaaS, `{"name":"Reseller","description":"A panel for your own customers.","price":"49.00","resource_type":"saas","position":3,
-		"saas_max_vms":10,"saas_max_hosting_accounts":50,"saas_max_agents":3,"saas_whitelabel":true}`)
+	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.","price":"9.90","setup_fee":"5.00",
+		"resource_type":"vps","position":2,"vps_cpu_cores":2,"vps_memory_mb":4096,"vps_disk_gb":40,"vps_bandwidth_tb":2,
+		"vps_os_options":["debian-12","ubuntu-24.04"],"vps_default_os":"debian-12"}`)
+	s.plan(d.Plans.SaaS, `{"name":"Reseller","description":"A panel for your own customers.","price":"49.00",
+		"resource_type":"saas","position":3,"saas_max_vms":10,"saas_max_hosting_accounts":50,"saas_max_agents":3,"saas_whitelabel":true}`)
 	s.widget(ids[6], d.WidgetID, d.Plans)
 	s.key(d.APIKey, "Demo", 6000, superuser)
 	s.key(d.APIKeyDefault, "Demo, default limit", 60, superuser)

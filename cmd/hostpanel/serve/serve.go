@@ -23,7 +23,18 @@ import (
 type Command struct {
 	Demo       bool   `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
 	AsOf       string `placeholder:"TIME" help:"A view of the past: nothing can be changed, and superusers alone may look (docs/audit.md)."`
-	Checkpoint string `placeholder:"FILE" help:"A signed checkpoint that was kept outside of the panel: without all that it covers, nothing is written."`
+	Checkpoint string `placeholder:"FILE"`
+}
+
+// aboutCheckpoint is the text of --checkpoint.
+const aboutCheckpoint = "A signed checkpoint that was kept outside of the panel: without all that it covers, " +
+	"nothing is written."
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Command) Abouts() map[string]string {
+	return map[string]string{
+		"checkpoint": aboutCheckpoint,
+	}
 }
 
 // Run serves until it is told to stop, then ends what runs and leaves the rest

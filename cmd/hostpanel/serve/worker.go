@@ -14,8 +14,17 @@ import (
 
 // Worker is `hostpanel worker`.
 type Worker struct {
-	Checkpoint string `placeholder:"FILE" help:"A signed checkpoint that was kept outside of the panel: without all that it covers, nothing is written."`
-	Health     string `placeholder:"ADDRESS" help:"Serve /healthz, /readyz and /metrics on this address, such as 127.0.0.1:9090; none: not at all."`
+	Checkpoint string `placeholder:"FILE"`
+	Health     string `placeholder:"ADDRESS"`
+}
+
+// Abouts are the longer texts of its flags and arguments, by name.
+func (Worker) Abouts() map[string]string {
+	return map[string]string{
+		"checkpoint": aboutCheckpoint,
+		"health": "Serve /healthz, /readyz and /metrics on this address, such as 127.0.0.1:9090; none: not at " +
+			"all.",
+	}
 }
 
 // Run carries out what others accept, until it is told to stop. Any number of

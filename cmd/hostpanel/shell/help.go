@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,30 @@ func (SettingsHelp) BeforeReset(k *kong.Context) error {
 	}
 	k.Exit(0)
 	return nil
+}
+
+// An explained command says what its longer flags and arguments are about, by name.
+type explained interface{ Abouts() map[string]string }
+
+// Explain gives every flag and argument that has no text in its tag that of its command.
+func Explain(k *kong.Kong) error {
+	explain(k.Model.Node)
+	return nil
+}
+
+func explain(node *kong.Node) {
+	if command, is := node.Target.Interface().(explained); is {
+		abouts := command.Abouts()
+		for _, flag := range node.Flags {
+			flag.Help = cmp.Or(flag.Help, abouts[flag.Name])
+		}
+		for _, argument := range node.Positional {
+			argument.Help = cmp.Or(argument.Help, abouts[argument.Name])
+		}
+	}
+	for _, child := range node.Children {
+		explain(child)
+	}
 }
 
 // PrintHelp is that of kong without the settings, which --help-settings prints,
