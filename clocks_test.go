@@ -14,7 +14,8 @@ import (
 
 // timeInSQL matches what asks Postgres for the time.
 var timeInSQL = regexp.MustCompile(
-	`(?i)(^|[^a-z_.])((now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\(\)|(current_timestamp|current_date|current_time|localtimestamp|localtime)\b)`,
+	`(?i)(^|[^a-z_.])((now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\(\)|` +
+		`(current_timestamp|current_date|current_time|localtimestamp|localtime)\b)`,
 )
 
 // Only package clock asks for the time. All other code asks one of its two

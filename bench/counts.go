@@ -71,7 +71,8 @@ func (c *counted) operations() []operation {
 	admin, operator := []string{"Authorization", c.token.admin}, []string{"Authorization", c.token.operator}
 	place := func(n int) string {
 		return fmt.Sprintf(
-			`{"plan_id":%d,"customer_email":"ana%d@bench.example","customer_name":"Ana Ruiz","payment_method":"test","domain":"bought%d.example","language":"en"}`,
+			`{"plan_id":%d,"customer_email":"ana%d@bench.example","customer_name":"Ana Ruiz","payment_method":"test",`+
+				`"domain":"bought%d.example","language":"en"}`,
 			c.demo.Plan, n, n,
 		)
 	}
@@ -98,12 +99,18 @@ func (c *counted) operations() []operation {
 		{name: "status of an order, by API key", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", "/storefront/api/orders/"+orders[n%len(orders)]+"/", "", nil, "X-API-Key", c.demo.Key)
 		}},
-		{name: "from the payment to the active order, mails included", times: some, ends: "order.activated", do: func(ctx context.Context, n int) error {
-			return c.call(ctx, 303, "POST", pages[n], "action=pay", nil, "Content-Type", "application/x-www-form-urlencoded")
-		}},
-		{name: "send the welcome mail of an order again", times: few, ends: "order.welcome_mail_sent", do: func(ctx context.Context, n int) error {
-			return c.call(ctx, 202, "POST", orderFilesPath+orders[n]+"/resend_mail/", `{"reason":"lost"}`, nil, operator...)
-		}},
+		{
+			name: "from the payment to the active order, mails included", times: some, ends: "order.activated",
+			do: func(ctx context.Context, n int) error {
+				return c.call(ctx, 303, "POST", pages[n], "action=pay", nil, "Content-Type", "application/x-www-form-urlencoded")
+			},
+		},
+		{
+			name: "send the welcome mail of an order again", times: few, ends: "order.welcome_mail_sent",
+			do: func(ctx context.Context, n int) error {
+				return c.call(ctx, 202, "POST", orderFilesPath+orders[n]+"/resend_mail/", `{"reason":"lost"}`, nil, operator...)
+			},
+		},
 		{name: "create a site, until it is synced", times: some, do: func(ctx context.Context, n int) error {
 			made, err := c.synced(ctx, 201, "POST", sitesPath, fmt.Sprintf(`{"domain":"new%d.example"}`, n), admin)
 			c.sites = append(c.sites, made)
@@ -113,18 +120,24 @@ func (c *counted) operations() []operation {
 			_, err := c.synced(ctx, 200, "PATCH", site(n/2), fmt.Sprintf(`{"is_active":%t}`, n%2 == 1), admin)
 			return err
 		}},
-		{name: "issue a certificate, its notification included", times: few, batch: true, ends: "certificate.issued", do: func(ctx context.Context, n int) error {
-			var made struct{ ID int64 }
-			err := c.call(ctx, 202, "POST", site(len(c.sites)-1-n)+"request_ssl/", "", &made, admin...)
-			c.certificates = append(c.certificates, made.ID)
-			return err
-		}},
-		{name: "renew a certificate, its notification included", times: few, batch: true, ends: "certificate.issued", do: func(ctx context.Context, n int) error {
-			return c.call(
-				ctx, 202, "POST", fmt.Sprintf("/hosting/api/rest/ssl-certificates/%d/renew/", c.certificates[n]), "",
-				nil, admin...,
-			)
-		}},
+		{
+			name: "issue a certificate, its notification included", times: few, batch: true, ends: "certificate.issued",
+			do: func(ctx context.Context, n int) error {
+				var made struct{ ID int64 }
+				err := c.call(ctx, 202, "POST", site(len(c.sites)-1-n)+"request_ssl/", "", &made, admin...)
+				c.certificates = append(c.certificates, made.ID)
+				return err
+			},
+		},
+		{
+			name: "renew a certificate, its notification included", times: few, batch: true, ends: "certificate.issued",
+			do: func(ctx context.Context, n int) error {
+				return c.call(
+					ctx, 202, "POST", fmt.Sprintf("/hosting/api/rest/ssl-certificates/%d/renew/", c.certificates[n]), "",
+					nil, admin...,
+				)
+			},
+		},
 		{name: "one site", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", site(n%len(c.sites)), "", nil, admin...)
 		}},

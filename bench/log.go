@@ -137,7 +137,9 @@ func appending(ctx context.Context, writers int, long time.Duration, stores ...*
 }
 
 const writeMessage = `select message_store.write_message(gen_random_uuid()::varchar, 'order-' || gen_random_uuid(),
-	'PaymentConfirmed', '{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", "at": "2026-03-01T12:00:00Z"}'::jsonb);`
+	'PaymentConfirmed',
+	'{"provider": "card", "payment": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "amount": 2870, "currency": "EUR", ` +
+	`"at": "2026-03-01T12:00:00Z"}'::jsonb);`
 
 // messageDB installs message-db, an event store in SQL by others, from its npm
 // package, and returns the database that holds it.

@@ -45,7 +45,8 @@ var notificationSQL = []string{
 		updated_at, version)
 			select gen_random_uuid(), case u when 1 then $1::bigint
 				else ` + fmt.Sprint(others) + ` + u end, 'info', 'News', 'Something has happened.', '/', '{}', at, at, at, 1
-			from generate_series(1, $2::bigint) n, generate_series(1, $3::bigint) u, lateral (select business_now() - ($2::bigint - n) * interval '1 microsecond' as at) moment`,
+			from generate_series(1, $2::bigint) n, generate_series(1, $3::bigint) u,
+				lateral (select business_now() - ($2::bigint - n) * interval '1 microsecond' as at) moment`,
 	`insert into inboxes as i (user_id, total, unread, through, read_at, version)
 			select case u when 1 then $1::bigint
 				else ` + fmt.Sprint(others) +
@@ -58,7 +59,8 @@ var notificationSQL = []string{
 const insertNotice = `\set user random(1, 16)
 with raised as (
 	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-	values (gen_random_uuid(), 900 + :user, 'info', 'News', 'Something has happened.', '/', '{}', business_now(), business_now(), business_now(), 1))
+	values (gen_random_uuid(), 900 + :user, 'info', 'News', 'Something has happened.', '/', '{}', business_now(),
+		business_now(), business_now(), 1))
 insert into inboxes as i (user_id, total, unread) values (900 + :user, 1, 1)
 on conflict (user_id) do update set total = i.total + 1, unread = i.unread + 1;
 `

@@ -76,6 +76,7 @@ func pageOfSites(who int) *pgx.Batch {
 	tenant := int64(who + 1)
 	b.Queue(`select count(*) from resources where kind = 'site' and tenant = $1 and present`, tenant)
 	b.Queue(`select `+siteColumns+` from (select kind, id from resources where kind = 'site' and tenant = $1 and present
-		order by created_at desc, id desc limit 20) wanted join resources r using (kind, id)`+siteTenant+` order by r.created_at desc, r.id desc`, tenant)
+		order by created_at desc, id desc limit 20) wanted join resources r using (kind, id)`+siteTenant+`
+		order by r.created_at desc, r.id desc`, tenant)
 	return &b
 }

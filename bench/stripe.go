@@ -23,7 +23,8 @@ var stripePadding = strings.Repeat("payload ", 350)
 
 // stripeNews is a new event of 3 kB, as Stripe signs it.
 func stripeNews(order uuid.UUID) (body []byte, header map[string][]string) {
-	body = fmt.Appendf(nil, `{"id":"evt_%s","object":"event","api_version":"2026-03-25.dahlia","livemode":false,"type":"checkout.session.completed",
+	body = fmt.Appendf(nil, `{"id":"evt_%s","object":"event","api_version":"2026-03-25.dahlia","livemode":false,`+
+		`"type":"checkout.session.completed",
 		"data":{"object":{"id":"cs_test_bench","object":"checkout.session","client_reference_id":%q,"metadata":{"more":%q}}}}`,
 		uuid.New(), order, stripePadding)
 	at := clock.Now().Unix()

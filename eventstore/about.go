@@ -82,6 +82,7 @@ func (r *Reader) Selected(ctx context.Context, s Selection, after int64, limit i
 	}
 	return r.read(ctx, `
 		select `+columns+` from events where position > $1 and ($2 = '' or stream = $2) and ($3 = 0 or tenant = $3)
-			and ($4::timestamptz is null or recorded_at >= $4) and ($5::timestamptz is null or recorded_at <= $5) order by position limit $6`,
+			and ($4::timestamptz is null or recorded_at >= $4) and ($5::timestamptz is null or recorded_at <= $5)
+			order by position limit $6`,
 		after, stream, s.Tenant, domain.OrNull(s.From), domain.OrNull(s.To), limit)
 }

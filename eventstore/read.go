@@ -63,7 +63,8 @@ func (r *Reader) ReadStreams(ctx context.Context, limit int, streams ...domain.S
 		names[i] = stream.String()
 	}
 	return r.read(ctx, `
-		select `+columns+` from (select * from events where stream = any($1) order by position desc limit $2) newest order by position`, names, limit)
+		select `+columns+` from (select * from events where stream = any($1) order by position desc limit $2) newest
+			order by position`, names, limit)
 }
 
 const oneStream = `select ` + columns + ` from events where stream = $1 order by version`

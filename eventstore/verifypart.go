@@ -68,7 +68,8 @@ func (v *verifier) beginsWith(ctx context.Context, s seal) error {
 
 // parts checks the events behind a position, a page at a time.
 func (v *verifier) parts(ctx context.Context, after int64) error {
-	return pgx.BeginTxFunc(ctx, v.reader.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+	atOnce := pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}
+	return pgx.BeginTxFunc(ctx, v.reader.pool, atOnce, func(tx pgx.Tx) error {
 		c := checkpoint{position: after}
 		if after > 0 {
 			last, _, err := c.place(ctx, tx)

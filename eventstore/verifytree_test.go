@@ -150,7 +150,8 @@ func TestAChangedTreeIsFoundAndTheEventsAreNotBlamed(t *testing.T) {
 			t.Errorf("%s: %+v", c.sql, v)
 		}
 		w.sql(
-			`truncate log_tiles, log_witnesses, log_origins; insert into log_origins select * from kept_origins; insert into log_tiles select * from kept_tiles`,
+			`truncate log_tiles, log_witnesses, log_origins; insert into log_origins select * from kept_origins;
+				insert into log_tiles select * from kept_tiles`,
 		)
 	}
 }

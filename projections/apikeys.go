@@ -124,8 +124,9 @@ type keyRow struct {
 }
 
 const (
-	keyColumns = `k.id, k.mode, k.hash, k.spec, k.created_by, k.owner, k.origins, k.revoked_at, used.last_used_at, k.created_at, k.updated_at, k.version`
-	keyUses    = ` left join api_key_uses used on used.id = k.id`
+	keyColumns = `k.id, k.mode, k.hash, k.spec, k.created_by, k.owner, k.origins, k.revoked_at, used.last_used_at,
+		k.created_at, k.updated_at, k.version`
+	keyUses = ` left join api_key_uses used on used.id = k.id`
 )
 
 func (r keyRow) key() (APIKey, error) {

@@ -128,17 +128,21 @@ type PaymentMethod struct {
 	Version   int
 }
 
-const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id, m.setup_id, m.created_at, m.updated_at, m.version`
+const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id,
+	m.setup_id, m.created_at, m.updated_at, m.version`
 
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
 	s.period_start, s.period_end, s.due_at, s.suspended_at, s.saved_method, s.next_at, s.end_reason,
-	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at, s.updated_at, s.version`
+	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at,
+	s.updated_at, s.version`
 
-const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
+const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email,
+	i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
 	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status, i.amount_due,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
-const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
+const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal,
+	n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
 
 var (
 	subscriptionsBy = listRules{
@@ -307,8 +311,10 @@ func (s BillingReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error
 			sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
 			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited, 0 as received, 0 as paid_out from invoices`+w.String()+`
 			union all `+of+`0, 0, 0, 0, total, 0, 0 from credit_notes`+w.String()+`
-			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end, case when kind = 'paid_out' then -amount else 0 end
-				from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
+			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end,
+				case when kind = 'paid_out' then -amount else 0 end
+				from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) documents`, w, `
+		group by month, currency, test order by month desc, currency, test`)
 }
 
 // Account is the balance that pays the invoice.

@@ -81,7 +81,8 @@ func TestAnAnswerThatCannotBeReadHidesNoStanding(t *testing.T) {
 	p.do(t, open(1, "a@example.com"))
 	limit := Limit{Key: "user:1", Calls: 2, Window: time.Minute}
 	s := p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1, Limit: limit})
-	if _, err := value[int](t.Context(), s.db, `select u.id from users u`, s.caller.public(), " and false"); !errors.Is(err, pgx.ErrNoRows) {
+	_, err := value[int](t.Context(), s.db, `select u.id from users u`, s.caller.public(), " and false")
+	if !errors.Is(err, pgx.ErrNoRows) {
 		t.Fatal(err)
 	}
 	if _, holds := s.Holds(t.Context()); !holds || p.counted(t, "user:1") != 1 {

@@ -17,7 +17,8 @@ func TestTheStateOfEveryVersionIsWhatTheFoldSaidThen(t *testing.T) {
 	h.writeUntil(t, "events", 400)
 	h.writeUntil(
 		t,
-		`(select from events where split_part(stream, '-', 1) in ('webhook_delivery', 'security') group by split_part(stream, '-', 1)) rare`,
+		`(select from events where split_part(stream, '-', 1) in ('webhook_delivery', 'security')
+			group by split_part(stream, '-', 1)) rare`,
 		2,
 	)
 	if categories := eventstoretest.EveryVersion(t, h.Store); len(categories) < 14 {

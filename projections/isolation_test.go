@@ -354,8 +354,10 @@ func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
 		`grant hostpanel_app to ` + name,
 		`alter database ` + pgx.Identifier{database}.Sanitize() + ` owner to ` + name,
 		`do $$ declare r record; begin
-			for r in select relname, relkind from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S') and not exists (
-				select from pg_depend where objid = pg_class.oid and deptype in ('a', 'i') and refclassid = 'pg_class'::regclass and refobjsubid > 0) loop
+			for r in select relname, relkind from pg_class where relnamespace = 'public'::regnamespace
+				and relkind in ('r', 'S') and not exists (
+				select from pg_depend where objid = pg_class.oid and deptype in ('a', 'i')
+					and refclassid = 'pg_class'::regclass and refobjsubid > 0) loop
 				execute format('alter %s %I owner to ` + name + `', case r.relkind when 'S' then 'sequence' else 'table' end, r.relname);
 			end loop; end $$`,
 	} {

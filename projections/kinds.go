@@ -23,12 +23,13 @@ import (
 func alikeSQL() string {
 	var sql strings.Builder
 	for i := range mostSets {
-		fmt.Fprintf(&sql, "%s uuid generated always as (md5(%s)::uuid) stored,\n\t\t", setName(i), ofEachKind("null", func(k hosting.Kind) string {
+		set := ofEachKind("null", func(k hosting.Kind) string {
 			if i < len(k.Sets) {
 				return setText(k.Sets[i])
 			}
 			return ""
-		}))
+		})
+		fmt.Fprintf(&sql, "%s uuid generated always as (md5(%s)::uuid) stored,\n\t\t", setName(i), set)
 	}
 	fmt.Fprintf(&sql, "single boolean generated always as (%s) stored,\n\t\t", ofEachKind("false", func(k hosting.Kind) string {
 		if k.Single != "" {

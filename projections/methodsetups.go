@@ -80,7 +80,8 @@ type MethodSetup struct {
 	Version   int
 }
 
-const methodSetupColumns = `p.id, p.tenant, p.user_id, p.subject, p.provider, p.status, p.url, p.method, p.end_reason, p.expires_at, p.created_at, p.updated_at, p.version`
+const methodSetupColumns = `p.id, p.tenant, p.user_id, p.subject, p.provider, p.status, p.url, p.method, p.end_reason,
+	p.expires_at, p.created_at, p.updated_at, p.version`
 
 // MethodSetup is one of the caller's tenant.
 func (s BillingReader) MethodSetup(ctx context.Context, id uuid.UUID) (MethodSetup, error) {

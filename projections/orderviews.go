@@ -174,9 +174,10 @@ const taxColumnNames = `tax_kind, tax_country, tax_removed, tax_id_accepted_by`
 
 const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
 	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
-	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency, minor, payment_method, test,
-	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
-	payment_id, payment_status, refunded, cancel_requested, tenant, subscribed, ordered_by, invoice, keep_for, kept_method, created_at, updated_at, version`
+	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency,
+	minor, payment_method, test, domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url,
+	session_id, payment_url, session_expires_at, payment_id, payment_status, refunded, cancel_requested, tenant,
+	subscribed, ordered_by, invoice, keep_for, kept_method, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is
@@ -304,12 +305,15 @@ func servicesBy(keepDisputed bool) listRules {
 	if keepDisputed {
 		disputed = `false`
 	}
-	status := `(case when ` + its + ` = 'ended' or o.status in ('cancelled', 'refunded') then 'ended' when o.status in ('paid', 'provisioning', 'failed') then 'provisioning'
+	status := `(case when ` + its + ` = 'ended' or o.status in ('cancelled', 'refunded') then 'ended'
+		when o.status in ('paid', 'provisioning', 'failed') then 'provisioning'
 		when ` + disputed + ` then 'suspended' else coalesce(` + its + `, 'provisioning') end)`
 	const updated = `greatest(o.updated_at, (select x.updated_at from subscriptions x where x.order_id = o.id))`
 	return listRules{
-		columns: `o.id as order_id, o.order_number, o.tenant, o.resource_type, ` + status + ` as status, coalesce(s.plan_id, o.plan_id) as plan_id, coalesce(s.plan_name, o.plan_name) as plan_name,
-			o.plan, o.domain, o.ordered_by is null as made, s.order_id is not null as subscribed, coalesce(s.billing_period, o.billing_period) as billing_period, coalesce(s.price, o.period_price) as price,
+		columns: `o.id as order_id, o.order_number, o.tenant, o.resource_type, ` + status + ` as status,
+			coalesce(s.plan_id, o.plan_id) as plan_id, coalesce(s.plan_name, o.plan_name) as plan_name,
+			o.plan, o.domain, o.ordered_by is null as made, s.order_id is not null as subscribed,
+			coalesce(s.billing_period, o.billing_period) as billing_period, coalesce(s.price, o.period_price) as price,
 			o.currency, s.period_end, o.created_at, ` + updated + ` as updated_at, o.version`,
 		from: "orders o", joined: ` left join subscriptions s on s.order_id = o.id`, id: "o.id", key: "id",
 		fields: with(fieldsOf("o", "tenant"), "status", status, "kind", "o.resource_type", "updated_at", updated),

@@ -31,7 +31,8 @@ const register = `
 		updated_at timestamptz not null default real_now()
 	);
 	alter table projections add column if not exists building text not null default ''; -- fingerprint of what grows in its schema
-	alter table projections add column if not exists swapped bigint not null default 0; -- position at which the tables in use took their place
+	-- the position at which the tables in use took their place
+	alter table projections add column if not exists swapped bigint not null default 0;
 	grant select on projections to ` + eventstore.AppRole
 
 // registered tells whether the register is complete.

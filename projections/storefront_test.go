@@ -38,14 +38,15 @@ func TestAPlanShowsTheFieldsOfItsOwnSort(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "2.995"), offer(2, "vps", "Small VPS", "10"), offer(3, "saas", "Agency", "50"))
 	for id, want := range map[int64]string{
-		1: `{"id":1,"name":"Basic","slug":"basic","description":"","price":"2.9950","effective_price":"3.00","setup_fee":"0.00","currency":"EUR",` +
-			`"billing_period":"monthly","resource_type":"hosting","quota_sites":1,"quota_databases":1,"quota_storage_gb":10,"quota_mailboxes":10,` +
-			`"quota_domains":1,"quota_ftp_users":1}`,
-		2: `{"id":2,"name":"Small VPS","slug":"small-vps","description":"","price":"10.00","effective_price":"10.00","setup_fee":"0.00","currency":"EUR",` +
-			`"billing_period":"monthly","resource_type":"vps","vps_cpu_cores":1,"vps_memory_mb":1024,"vps_disk_gb":20,"vps_bandwidth_tb":1,` +
-			`"vps_os_options":["debian-12"],"vps_default_os":"debian-12"}`,
-		3: `{"id":3,"name":"Agency","slug":"agency","description":"","price":"50.00","effective_price":"50.00","setup_fee":"0.00","currency":"EUR",` +
-			`"billing_period":"monthly","resource_type":"saas","saas_max_vms":0,"saas_max_hosting_accounts":1,"saas_max_agents":1,"saas_whitelabel":false}`,
+		1: `{"id":1,"name":"Basic","slug":"basic","description":"","price":"2.9950","effective_price":"3.00",` +
+			`"setup_fee":"0.00","currency":"EUR","billing_period":"monthly","resource_type":"hosting","quota_sites":1,` +
+			`"quota_databases":1,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":1}`,
+		2: `{"id":2,"name":"Small VPS","slug":"small-vps","description":"","price":"10.00","effective_price":"10.00",` +
+			`"setup_fee":"0.00","currency":"EUR","billing_period":"monthly","resource_type":"vps","vps_cpu_cores":1,` +
+			`"vps_memory_mb":1024,"vps_disk_gb":20,"vps_bandwidth_tb":1,"vps_os_options":["debian-12"],"vps_default_os":"debian-12"}`,
+		3: `{"id":3,"name":"Agency","slug":"agency","description":"","price":"50.00","effective_price":"50.00",` +
+			`"setup_fee":"0.00","currency":"EUR","billing_period":"monthly","resource_type":"saas","saas_max_vms":0,` +
+			`"saas_max_hosting_accounts":1,"saas_max_agents":1,"saas_whitelabel":false}`,
 	} {
 		plan, err := p.For(Caller{}).Orders().Plan(t.Context(), id)
 		if err != nil || shown(t, &plan) != want {
@@ -198,9 +199,10 @@ func TestAWidgetIsShownAsItsWebsiteNeedsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"widget_id":"aaaaaaaaaaaaaaaa","name":"Shop","theme":"auto","layout":"cards","primary_color":"","accent_color":"","border_radius":0,` +
-		`"show_features":false,"cta_text":"Buy","show_hosting":true,"show_vps":false,"require_phone":false,"require_company":false,"language":"es",` +
-		`"success_url":"","cancel_url":"","plans":[{"id":1,"name":"A",`
+	want := `{"widget_id":"aaaaaaaaaaaaaaaa","name":"Shop","theme":"auto","layout":"cards","primary_color":"",` +
+		`"accent_color":"","border_radius":0,"show_features":false,"cta_text":"Buy","show_hosting":true,` +
+		`"show_vps":false,"require_phone":false,"require_company":false,"language":"es","success_url":"",` +
+		`"cancel_url":"","plans":[{"id":1,"name":"A",`
 	if got := shown(t, &w); !strings.HasPrefix(got, want) {
 		t.Fatalf("\n%s\n%s", got, want)
 	}

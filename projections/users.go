@@ -192,8 +192,8 @@ type User struct {
 
 const userColumns = `u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active, u.active_tenant, ` + userStanding
 
-const userStanding = `u.has_password, u.second_factor, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at, u.email_refused_at,
-	u.created_at, u.updated_at, u.version`
+const userStanding = `u.has_password, u.second_factor, u.session_version, u.password_version, u.last_login_at,
+	u.opened_for, u.erased_at, u.email_refused_at, u.created_at, u.updated_at, u.version`
 
 // A Membership lets a user act for a tenant.
 type Membership struct {
@@ -283,7 +283,8 @@ func (s AccountReader) Users(ctx context.Context, l Listing) (Listed[User], erro
 	return part[User](ctx, s.db, usersBy, w, l)
 }
 
-const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at, coalesce(t.version, 0) as tenant_version`
+const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at,
+	coalesce(t.version, 0) as tenant_version`
 
 const fromMemberships = ` from memberships m left join resources t on t.kind = 'tenant' and t.id = m.tenant`
 
@@ -345,5 +346,6 @@ var selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_
 // subTenant is the condition that a tenant is a sub-tenant of the one through which a user
 // acts for it.
 func subTenant(tenant string) string {
-	return `exists (select from resources sub where sub.kind = 'tenant' and sub.id = ` + tenant + ` and sub.parent = u.active_through and sub.requested_for = '')`
+	return `exists (select from resources sub where sub.kind = 'tenant' and sub.id = ` + tenant + `
+		and sub.parent = u.active_through and sub.requested_for = '')`
 }

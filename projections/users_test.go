@@ -186,8 +186,9 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	n.ReadAt, n.CreatedAt = nil, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	want := `{"id":"` + first.String() + `","notification_type":"success","title":"Ready","message":"It runs.","url":"/orders/1/","is_read":true,` +
-		`"is_email_sent":true,"created_at":"2026-01-01T00:00:00Z","read_at":null,"metadata":{"order_id":"1"}}`
+	want := `{"id":"` + first.String() + `","notification_type":"success","title":"Ready","message":"It runs.",` +
+		`"url":"/orders/1/","is_read":true,"is_email_sent":true,"created_at":"2026-01-01T00:00:00Z","read_at":null,` +
+		`"metadata":{"order_id":"1"}}`
 	if text := shown(t, &n); text != want {
 		t.Fatalf("\n%s\n%s", text, want)
 	}

@@ -239,8 +239,8 @@ func deliveryStatuses() (names []string) {
 	return names
 }
 
-const deliveryColumns = `d.id, d.endpoint, d.tenant, d.event_id, d.event_type, d.status, d.attempts, d.response_status, d.error, d.next_attempt_at,
-	d.created_at, d.delivered_at, d.version`
+const deliveryColumns = `d.id, d.endpoint, d.tenant, d.event_id, d.event_type, d.status, d.attempts, d.response_status,
+	d.error, d.next_attempt_at, d.created_at, d.delivered_at, d.version`
 
 var deliveriesBy = listRules{
 	columns: deliveryColumns, from: "webhook_deliveries d", id: "d.id",

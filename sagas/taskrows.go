@@ -85,7 +85,8 @@ func (r *taskRows) claim(limit int, lease time.Duration, at *time.Time) (sql str
 	if r.own() {
 		name, key := r.table.Name, r.table.Key
 		return `
-			update ` + name + ` set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, worker = $2` + r.table.Claimed + `
+			update ` + name + ` set lease_token = lease_token + 1, lease_until = real_now() + $1::interval,
+				worker = $2` + r.table.Claimed + `
 			where ` + key + ` = any (array(select ` + key + ` from ` + name + `
 				where next_at <= coalesce($4, business_now()) and ` + r.waits() + ` and ` + r.mayReach() + `
 				order by next_at limit $3 for update skip locked))

@@ -22,7 +22,8 @@ const runColumns = `r.id, r.key, r.definition as def, ` + runKind +
 
 const (
 	runKind    = `split_part(r.key, ':', 1)`
-	runChanged = `coalesce((select e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = r.stream_version), r.created_at)`
+	runChanged = `coalesce((select e.recorded_at from events e where e.stream = 'saga-' || r.id
+		and e.version = r.stream_version), r.created_at)`
 )
 
 // runTable says how runs are listed, and tasks beside them.

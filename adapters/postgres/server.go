@@ -94,7 +94,8 @@ func explain(err error, said string) error {
 }
 
 func (c *Cluster) spawn(b binaries, at address, log journal) (*server, error) {
-	cmd := c.owner.command(exec.Command(b.path("postgres"), append([]string{"-D", c.home.data()}, c.settings(at)...)...)) //nolint:noctx // it outlives the context of its start
+	args := append([]string{"-D", c.home.data()}, c.settings(at)...)
+	cmd := c.owner.command(exec.Command(b.path("postgres"), args...)) //nolint:noctx // it outlives the context of its start
 	cmd.Stdout, cmd.Stderr = log.to, log.to
 	cmd.WaitDelay = time.Second // sessions that linger hold the log
 	if err := cmd.Start(); err != nil {

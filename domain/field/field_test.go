@@ -96,7 +96,8 @@ func TestFieldMessages(t *testing.T) {
 		{`"name":"a"`, `{"name":["Ensure this field has at least 2 characters."]}`},
 		{
 			`"name":"a\nb\u0000\ud800cd"`,
-			`{"name":["Ensure this field has no more than 5 characters.","Null characters are not allowed.","Surrogate characters are not allowed: U+D800.","Line breaks are not allowed."]}`,
+			`{"name":["Ensure this field has no more than 5 characters.","Null characters are not allowed.",` +
+				`"Surrogate characters are not allowed: U+D800.","Line breaks are not allowed."]}`,
 		},
 		{`"note":"a\u2028b"`, `{"note":["Line breaks are not allowed."]}`},
 		{`"password":12345678`, `{"password":["Not a valid string."]}`},

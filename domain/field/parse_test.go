@@ -147,7 +147,8 @@ func same(t *testing.T, sent, shown []byte) {
 
 func BenchmarkParse(b *testing.B) {
 	body := []byte(
-		`{"plan_id": 7, "customer_email": "ana@example.com", "customer_name": "Ana Ruiz", "payment_method": "test", "billing_period": "yearly", "domain": "example.com", "language": "es"}`,
+		`{"plan_id": 7, "customer_email": "ana@example.com", "customer_name": "Ana Ruiz", "payment_method": "test", ` +
+			`"billing_period": "yearly", "domain": "example.com", "language": "es"}`,
 	)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))

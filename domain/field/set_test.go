@@ -159,8 +159,10 @@ func TestTheSchemaTellsWhatADeclarationSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"properties":{"domain":{"format":"hostname","maxLength":253,"type":"string"},` +
-		`"parent":{"format":"int64","type":["integer","null"]},"password":{"maxLength":128,"minLength":8,"type":"string","writeOnly":true},` +
-		`"quota":{"anyOf":[{"format":"int64","maximum":100,"minimum":1,"type":"integer"},{"const":-1}],"default":10,"type":"integer"},` +
+		`"parent":{"format":"int64","type":["integer","null"]},` +
+		`"password":{"maxLength":128,"minLength":8,"type":"string","writeOnly":true},` +
+		`"quota":{"anyOf":[{"format":"int64","maximum":100,"minimum":1,"type":"integer"},{"const":-1}],` +
+		`"default":10,"type":"integer"},` +
 		`"theme":{"default":"light","enum":["light","dark"],"type":"string"}},"required":["domain"],"type":"object"}`
 	if string(schema) != want {
 		t.Errorf("\n got %s\nwant %s", schema, want)

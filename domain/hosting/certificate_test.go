@@ -21,7 +21,8 @@ func TestCertificates(t *testing.T) {
 	answers(t, "ssl_certificate", placeOf("ssl_certificate"), []asked{
 		{
 			`{"site":3}`,
-			`{"site":3,"cert_type":"acme","domain":"example.com","auto_renew":true,"status":"pending","last_error":"","expires_at":null,"is_active":true}`,
+			`{"site":3,"cert_type":"acme","domain":"example.com","auto_renew":true,"status":"pending","last_error":"",` +
+				`"expires_at":null,"is_active":true}`,
 		},
 		{`{"site":3,"domain":"WWW.example.com","auto_renew":false}`, `{"domain":"www.example.com","auto_renew":false}`},
 		{`{"site":3,"domain":"notexample.com"}`, `{"domain":["The domain does not belong to the site."]}`},

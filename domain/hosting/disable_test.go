@@ -107,7 +107,8 @@ func TestEveryKindHasANameAtTheEngine(t *testing.T) {
 		}
 	}
 	record, _ := hosting.KindNamed("dns_record")
-	if o := record.Object(9, values(`{"record_type":"MX","name":"@","data":"mail.example.org","priority":10}`), zone); o.Name != "example.com. example.com. MX 10 mail.example.org." {
+	exchange := values(`{"record_type":"MX","name":"@","data":"mail.example.org","priority":10}`)
+	if o := record.Object(9, exchange, zone); o.Name != "example.com. example.com. MX 10 mail.example.org." {
 		t.Error(o.Name)
 	}
 	certificate, _ := hosting.KindNamed("ssl_certificate")

@@ -14,7 +14,8 @@ func TestDNSZones(t *testing.T) {
 	answers(t, "dns_zone", placeOf("dns_zone"), []asked{
 		{
 			`{"origin":"Example.com"}`,
-			`{"origin":"example.com.","ns_primary":"ns1.panel.example.","admin_email":"hostmaster.example.com.","ttl":3600,"is_active":true}`,
+			`{"origin":"example.com.","ns_primary":"ns1.panel.example.","admin_email":"hostmaster.example.com.",` +
+				`"ttl":3600,"is_active":true}`,
 		},
 		{
 			`{"origin":"example.com.","ns_primary":"NS.other.example","admin_email":"a.b@X.com","ttl":60}`,
@@ -50,7 +51,8 @@ func TestDNSRecords(t *testing.T) {
 	answers(t, "dns_record", placeOf("dns_record"), []asked{
 		{
 			`{"zone":3,"record_type":"A","name":"www","data":" 192.0.2.1 "}`,
-			`{"zone":3,"zone_origin":"example.com.","record_type":"A","name":"www","data":"192.0.2.1","priority":0,"ttl":7200,"is_active":true}`,
+			`{"zone":3,"zone_origin":"example.com.","record_type":"A","name":"www","data":"192.0.2.1","priority":0,` +
+				`"ttl":7200,"is_active":true}`,
 		},
 		{`{"zone":3,"record_type":"MX","name":"@","data":"Mail.example.com."}`, `{"data":"Mail.example.com.","priority":10}`},
 		{`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":0,"ttl":60}`, `{"priority":0,"ttl":60}`},
@@ -69,15 +71,18 @@ func TestDNSRecords(t *testing.T) {
 		},
 		{
 			`{"zone":3,"record_type":"SOA","name":"","data":""}`,
-			`{"record_type":["\"SOA\" is not a valid choice."],"name":["This field may not be blank."],"data":["This field may not be blank."]}`,
+			`{"record_type":["\"SOA\" is not a valid choice."],"name":["This field may not be blank."],` +
+				`"data":["This field may not be blank."]}`,
 		},
 		{
 			`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":65536,"ttl":1}`,
-			`{"priority":["Ensure this value is less than or equal to 65535."],"ttl":["Ensure this value is greater than or equal to 60."]}`,
+			`{"priority":["Ensure this value is less than or equal to 65535."],` +
+				`"ttl":["Ensure this value is greater than or equal to 60."]}`,
 		},
 		{
 			`{}`,
-			`{"zone":["This field is required."],"record_type":["This field is required."],"name":["This field is required."],"data":["This field is required."]}`,
+			`{"zone":["This field is required."],"record_type":["This field is required."],` +
+				`"name":["This field is required."],"data":["This field is required."]}`,
 		},
 	})
 }

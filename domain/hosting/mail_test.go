@@ -28,8 +28,8 @@ func TestMailboxes(t *testing.T) {
 		return `{"mail_domain":3,"local_part":"ana","password":"correct horse"` + more + `}`
 	}
 	answers(t, "mailbox", placeOf("mailbox"), []asked{
-		{box(""), `{"mail_domain":3,"mail_domain_name":"example.com","email":"ana@example.com","local_part":"ana","name":"","quota_mb":1024,` +
-			`"imap_enabled":true,"pop3_enabled":true,"smtp_enabled":true,"is_active":true}`},
+		{box(""), `{"mail_domain":3,"mail_domain_name":"example.com","email":"ana@example.com","local_part":"ana",` +
+			`"name":"","quota_mb":1024,"imap_enabled":true,"pop3_enabled":true,"smtp_enabled":true,"is_active":true}`},
 		{
 			`{"mail_domain":"3","local_part":"Ana.Ruiz","password":"  leading blanks count ","name":"Ana Ruiz","quota_mb":-1}`,
 			`{"email":"ana.ruiz@example.com","local_part":"ana.ruiz","name":"Ana Ruiz","quota_mb":-1}`,
@@ -44,7 +44,8 @@ func TestMailboxes(t *testing.T) {
 		},
 		{
 			`{"mail_domain":null,"local_part":"","password":null}`,
-			`{"mail_domain":["This field may not be null."],"local_part":["This field may not be blank."],"password":["This field may not be null."]}`,
+			`{"mail_domain":["This field may not be null."],"local_part":["This field may not be blank."],` +
+				`"password":["This field may not be null."]}`,
 		},
 		{
 			`{"mail_domain":"x","local_part":"a","password":"a\u0007bcdefghi"}`,
@@ -112,7 +113,8 @@ func TestMailAliases(t *testing.T) {
 	answers(t, "mail_alias", placeOf("mail_alias"), []asked{
 		{
 			alias("Info", `"ana@example.com"`),
-			`{"mail_domain":3,"mail_domain_name":"example.com","source":"info","email":"info@example.com","destination":"ana@example.com","is_active":true}`,
+			`{"mail_domain":3,"mail_domain_name":"example.com","source":"info","email":"info@example.com",` +
+				`"destination":"ana@example.com","is_active":true}`,
 		},
 		{
 			alias("info@EXAMPLE.com", `["ana@example.com","Eva@Other.org"]`),

@@ -110,7 +110,8 @@ func TestAQueuedEvidencePackKeepsItsShape(t *testing.T) {
 		Kind: hosting.EvidencePack, Tenant: 17, User: 3,
 		Pack: &hosting.EvidenceOrder{Order: job, Tenant: 17, From: at, To: at.Add(time.Hour)},
 	}
-	const stored = `{"kind":"evidence_pack","tenant":17,"user":3,"pack":{"order":"70b00000-0000-4000-8000-00000000000a","tenant":17,"from":"2026-05-01T10:00:00Z","to":"2026-05-01T11:00:00Z"}}`
+	const stored = `{"kind":"evidence_pack","tenant":17,"user":3,` +
+		`"pack":{"order":"70b00000-0000-4000-8000-00000000000a","tenant":17,"from":"2026-05-01T10:00:00Z","to":"2026-05-01T11:00:00Z"}}`
 	if text, err := json.Marshal(queued); err != nil || string(text) != stored {
 		t.Errorf("%s %v", text, err)
 	}

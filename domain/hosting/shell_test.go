@@ -22,7 +22,8 @@ func TestFTPAccounts(t *testing.T) {
 		{`{}`, `{"site":["This field is required."],"username":["This field is required."],"password":["This field is required."]}`},
 	})
 	spec, _ := create("ftp_account", account(""), placeOf("ftp_account"))
-	if wrong := change(spec, `{"site":4,"username":"x"}`, placeOf("ftp_account")); wrong != `{"site":["This field cannot be changed."],"username":["This field cannot be changed."]}` {
+	const fixed = `{"site":["This field cannot be changed."],"username":["This field cannot be changed."]}`
+	if wrong := change(spec, `{"site":4,"username":"x"}`, placeOf("ftp_account")); wrong != fixed {
 		t.Error(wrong)
 	}
 }
@@ -32,7 +33,8 @@ func TestShellUsers(t *testing.T) {
 	answers(t, "shell_user", placeOf("shell_user"), []asked{
 		{
 			user(`,"password":"correct horse"`),
-			`{"site":3,"username":"ana","ssh_public_key":"","shell":"/bin/bash","chroot":"jailkit","quota_mb":-1,"home_directory":"","is_active":true}`,
+			`{"site":3,"username":"ana","ssh_public_key":"","shell":"/bin/bash","chroot":"jailkit","quota_mb":-1,` +
+				`"home_directory":"","is_active":true}`,
 		},
 		{user(`,"ssh_public_key":"` + keyED25519 + `","shell":"/bin/sh"`), `{"ssh_public_key":"` + keyED25519 + `","shell":"/bin/sh"}`},
 		{user(``), `{"non_field_errors":["Provide a password or an SSH public key."]}`},
@@ -45,7 +47,8 @@ func TestShellUsers(t *testing.T) {
 		{`{"site":3,"username":"a b","password":"correct horse"}`, `{"username":["This value does not match the required pattern."]}`},
 		{
 			`{}`,
-			`{"site":["This field is required."],"username":["This field is required."],"non_field_errors":["Provide a password or an SSH public key."]}`,
+			`{"site":["This field is required."],"username":["This field is required."],` +
+				`"non_field_errors":["Provide a password or an SSH public key."]}`,
 		},
 	})
 	for _, name := range []string{"root", "www-data", "nobody", "Root", "mysql", "sshd"} {
@@ -69,7 +72,8 @@ func TestOnlySuperusersLetAShellUserOut(t *testing.T) {
 		t.Error(wrong)
 	}
 	byKey, _ := create("shell_user", `{"site":3,"username":"ana","ssh_public_key":"`+keyED25519+`"}`, placeOf("shell_user"))
-	if wrong := change(byKey, `{"ssh_public_key":""}`, placeOf("shell_user")); wrong != `{"non_field_errors":["Provide a password or an SSH public key."]}` {
+	const keyless = `{"non_field_errors":["Provide a password or an SSH public key."]}`
+	if wrong := change(byKey, `{"ssh_public_key":""}`, placeOf("shell_user")); wrong != keyless {
 		t.Error(wrong)
 	}
 }
@@ -112,6 +116,12 @@ const (
 	keyECDSA   = "ecdsa-sha2-nistp384 " +
 		"AAAAE2VjZHNhLXNoYTItbmlzdHAzODQAAAAIbmlzdHAzODQAAABhBLlTov2hDpiZqQx+jSxlrRC2EJl0iY63cJkCeqjG+nzGrl/" +
 		"BGqrtNWfSuvBjz2GQIzx8Udng0geN7PqFVQ6rc2xnUxaQZMraLkIsrnVAdI4IZEvR3tqQyV7D94UYZTizFg=="
-	keyRSA     = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQDOFgE4OTmc7JaYb7QXp8jZZ3P0KrIT8bXC8X3wk2ObdcInOcLrTK4zTOqtPX4BfqvRz8rDABAFIquPXAe6ipasseyi/4LghMrF+SSJgH8AA1ejoWW3EioAdlz23V4GF34FJFH6LJnzU3mAaaG2Yu1R7bpSuV8vuc+lXr/OgthShJY1I+8PEoH+cGgJGk36U/O2eNZt+a42vlM1MKfPQ+UWKrsOaDLQUZmBs1NIfnqYoaOO63qnL5ljB7icxIFEBkJcSpDuvbucLJZbxuJZLirkABBllyyCfeu8LSTDwZRKNbdeljvOpmqzvUGV/RVAhJwn/T+MNDqYXWFv5E82hzD3"
-	keyRSA1024 = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxQ=="
+	keyRSA = "ssh-rsa " +
+		"AAAAB3NzaC1yc2EAAAADAQABAAABAQDOFgE4OTmc7JaYb7QXp8jZZ3P0KrIT8bXC8X3wk2ObdcInOcLrTK4zTOqtPX4BfqvRz8rDABAFIquPX" +
+		"Ae6ipasseyi/4LghMrF+SSJgH8AA1ejoWW3EioAdlz23V4GF34FJFH6LJnzU3mAaaG2Yu1R7bpSuV8vuc+lXr/OgthShJY1I+8PEoH+cGgJGk" +
+		"36U/O2eNZt+a42vlM1MKfPQ+UWKrsOaDLQUZmBs1NIfnqYoaOO63qnL5ljB7icxIFEBkJcSpDuvbucLJZbxuJZLirkABBllyyCfeu8LSTDwZR" +
+		"KNbdeljvOpmqzvUGV/RVAhJwn/T+MNDqYXWFv5E82hzD3"
+	keyRSA1024 = "ssh-rsa " +
+		"AAAAB3NzaC1yc2EAAAADAQABAAAAgQDFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFx" +
+		"cXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxQ=="
 )

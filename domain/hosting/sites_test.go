@@ -50,9 +50,10 @@ func TestDatabases(t *testing.T) {
 
 func TestPackages(t *testing.T) {
 	answers(t, "package", placeOf("package"), []asked{
-		{`{"name":"Básico"}`, `{"name":"Básico","slug":"basico","description":"","max_sites":-1,"max_databases":-1,"max_storage_mb":-1,"max_traffic_mb":-1,` +
-			`"max_mail_domains":-1,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":-1,"max_shell_users":-1,"max_dns_zones":-1,` +
-			`"ssl_enabled":true,"shell_enabled":true,"backup_enabled":false,"is_default":false,"is_active":true}`},
+		{`{"name":"Básico"}`, `{"name":"Básico","slug":"basico","description":"","max_sites":-1,"max_databases":-1,` +
+			`"max_storage_mb":-1,"max_traffic_mb":-1,"max_mail_domains":-1,"max_mailboxes":-1,"max_mail_aliases":-1,` +
+			`"max_ftp_accounts":-1,"max_shell_users":-1,"max_dns_zones":-1,"ssl_enabled":true,"shell_enabled":true,` +
+			`"backup_enabled":false,"is_default":false,"is_active":true}`},
 		{`{"name":"日本"}`, `{"slug":"package-9"}`},
 		{
 			`{"name":"A","slug":"own","max_sites":1000000,"max_storage_mb":1073741824,"description":"one\ntwo"}`,
@@ -60,13 +61,15 @@ func TestPackages(t *testing.T) {
 		},
 		{
 			`{"name":"A","max_sites":1000001,"max_traffic_mb":1073741825,"max_dns_zones":-2}`,
-			`{"max_sites":["Ensure this value is less than or equal to 1000000."],"max_traffic_mb":["Ensure this value is less than or equal to 1073741824."],` +
+			`{"max_sites":["Ensure this value is less than or equal to 1000000."],` +
+				`"max_traffic_mb":["Ensure this value is less than or equal to 1073741824."],` +
 				`"max_dns_zones":["Ensure this value is greater than or equal to -1."]}`,
 		},
 		{`{"name":""}`, `{"name":["This field may not be blank."]}`},
 		{`{"name":"` + long(101) + `","slug":"a b","description":"` + long(2001) +
 			`"}`, `{"name":["Ensure this field has no more than 100 characters."],` +
-			`"slug":["Enter a valid \"slug\" consisting of letters, numbers, underscores or hyphens."],"description":["Ensure this field has no more than 2000 characters."]}`},
+			`"slug":["Enter a valid \"slug\" consisting of letters, numbers, underscores or hyphens."],` +
+			`"description":["Ensure this field has no more than 2000 characters."]}`},
 	})
 }
 
@@ -84,8 +87,9 @@ func TestAPackageWithoutShellsAllowsNone(t *testing.T) {
 
 func TestTenants(t *testing.T) {
 	answers(t, "tenant", placeOf("tenant"), []asked{
-		{`{"name":"Ana Ruiz","email":"Ana@Example.com"}`, `{"name":"Ana Ruiz","email":"Ana@example.com","slug":"ana-ruiz","contact_name":"","company_name":"","phone":"",` +
-			`"tax_id":"","address":"","city":"","postal_code":"","country":"","language":"es","package":5,"parent":null,"username":"t9","customer_number":"t9",` +
+		{`{"name":"Ana Ruiz","email":"Ana@Example.com"}`, `{"name":"Ana Ruiz","email":"Ana@example.com",` +
+			`"slug":"ana-ruiz","contact_name":"","company_name":"","phone":"","tax_id":"","address":"","city":"",` +
+			`"postal_code":"","country":"","language":"es","package":5,"parent":null,"username":"t9","customer_number":"t9",` +
 			`"status":"active","suspended_reason":"","suspended_at":null,"is_active":true}`},
 		{
 			`{"name":"A","email":"a@b.es","package":null,"username":"ana","slug":"x"}`,
@@ -94,16 +98,22 @@ func TestTenants(t *testing.T) {
 		{`{"name":"A","email":"a@b.es","status":"suspended"}`, `{"status":"suspended","suspended_at":"2026-03-01T12:00:00Z"}`},
 		{`{"name":"日本","email":"a@b.es"}`, `{"slug":"tenant-9"}`},
 		{`{}`, `{"name":["This field is required."],"email":["This field is required."]}`},
-		{`{"name":"<b>","email":"a","country":"es","language":"Spanish","status":"gone","username":"-"}`, `{"name":["Enter a valid text."],"email":["Enter a valid email address."],` +
-			`"country":["This value does not match the required pattern."],"language":["Ensure this field has no more than 5 characters.","This value does not match the required pattern."],` +
-			`"username":["This value does not match the required pattern."],"status":["\"gone\" is not a valid choice."]}`},
+		{
+			`{"name":"<b>","email":"a","country":"es","language":"Spanish","status":"gone","username":"-"}`,
+			`{"name":["Enter a valid text."],"email":["Enter a valid email address."],` +
+				`"country":["This value does not match the required pattern."],` +
+				`"language":["Ensure this field has no more than 5 characters.",` +
+				`"This value does not match the required pattern."],` +
+				`"username":["This value does not match the required pattern."],"status":["\"gone\" is not a valid choice."]}`,
+		},
 		{`{"name":"` + long(201) + `","email":"a@b.es"}`, `{"name":["Ensure this field has no more than 200 characters."]}`},
 	})
 	spec, _ := create("tenant", `{"name":"A","email":"a@b.es","status":"suspended"}`, placeOf("tenant"))
 	if wrong := change(spec, `{"status":"active"}`, placeOf("tenant")); wrong != "" || spec.(*hosting.Tenant).SuspendedAt != nil {
 		t.Error(wrong, spec)
 	}
-	if wrong := change(spec, `{"username":"other","parent":3}`, placeOf("tenant")); wrong != `{"parent":["This field cannot be changed."],"username":["This field cannot be changed."]}` {
+	const fixed = `{"parent":["This field cannot be changed."],"username":["This field cannot be changed."]}`
+	if wrong := change(spec, `{"username":"other","parent":3}`, placeOf("tenant")); wrong != fixed {
 		t.Error(wrong)
 	}
 }
@@ -111,8 +121,9 @@ func TestTenants(t *testing.T) {
 func TestWhiteLabelConfigurations(t *testing.T) {
 	url := "https://example.com/"
 	answers(t, "whitelabel", placeOf("whitelabel"), []asked{
-		{`{"brand_name":"Acme"}`, `{"brand_name":"Acme","logo_url":"","favicon_url":"","primary_color":"#4F46E5","secondary_color":"#10B981","sidebar_bg_color":"#1F2937",` +
-			`"sidebar_text_color":"#F9FAFB","custom_css":"","footer_text":"","footer_url":"","email_from_name":"","email_from_address":"","custom_panel_domain":"","is_active":true}`},
+		{`{"brand_name":"Acme"}`, `{"brand_name":"Acme","logo_url":"","favicon_url":"","primary_color":"#4F46E5",` +
+			`"secondary_color":"#10B981","sidebar_bg_color":"#1F2937","sidebar_text_color":"#F9FAFB","custom_css":"",` +
+			`"footer_text":"","footer_url":"","email_from_name":"","email_from_address":"","custom_panel_domain":"","is_active":true}`},
 		{
 			`{"brand_name":"Acme","custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`,
 			`{"custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`,
@@ -127,7 +138,8 @@ func TestWhiteLabelConfigurations(t *testing.T) {
 		},
 		{`{"brand_name":"` + long(101) + `","footer_text":"` + long(501) + `","email_from_name":"` + long(101) +
 			`"}`, `{"brand_name":["Ensure this field has no more than 100 characters."],` +
-			`"footer_text":["Ensure this field has no more than 500 characters."],"email_from_name":["Ensure this field has no more than 100 characters."]}`},
+			`"footer_text":["Ensure this field has no more than 500 characters."],` +
+			`"email_from_name":["Ensure this field has no more than 100 characters."]}`},
 		{
 			`{"brand_name":"A","primary_color":"red","secondary_color":"#12345"}`,
 			`{"primary_color":["Enter a valid color in the form #RRGGBB."],"secondary_color":["Enter a valid color in the form #RRGGBB."]}`,

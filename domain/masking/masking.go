@@ -14,7 +14,8 @@ const Masked = "***"
 
 // secretNames are the names of things that are never shown.
 var secretNames = regexp.MustCompile(
-	`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`,
+	`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|` +
+		`otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`,
 )
 
 // IsSecret tells whether the value under this name is never shown.

@@ -48,8 +48,9 @@ const (
 func TestAPlanGetsTheDefaultsOfItsSort(t *testing.T) {
 	p, _ := offered(t, basic)
 	shown, _ := json.Marshal(p.Shown())
-	want := `{"name":"Básico","slug":"basico","description":"","price":"2.99","setup_fee":"0.00","currency":"EUR","billing_period":"monthly",` +
-		`"resource_type":"hosting","quota_sites":5,"quota_databases":1,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":1}`
+	want := `{"name":"Básico","slug":"basico","description":"","price":"2.99","setup_fee":"0.00","currency":"EUR",` +
+		`"billing_period":"monthly","resource_type":"hosting","quota_sites":5,"quota_databases":1,` +
+		`"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":1}`
 	if string(shown) != want {
 		t.Errorf("\n got %s\nwant %s", shown, want)
 	}
@@ -60,7 +61,8 @@ func TestAPlanGetsTheDefaultsOfItsSort(t *testing.T) {
 			"vps_default_os", "quota_sites",
 		),
 	)
-	want = `{"slug":"vps-1","vps_cpu_cores":1,"vps_memory_mb":1024,"vps_disk_gb":20,"vps_bandwidth_tb":1,"vps_os_options":["debian-12"],"vps_default_os":"debian-12"}`
+	want = `{"slug":"vps-1","vps_cpu_cores":1,"vps_memory_mb":1024,"vps_disk_gb":20,"vps_bandwidth_tb":1,` +
+		`"vps_os_options":["debian-12"],"vps_default_os":"debian-12"}`
 	if string(shown) != want {
 		t.Errorf("\n got %s\nwant %s", shown, want)
 	}

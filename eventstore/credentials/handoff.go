@@ -49,7 +49,8 @@ func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]b
 // resealHandOffs seals secrets in transit that an older secret key sealed with the
 // first one, so that the older keys can be removed.
 func (v *Vault) resealHandOffs(ctx context.Context) error {
-	rows, _ := v.pool.Query(ctx, `select id, purpose, effect_key, key_id, nonce, sealed from secret_handoff where key_id = any($1) limit $2`,
+	rows, _ := v.pool.Query(ctx, `select id, purpose, effect_key, key_id, nonce, sealed from secret_handoff
+		where key_id = any($1) limit $2`,
 		v.keys.Retired(), eventstore.RewrapAtOnce)
 	var id uuid.UUID
 	var purpose, effectKey string

@@ -49,7 +49,8 @@ func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time
 		with shown as (`+showToken+` for update), revoked as (`+revokeReused+`), used as (
 			update refresh_tokens t set used_at = real_now() from shown where t.hash = shown.hash and shown.state = 'fresh'
 		), kept as (
-			update refresh_families f set expires_at = greatest(f.expires_at, $3), seen_at = real_now() from shown where f.family = shown.family and shown.state = 'fresh'
+			update refresh_families f set expires_at = greatest(f.expires_at, $3), seen_at = real_now() from shown
+				where f.family = shown.family and shown.state = 'fresh'
 		), issued as (
 			insert into refresh_tokens (hash, family, expires_at) select $2, family, $3 from shown where state = 'fresh'
 		)
@@ -61,7 +62,8 @@ func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time
 func (v *Vault) RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "revoke", `
 		with shown as (`+showToken+` for update), revoked as (
-			update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family and shown.state in ('fresh', 'reused')
+			update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family
+				and shown.state in ('fresh', 'reused')
 		)
 		select family, user_id, state from shown`, hashOf(jti))
 }

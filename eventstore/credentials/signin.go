@@ -17,7 +17,8 @@ func (v *Vault) signIns() string {
 		select id, true as is_browser, started_at, seen_at from browser_sessions where user_id = $1 and version = $2
 			and ` + v.sessionLives() + `
 		union all
-		select family, false, started_at, seen_at from refresh_families where user_id = $1 and version = $2 and revoked_at is null and expires_at > real_now()`
+		select family, false, started_at, seen_at from refresh_families where user_id = $1 and version = $2
+			and revoked_at is null and expires_at > real_now()`
 }
 
 // SignIns are the browsers and programs in which a user has signed in, the one that was
@@ -54,7 +55,8 @@ func (v *Vault) closeSignIns(ctx context.Context, which string, user int64, vers
 		with browsers as (
 			delete from browser_sessions where user_id = $1 and id `+which+` returning version
 		), programs as (
-			update refresh_families set revoked_at = real_now() where user_id = $1 and family `+which+` and revoked_at is null and expires_at > real_now() returning version
+			update refresh_families set revoked_at = real_now() where user_id = $1 and family `+which+`
+				and revoked_at is null and expires_at > real_now() returning version
 		)
 		select count(*) from (select version from browsers union all select version from programs) ended where version = $3`, user,
 		id, version).Scan(&n)

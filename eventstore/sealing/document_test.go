@@ -117,11 +117,12 @@ func BenchmarkStrings(b *testing.B) {
 // Blanked texts are those that Strings finds, wherever "sealed:" stands besides.
 func TestBlankEmptiesTheSealedTextsAlone(t *testing.T) {
 	for document, want := range map[string]string{
-		`{"a":"sealed:1:x","b":[ "sealed:1:\"y\\" , "clear"]}`:                  `{"a":"","b":[ "" , "clear"]}`,
-		`{"sealed:key":"sealed:1:x","sealed:other" : "sealed text"}`:            `{"sealed:key":"","sealed:other" : "sealed text"}`,
-		`{"quoted":"he said,\"sealed:1:x\"","\"sealed:1":"\\","b":"sealed:\\"}`: `{"quoted":"he said,\"sealed:1:x\"","\"sealed:1":"\\","b":""}`,
-		`{"a":{"b":"\u0073ealed:1:x"},"c":1}`:                                   `{"a":{"b":"\u0073ealed:1:x"},"c":1}`,
-		`"sealed:1:x"`:                                                          `""`,
+		`{"a":"sealed:1:x","b":[ "sealed:1:\"y\\" , "clear"]}`:       `{"a":"","b":[ "" , "clear"]}`,
+		`{"sealed:key":"sealed:1:x","sealed:other" : "sealed text"}`: `{"sealed:key":"","sealed:other" : "sealed text"}`,
+		`{"quoted":"he said,\"sealed:1:x\"","\"sealed:1":"\\","b":"sealed:\\"}`: `{"quoted":"he said,\"sealed:1:x\"",` +
+			`"\"sealed:1":"\\","b":""}`,
+		`{"a":{"b":"\u0073ealed:1:x"},"c":1}`: `{"a":{"b":"\u0073ealed:1:x"},"c":1}`,
+		`"sealed:1:x"`:                        `""`,
 	} {
 		found := sealing.Strings([]byte(document), func(_, _, quoted []byte) bool { return sealing.IsSealed(quoted) })
 		if by := string(sealing.Replace([]byte(document), found, func(int) string { return "" })); by != want {

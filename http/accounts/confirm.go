@@ -18,8 +18,8 @@ import (
 func (s *profile) confirmRoute() route.Route {
 	return route.Post(mePath+"confirm/", "Give the password again, in the session of a browser", s.confirm).As("me_confirm").
 		For(s.callers.EnrollingBySession()).With(http.StatusOK).Caching("no-store").Keeping("").
-		Saying("Calls that refuse with the code reauthentication_required are open for 10 minutes. The session goes on under a new cookie. "+
-			"The former cookie and the former CSRF token open nothing any more.").
+		Saying("Calls that refuse with the code reauthentication_required are open for 10 minutes. The session goes "+
+			"on under a new cookie. The former cookie and the former CSRF token open nothing any more.").
 		Failing(http.StatusForbidden, "The call came with a token (session_required), or without the CSRF token.").
 		Failing(http.StatusTooManyRequests, "Too many calls, or the password was wrong too often.")
 }

@@ -298,7 +298,8 @@ func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 		}
 	}
 	s.Do(t, account.Reactivate{User: paneltest.Ben, At: now})
-	if w := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ben"])...); w.Body.String() != paneltest.InvalidToken("Token is invalid") {
+	w := s.Call("GET", "/api/me/", "", paneltest.Bearer(s.Known["ben"])...)
+	if w.Body.String() != paneltest.InvalidToken("Token is invalid") {
 		t.Errorf("after the account was opened again: %d %s", w.Code, w.Body)
 	}
 }

@@ -25,8 +25,9 @@ func (s *subscriptions) changeActions() []route.Route {
 			Failing(http.StatusConflict, taken),
 		route.Post(subscriptionsPath+"{id:uuid}/change/", "Change the plan, or the billing period", s.change).
 			As("subscription_change").Of("Subscription").With(http.StatusOK).For(s.callers.TenantAdmin()).Finding(s.findSubscription).
-			Saying("If there is a difference to pay, an invoice is issued, and the plan changes once it is paid. Otherwise it changes at the end of the period. "+
-				"A later change replaces one that is pending; the present plan and period take it back.").
+			Saying("If there is a difference to pay, an invoice is issued, and the plan changes once it is paid. "+
+				"Otherwise it changes at the end of the period. A later change replaces one that is pending; the "+
+				"present plan and period take it back.").
 			Failing(http.StatusConflict, taken),
 	}
 }

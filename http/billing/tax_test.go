@@ -62,7 +62,8 @@ func TestATaxIDThatDecidesHasTheFormOfItsCountry(t *testing.T) {
 	for _, id := range []string{"12345678901", "DE123456789", "FR1234567890"} {
 		w := s.Order(t, http.StatusBadRequest,
 			strings.Replace(paneltest.HostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"`+id+`",`, 1))
-		if want := `{"customer_tax_id":["Enter a valid VAT identification number of FR, such as FR12345678901."]}`; w.Body.String() != want {
+		const want = `{"customer_tax_id":["Enter a valid VAT identification number of FR, such as FR12345678901."]}`
+		if w.Body.String() != want {
 			t.Errorf("%s: %s", id, w.Body)
 		}
 	}

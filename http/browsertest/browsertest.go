@@ -205,7 +205,8 @@ func (p *Page) See(text string) {
 	p.t.Helper()
 	p.Until(
 		fmt.Sprintf(
-			`[document.body, ...deepAll("*").filter(e => e.shadowRoot).flatMap(e => [...e.shadowRoot.children])].some(e => e.innerText.replace(/\s+/g, " ").includes(%s))`,
+			`[document.body, ...deepAll("*").filter(e => e.shadowRoot).flatMap(e => [...e.shadowRoot.children])]`+
+				`.some(e => e.innerText.replace(/\s+/g, " ").includes(%s))`,
 			quoted(text),
 		),
 	)
@@ -224,7 +225,9 @@ func (p *Page) middle(selector string) (x, y float64) {
 	var at [2]float64
 	text := p.Text(
 		fmt.Sprintf(
-			`(async () => { await painted(); const el = deep(%s); el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`,
+			`(async () => { await painted(); const el = deep(%s); `+
+				`el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); `+
+				`return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`,
 			quoted(selector),
 		),
 	)
@@ -310,8 +313,10 @@ func (p *Page) Accessible(what string) {
 			p.t.Fatal(err)
 		}
 	}
-	found := p.Text(`axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
-		.then((r) => r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.target.flat().join(" ") + " " + n.failureSummary).join("; ")).join("\n"))`)
+	found := p.Text(`axe.run(document, {
+			resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+		}).then((r) => r.violations.map((v) => v.id + ": " + v.help + " " +
+			v.nodes.map((n) => n.target.flat().join(" ") + " " + n.failureSummary).join("; ")).join("\n"))`)
 	if found != "" {
 		p.t.Errorf("%s: %s", what, found)
 	}

@@ -12,7 +12,9 @@ import (
 // the API: however often it is sent, and by however many at once, it is carried out once.
 // It tells whether another sending did it, and at which path of the API the record stands
 // that was made.
-func FormOnce(ctx context.Context, s *Callers, c route.Call, number string, do func(route.Call) error) (isRepeat bool, location string, err error) {
+func FormOnce(
+	ctx context.Context, s *Callers, c route.Call, number string, do func(route.Call) error,
+) (isRepeat bool, location string, err error) {
 	if number == "" {
 		return false, "", domain.RefuseField("number", "This field is required.")
 	}

@@ -16,7 +16,8 @@ func TestDomainsThatATenantCannotHave(t *testing.T) {
 	const root = "/hosting/api/rest/"
 	zone := hosting.DNSZone{Origin: "milk.example.", IsActive: true}
 	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 3, Spec: zone.Fields().Values()})
-	const suffix, own, others = "This domain is a public suffix.", "This domain is the panel's own, or above or below it.", hosting.NearOthers
+	const suffix, others = "This domain is a public suffix.", hosting.NearOthers
+	const own = "This domain is the panel's own, or above or below it."
 	for name, want := range map[string]string{
 		"co.uk": suffix, "github.io": suffix,
 		"panel.example": own, "x.ns1.panel.example": own,

@@ -170,7 +170,9 @@ func (k *collection) onPages() pageKind {
 			_, err := scope.Hosting().Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
 			return err
 		},
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.callers.Now()} }, //nolint:forcetypeassert // found by find
+		shown: func(found any) field.Record {
+			return &hosted{resource: found.(*resource), now: k.callers.Now()} //nolint:forcetypeassert // found by find
+		},
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
 	if k.kind.Soft {

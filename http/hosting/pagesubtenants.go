@@ -39,7 +39,9 @@ func (s *subTenants) onPages() pageKind {
 		list: s.list, find: s.find, findOpen: s.findOpen, bar: t.barOthers, check: s.check, blank: t.collection.blank,
 		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: t.collection.kind.Name, ID: id}.Stream() },
 		isIn:   func(context.Context, projections.Scope, int64) error { return route.Missing(t.collection.kind.Class) },
-		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: t.callers.Now()} }, //nolint:forcetypeassert // found by find
+		shown: func(found any) field.Record {
+			return &hosted{resource: found.(*resource), now: t.callers.Now()} //nolint:forcetypeassert // found by find
+		},
 		create: written(t.create), change: written(t.change), remove: t.terminate, acts: s.acts(),
 		count: s.count, mayHave: s.mayHave, asks: asksOfSubTenant, options: s.packages, room: s.room, tells: s.tells, more: s.more,
 	}

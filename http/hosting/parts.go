@@ -15,7 +15,8 @@ import (
 func (k *collection) within(part hosting.Child) route.Route {
 	parts := k.of(part.Kind)
 	list := func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[hosted], error) {
-		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: c.Subject.(*resource).row.ID}) //nolint:forcetypeassert // found by find
+		whole := c.Subject.(*resource) //nolint:forcetypeassert // found by find
+		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: whole.row.ID})
 		return parts.list(ctx, c, l)
 	}
 	r := parts.listSpec().Document(route.ListOrPages[hosted](k.path()+"{id:int}/"+part.Kind.Within+"/", "All "+strings.ReplaceAll(

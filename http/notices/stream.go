@@ -23,8 +23,9 @@ func (s *Area) notificationStream() []route.Route {
 			notificationsPath+"stream/", "What happens to own notifications, as it happens", s.followNotifications,
 		).
 			As("notification_stream").AtMost(notificationStreams, 0).
-			Saying("Events: notification, as GET shows it, when it is new or changed; deleted with its id; all_read with through; reset when so much has happened since the last event " +
-				"that it is not told: load the list anew. Each has the position of the log as its id."),
+			Saying("Events: notification, as GET shows it, when it is new or changed; deleted with its id; all_read " +
+				"with through; reset when so much has happened since the last event that it is not told: load the " +
+				"list anew. Each has the position of the log as its id."),
 	}
 }
 

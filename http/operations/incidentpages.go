@@ -68,10 +68,12 @@ func (s *incidents) acts() []web.Act[*projections.Incident] {
 		})}}
 	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
 		isGrave := answer != operations.Ignore
-		all = append(all, web.Act[*projections.Incident]{Name: answer, IsOpen: takes(answer), Grave: isGrave, Inputs: reason, Do: web.Pressed(
-			func(ctx context.Context, c route.Call, i *projections.Incident, v *verdict) error {
+		all = append(all, web.Act[*projections.Incident]{
+			Name: answer, IsOpen: takes(answer), Grave: isGrave, Inputs: reason,
+			Do: web.Pressed(func(ctx context.Context, c route.Call, i *projections.Incident, v *verdict) error {
 				return s.admin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
-			})})
+			}),
+		})
 	}
 	isOpen := func(i *projections.Incident) bool { return !i.IsSettled }
 	return append(all, web.Act[*projections.Incident]{Name: "settle", IsOpen: isOpen, Inputs: reason, Do: web.Pressed(

@@ -25,8 +25,8 @@ const orderStreams = 20
 func (s *orders) orderStream() route.Route {
 	return route.Stream[projections.Order](orderPath+"events/", "What becomes of an order, as it happens", s.followOrder).
 		As("operator_order_events").Of("Order").AtMost(orderStreams, 0).
-		Saying("Events: order, as the list shows it, at once and after each event of the order, of its setup, and of what operators have asked for. "+
-			"What a reader shows of the order is then to be read anew.").
+		Saying("Events: order, as the list shows it, at once and after each event of the order, of its setup, "+
+			"and of what operators have asked for. What a reader shows of the order is then to be read anew.").
 		Failing(http.StatusNotFound, "There is no such order.")
 }
 

@@ -57,11 +57,14 @@ func (s *users) userDesk() web.ActPage[*userRecord] {
 		Find: func(ctx context.Context, c route.Call) (*userRecord, error) { return s.userRecord(ctx, c, c.ID("id")) },
 		Acts: []web.Act[*userRecord]{
 			{Name: "mail_link", IsOpen: isActive, Asks: true, Do: s.mailLink},
-			{Name: "disable_factor", IsOpen: func(u *userRecord) bool { return u.SecondFactor }, Grave: true, Asks: true, Inputs: reasonInput[*userRecord], Do: web.Pressed(
-				func(ctx context.Context, c route.Call, _ *userRecord, why *verdict) error {
+			{
+				Name: "disable_factor", IsOpen: func(u *userRecord) bool { return u.SecondFactor }, Grave: true, Asks: true,
+				Inputs: reasonInput[*userRecord],
+				Do: web.Pressed(func(ctx context.Context, c route.Call, _ *userRecord, why *verdict) error {
 					_, err := s.disableFactor(ctx, c, why)
 					return err
-				})},
+				}),
+			},
 			{
 				Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser },
 				Grave: true, Asks: true, Do: s.flagging("is_superuser", "true"),

@@ -22,8 +22,8 @@ func (s *Area) orderStream() route.Route {
 	}
 	return route.Stream[projections.OrderView](ordersPath+"{order_id:uuid}/events/", "How an order stands, as it happens", s.followOrder).
 		As("order_events").Of("Order").AtMost(orderStreamsOfKey, perAddress).OrWith(http.StatusNoContent).
-		Saying("Events: order, as GET of the order shows it, at once and whenever that changes. The stream ends when the order is active, cancelled or refunded; "+
-			"a client that comes back then, having seen it, is answered with 204.").
+		Saying("Events: order, as GET of the order shows it, at once and whenever that changes. The stream ends when "+
+			"the order is active, cancelled or refunded; a client that comes back then, having seen it, is answered with 204.").
 		Failing(http.StatusNotFound, "There is no such order for this key.")
 }
 

@@ -15,7 +15,9 @@ var fromElsewhere = http.Header{"Access-Control-Allow-Origin": {"*"}, "Cross-Ori
 // now, and versions that never change.
 func widgetFiles() []route.Route {
 	return []route.Route{
-		route.File(web.WidgetPath, "The order form for other websites, a script", func(context.Context, route.Call) (*route.Document, error) {
+		route.File(web.WidgetPath, "The order form for other websites, a script", func(
+			context.Context, route.Call,
+		) (*route.Document, error) {
 			return scriptOf(web.Widget, "public, max-age=300"), nil
 		}).As("widget_script").Sending("text/javascript", nil).Tagged().
 			Saying(

@@ -57,7 +57,8 @@ func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
 	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, false)
 	w.Must(err)
 	foreign := account.ActivateTenant{User: 1, Tenant: 99, At: w.Runner.Now()}
-	if err := w.Accounts.Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine", foreign); domain.CodeOf(err) != domain.Invalid {
+	err = w.Accounts.Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine", foreign)
+	if domain.CodeOf(err) != domain.Invalid {
 		t.Fatalf("all or nothing: %v", err)
 	}
 	is, err := w.Vault().CheckPassword(t.Context(), 1, sagastest.GoodPassword)

@@ -74,7 +74,9 @@ func (s *Service) event(e eventstore.RecordedEvent) (audit.Event, error) {
 
 // causesSeen tells which causes the caller may know: those that name no stream of
 // another owner.
-func (s *Service) causesSeen(ctx context.Context, who projections.Caller, history []eventstore.RecordedEvent) (func(domain.Cause) bool, error) {
+func (s *Service) causesSeen(
+	ctx context.Context, who projections.Caller, history []eventstore.RecordedEvent,
+) (func(domain.Cause) bool, error) {
 	if who.SeesAll() {
 		return func(domain.Cause) bool { return true }, nil
 	}

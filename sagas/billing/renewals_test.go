@@ -218,8 +218,10 @@ func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 	for _, stop := range processes {
 		stop()
 	}
-	w.Equal("steps", strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "), "billing.subscription_started billing.period_invoiced "+
-		"billing.payment_reminded billing.payment_overdue billing.payment_reminded billing.payment_reminded billing.subscription_suspended")
+	w.Equal("steps", strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "),
+		"billing.subscription_started billing.period_invoiced "+
+			"billing.payment_reminded billing.payment_overdue billing.payment_reminded "+
+			"billing.payment_reminded billing.subscription_suspended")
 	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
 	w.Equal("runs that are stuck", w.Count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
 }

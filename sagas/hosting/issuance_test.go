@@ -49,7 +49,9 @@ var atNoon = sagastest.ByHand(func() time.Time { return sagastest.Noon })
 const theOrder = "ssl_certificate/example.com" // as the engine knows it
 
 // issuances is a household at work, whose site has a certificate on order.
-func issuances(t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options)) (*sagastest.Household, *authority, hosting.Ref) {
+func issuances(
+	t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options),
+) (*sagastest.Household, *authority, hosting.Ref) {
 	t.Helper()
 	a := &authority{}
 	h := sagastest.NewHousehold(t, append(options, atNoon, func(o *assembly.Options) {

@@ -34,7 +34,9 @@ func (s *Service) removal(ctx context.Context, d *hosting.Draft) ([]domain.Comma
 }
 
 // eachPart makes a command for every part of the record.
-func (s *Service) eachPart(ctx context.Context, d *hosting.Draft, command func(hosting.Ref) domain.Command) (commands []domain.Command, err error) {
+func (s *Service) eachPart(
+	ctx context.Context, d *hosting.Draft, command func(hosting.Ref) domain.Command,
+) (commands []domain.Command, err error) {
 	for _, child := range d.Kind.Children() {
 		found, err := s.system().Hosting().PartsOf(ctx, child.Kind.Name, child.By, d.ID)
 		if err != nil {

@@ -64,16 +64,19 @@ type (
 
 // registerMails registers the sagas that send one mail each.
 func (n *Notifier) registerMails() {
-	n.welcomeMails = sagas.Register(n.runner, sagas.Saga[WelcomeMail]{Name: "mail", Definition: "mail/1", Steps: []sagas.Step[WelcomeMail]{{
-		Name: "send", Says: "send the email", Queue: MailQueue, Policy: n.mailPolicy(),
-		Effect: &sagas.Effect[WelcomeMail]{
-			Key: func(m WelcomeMail) string { return m.Key }, Lasting: true,
-			Prepare: func(ctx context.Context, m *WelcomeMail) (sagas.Call, error) { return n.WelcomeCall(ctx, *m) },
-			Deferred: func(m WelcomeMail, failed sagas.FailedAttempt) sagas.Work {
-				return n.refused(failed).And(n.giveUpMail(m))
+	n.welcomeMails = sagas.Register(n.runner, sagas.Saga[WelcomeMail]{
+		Name: "mail", Definition: "mail/1",
+		Steps: []sagas.Step[WelcomeMail]{{
+			Name: "send", Says: "send the email", Queue: MailQueue, Policy: n.mailPolicy(),
+			Effect: &sagas.Effect[WelcomeMail]{
+				Key: func(m WelcomeMail) string { return m.Key }, Lasting: true,
+				Prepare: func(ctx context.Context, m *WelcomeMail) (sagas.Call, error) { return n.WelcomeCall(ctx, *m) },
+				Deferred: func(m WelcomeMail, failed sagas.FailedAttempt) sagas.Work {
+					return n.refused(failed).And(n.giveUpMail(m))
+				},
 			},
-		},
-	}}})
+		}},
+	})
 	n.linkMails = sagas.Register(n.runner, sagas.Saga[LinkMail]{Name: "mail", Definition: "mail/2", Steps: []sagas.Step[LinkMail]{{
 		Name: "send", Says: "send the email", Queue: MailQueue, Policy: n.mailPolicy(),
 		Effect: &sagas.Effect[LinkMail]{
@@ -83,13 +86,16 @@ func (n *Notifier) registerMails() {
 			},
 		},
 	}}})
-	n.approvalLostMails = sagas.Register(n.runner, sagas.Saga[OrderMail]{Name: "mail", Definition: "mail/3", Steps: []sagas.Step[OrderMail]{{
-		Name: "lost", Says: "tell the customer that nothing was collected", Queue: MailQueue, Policy: n.mailPolicy(),
-		Effect: &sagas.Effect[OrderMail]{
-			Key: func(m OrderMail) string { return m.Key }, Prepare: n.approvalLostCall,
-			Deferred: func(_ OrderMail, failed sagas.FailedAttempt) sagas.Work { return n.refused(failed) },
-		},
-	}}})
+	n.approvalLostMails = sagas.Register(n.runner, sagas.Saga[OrderMail]{
+		Name: "mail", Definition: "mail/3",
+		Steps: []sagas.Step[OrderMail]{{
+			Name: "lost", Says: "tell the customer that nothing was collected", Queue: MailQueue, Policy: n.mailPolicy(),
+			Effect: &sagas.Effect[OrderMail]{
+				Key: func(m OrderMail) string { return m.Key }, Prepare: n.approvalLostCall,
+				Deferred: func(_ OrderMail, failed sagas.FailedAttempt) sagas.Work { return n.refused(failed) },
+			},
+		}},
+	})
 	n.notificationMails = sagas.Register(n.runner, sagas.Saga[NewsMail]{Name: "mail", Definition: "mail/4", Steps: []sagas.Step[NewsMail]{{
 		Name: "news", Says: "send the email about news", Queue: notificationQueue, Policy: n.mailPolicy(),
 		Effect: &sagas.Effect[NewsMail]{

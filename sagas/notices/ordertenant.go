@@ -33,13 +33,16 @@ type joiningOffer struct{ notifier *Notifier }
 
 // registerJoiningMails registers the saga that sends one such mail.
 func (n joiningOffer) registerJoiningMails() {
-	n.notifier.joiningMails = sagas.Register(n.notifier.runner, sagas.Saga[JoiningMail]{Name: "mail", Definition: "mail/5", Steps: []sagas.Step[JoiningMail]{{
-		Name: "join", Says: "ask the customer which tenant the order joins", Queue: MailQueue, Policy: n.notifier.mailPolicy(),
-		Effect: &sagas.Effect[JoiningMail]{
-			Key: func(m JoiningMail) string { return m.Key }, Prepare: n.joiningCall,
-			Deferred: func(_ JoiningMail, failed sagas.FailedAttempt) sagas.Work { return n.notifier.refused(failed) },
-		},
-	}}})
+	n.notifier.joiningMails = sagas.Register(n.notifier.runner, sagas.Saga[JoiningMail]{
+		Name: "mail", Definition: "mail/5",
+		Steps: []sagas.Step[JoiningMail]{{
+			Name: "join", Says: "ask the customer which tenant the order joins", Queue: MailQueue, Policy: n.notifier.mailPolicy(),
+			Effect: &sagas.Effect[JoiningMail]{
+				Key: func(m JoiningMail) string { return m.Key }, Prepare: n.joiningCall,
+				Deferred: func(_ JoiningMail, failed sagas.FailedAttempt) sagas.Work { return n.notifier.refused(failed) },
+			},
+		}},
+	})
 }
 
 // offerJoining asks the account that has the address of a new order, if it administers a

@@ -58,14 +58,17 @@ func registerWebhooks(d Deps) {
 		times: d.Times, limiter: newEndpointLimiter(),
 	}
 	p.runner.AddQueue(webhookQueue, deliveriesAtOnce)
-	p.deliveries = sagas.Register(p.runner, sagas.Saga[DeliveryInput]{Name: "webhook", Definition: "webhook/1", Steps: []sagas.Step[DeliveryInput]{{
-		Name: "deliver", Says: "tell the tenant's endpoint of what has happened", Queue: webhookQueue,
-		Policy: deliveryPolicy(p.runner.Times(), d.Times), Independent: true,
-		Effect: &sagas.Effect[DeliveryInput]{
-			Key: deliveryKey, Prepare: p.deliverCall, Lasting: true, Failed: p.deliveryFailed,
-			Deferred: p.deliveryGivenUp,
-		},
-	}}})
+	p.deliveries = sagas.Register(p.runner, sagas.Saga[DeliveryInput]{
+		Name: "webhook", Definition: "webhook/1",
+		Steps: []sagas.Step[DeliveryInput]{{
+			Name: "deliver", Says: "tell the tenant's endpoint of what has happened", Queue: webhookQueue,
+			Policy: deliveryPolicy(p.runner.Times(), d.Times), Independent: true,
+			Effect: &sagas.Effect[DeliveryInput]{
+				Key: deliveryKey, Prepare: p.deliverCall, Lasting: true, Failed: p.deliveryFailed,
+				Deferred: p.deliveryGivenUp,
+			},
+		}},
+	})
 	p.runner.OnAppend(p.deliveryStarts)
 	p.runner.OnEvent(p.react, slices.Collect(maps.Keys(webhookEvents))...)
 	p.runner.EachRound("deliveries were not swept", func(ctx context.Context) error {

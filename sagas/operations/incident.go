@@ -35,16 +35,20 @@ const over = `
 		when 'access_refused' then not exists (select from ` + sagas.LiveRuns + ` where status in ('waiting', 'running', 'ready')
 			and awaits = 'access/' || (i.about ->> 'queue') || '/' || (i.about ->> 'lacks'))
 		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')
-		when 'reader_stuck' then exists (select from readers r where r.name = i.about ->> 'reader' and r.position > (i.about ->> 'position')::bigint)
-		when 'engine_orphan' then not exists (select from resources t where t.kind = 'tenant' and t.id = (i.about ->> 'tenant')::bigint and t.present offset 0)
-			or exists (select from resources r where r.kind = i.about ->> 'kind' and r.engine_id = (i.about ->> 'engine_id')::bigint and r.status <> 'gone' offset 0)
+		when 'reader_stuck' then exists (select from readers r where r.name = i.about ->> 'reader'
+			and r.position > (i.about ->> 'position')::bigint)
+		when 'engine_orphan' then not exists (select from resources t where t.kind = 'tenant'
+			and t.id = (i.about ->> 'tenant')::bigint and t.present offset 0)
+			or exists (select from resources r where r.kind = i.about ->> 'kind'
+				and r.engine_id = (i.about ->> 'engine_id')::bigint and r.status <> 'gone' offset 0)
 		when 'engine_missing' then ` + recordLeft + `
 		when 'engine_changed' then ` + recordLeft + `
 		else false end
 	order by i.reported_at limit $2`
 
 // recordLeft tells that the panel has no record any more that the engine should hold.
-const recordLeft = `not exists (select from resources r where r.kind = i.about ->> 'kind' and r.id = (i.about ->> 'id')::bigint and r.present offset 0)`
+const recordLeft = `not exists (select from resources r where r.kind = i.about ->> 'kind'
+	and r.id = (i.about ->> 'id')::bigint and r.present offset 0)`
 
 // settledAtOnce limits one round.
 const settledAtOnce = 200

@@ -149,9 +149,11 @@ func (s *Service) tellCompared(ctx context.Context, id uuid.UUID, name string, f
 	if err != nil {
 		return fmt.Errorf("tell what differs in %s: %w", name, err)
 	}
-	_, err = s.store.Execute(ctx, domain.Metadata{Actor: "system:rebuild"}, hosting.ProgressOperation{ID: id, Compared: found.Position, Result: field.Values{
-		"projection": field.AppendText(nil, name), "position": strconv.AppendInt(nil, found.Position, 10),
-		"different": strconv.AppendInt(nil, found.Different, 10), "differences": differences,
-	}})
+	_, err = s.store.Execute(ctx, domain.Metadata{Actor: "system:rebuild"}, hosting.ProgressOperation{
+		ID: id, Compared: found.Position, Result: field.Values{
+			"projection": field.AppendText(nil, name), "position": strconv.AppendInt(nil, found.Position, 10),
+			"different": strconv.AppendInt(nil, found.Different, 10), "differences": differences,
+		},
+	})
 	return err
 }

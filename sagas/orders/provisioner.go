@@ -117,8 +117,10 @@ func NewProvisioner(d Deps) *Provisioner {
 	p.registerDeprovision()
 	p.Changes = newPlanChanges(d, p.local)
 	d.Runner.OnAppend(p.starts)
-	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
-		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
+	d.Runner.OnEvent(p.react, sagas.NamesOf(
+		order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
+		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{},
+	)...)
 	return p
 }
 

@@ -30,7 +30,8 @@ func TestTheRequestsOfAnOrdersEffectsStayTheSame(t *testing.T) { // G-12
 			`{"Kind":"site","ID":0,"Owner":%d,"Name":"same.example.com","Ref":"","Values":null,"Observed":null,"Applied":false}`,
 			job.Client),
 		sagas.EffectKey(machine, "vm"): fmt.Sprintf(
-			`{"External":"","Name":"vm%d","Tag":%q,"Cores":2,"MemoryMB":2048,"DiskGB":40,"TrafficTB":2,"OS":"debian-12","State":"","Address":""}`,
+			`{"External":"","Name":"vm%d","Tag":%q,"Cores":2,"MemoryMB":2048,"DiskGB":40,"TrafficTB":2,`+
+				`"OS":"debian-12","State":"","Address":""}`,
 			w.Provision(machine).Job.VM, machine),
 	} {
 		prints, _ := w.Store.Keys().Prints("effect request", []byte(request))

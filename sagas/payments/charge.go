@@ -89,14 +89,17 @@ type methodRemoval struct {
 
 // register registers the saga that removes payment methods at their providers.
 func (s *methodRemoval) register() {
-	s.definition = sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
-		Name: "forget", Says: "remove the saved payment method at its provider",
-		Policy: s.times.refundPolicy(s.runner.Times().Quarantine), Queue: forgetQueue,
-		Effect: &sagas.Effect[ForgetInput]{
-			Key:     ForgetInput.key,
-			Prepare: s.call, Lasting: true,
-		},
-	}}})
+	s.definition = sagas.Register(s.runner, sagas.Saga[ForgetInput]{
+		Name: "forget", Definition: "forget/1",
+		Steps: []sagas.Step[ForgetInput]{{
+			Name: "forget", Says: "remove the saved payment method at its provider",
+			Policy: s.times.refundPolicy(s.runner.Times().Quarantine), Queue: forgetQueue,
+			Effect: &sagas.Effect[ForgetInput]{
+				Key:     ForgetInput.key,
+				Prepare: s.call, Lasting: true,
+			},
+		}},
+	})
 }
 
 // forgetQueue is where removals wait for their turn.

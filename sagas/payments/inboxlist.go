@@ -27,7 +27,9 @@ var webhookTable = projections.TableList{
 }
 
 const (
-	webhookColumns = `i.id, i.provider, i.event_id, i.type, i.state, (select o.id from orders o where o.id = i.order_id) as "order", i.attempts, coalesce(i.error, '') as error, i.received_at, i.headers`
+	webhookColumns = `i.id, i.provider, i.event_id, i.type, i.state,
+		(select o.id from orders o where o.id = i.order_id) as "order", i.attempts, coalesce(i.error, '') as error,
+		i.received_at, i.headers`
 
 	inboxWhere = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or provider = $2) and ($3 = '' or state = $3)
 	and ($4 = '' or type = $4) and ($5 = '' or event_id = $5) and ($6 = '00000000-0000-0000-0000-000000000000'::uuid or order_id = $6)

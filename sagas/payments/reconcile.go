@@ -25,7 +25,8 @@ const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
 // live tells that something made for the order may still exist outside. With "offset 0" Postgres
 // looks up the order's runs, and then the effects of each: as a join it may begin with all effects.
 const live = `exists (select from saga_run r where r.order_id = o.id and exists (select from effect e where e.saga_id = r.id
-	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped') offset 0) offset 0)`
+	and e.step in ('tenant.engine', 'site', 'vm')
+	and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped') offset 0) offset 0)`
 
 // unfit finds the orders of each sort, with what repairs them. A service in its
 // grace is suspended and does not count.
@@ -34,7 +35,8 @@ var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 			case when o.status = 'failed' then 'retry' when p.id is null then 'recheck' when p.status = 'paused' then 'resume'
 				when p.status = 'parked' then 'retry' else 'release' end as action
 		from orders o` + setup + `
-		where o.status = 'failed' and not o.cancel_requested or o.status in ('paid', 'provisioning') and o.updated_at < $3::timestamptz - $2::interval`,
+		where o.status = 'failed' and not o.cancel_requested or o.status in ('paid', 'provisioning')
+			and o.updated_at < $3::timestamptz - $2::interval`,
 	unpaid: `select o.id, o.order_number, o.status, o.updated_at as since, 'cancel' as action
 		from orders o where o.status = 'active' and o.minor > 0 and (o.payment_status <> 'paid' or o.refunded >= o.minor)`,
 	captured: `select o.id, o.order_number, o.status, o.updated_at as since, 'refund' as action

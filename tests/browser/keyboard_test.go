@@ -31,7 +31,8 @@ func (w walker) to(selector string) {
 			const el = focused(), before = window.before;
 			window.before = el;
 			const box = el.getBoundingClientRect(), { outlineStyle, outlineWidth } = getComputedStyle(el);
-			const isSeen = box.width > 1 && box.bottom > 0 && box.top < innerHeight && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+			const isSeen = box.width > 1 && box.bottom > 0 && box.top < innerHeight &&
+				outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
 			const isNext = !before || Boolean(before.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
 			return [el.matches(`+"`"+selector+"`"+`), isSeen, isNext, location.pathname + " " + el.outerHTML.slice(0, 120)].join("|");
 		})()`), "|", 4)

@@ -226,7 +226,8 @@ func (b *atNobody) tell(kind, session string, minor int64, more string) {
 
 // lie delivers an event with a forged signature.
 func (b *atNobody) lie(session string, id uuid.UUID) {
-	raw := fmt.Appendf(nil, `{"id":"evt_%s","type":"checkout.session.completed","data":{"object":{"id":%q,"client_reference_id":%q,"amount_total":1210,"currency":"eur","payment_status":"paid"}}}`,
+	raw := fmt.Appendf(nil, `{"id":"evt_%s","type":"checkout.session.completed","data":{"object":{"id":%q,`+
+		`"client_reference_id":%q,"amount_total":1210,"currency":"eur","payment_status":"paid"}}}`,
 		uuid.New(), session, id)
 	b.post.refuses("test", raw, http.Header{test.Header: {test.Sign([]byte("another secret"), raw, time.Now())}})
 }

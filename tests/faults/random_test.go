@@ -231,7 +231,9 @@ func (c *customers) storyOf(kind, born string) string {
 		for _, told := range []string{
 			`select recorded_at, stream || '/' || version || ' ' || name || ' ' || data::text from events
 				where stream = $1 or stream in (select 'saga-' || id from saga_run where about = $1)`,
-			`select started_at, key || ' step ' || a.step || ' token ' || token || coalesce(' ' || outcome || ' ' || error_class || ' ' || error, '') from saga_attempt a join saga_run r on r.id = saga_id where about = $1`,
+			`select started_at, key || ' step ' || a.step || ' token ' || token ||
+					coalesce(' ' || outcome || ' ' || error_class || ' ' || error, '')
+				from saga_attempt a join saga_run r on r.id = saga_id where about = $1`,
 			`select updated_at, key || ' ' || state || ' token ' || token from effect where key like 'e/' || $1 || '/%'`,
 			`select taken_at, 'claim of ' || name from external_claim where owner = $1`,
 			`select applied_at, 'object ' || id || ' visible ' || visible_at || ' gone ' || gone_at

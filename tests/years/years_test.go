@@ -207,8 +207,8 @@ func (y *years) lives(id uuid.UUID) {
 		y.customerPays(s.Change.Invoice)
 	case s.Open == uuid.Nil && what < 10:
 		y.did("plan changed")
-		plans := map[bool][]int64{true: {sagastest.BasicPlan, sagastest.LargePlan, sagastest.SmallPlan}, false: {5, 8}}[y.Order(id).Status == order.StatusActive &&
-			y.Provision(id).Job.Type == "hosting"]
+		isHosted := y.Order(id).Status == order.StatusActive && y.Provision(id).Job.Type == "hosting"
+		plans := map[bool][]int64{true: {sagastest.BasicPlan, sagastest.LargePlan, sagastest.SmallPlan}, false: {5, 8}}[isHosted]
 		y.may(y.Changes(id, plans[y.chance.IntN(len(plans))], []string{"monthly", "monthly", "yearly"}[y.chance.IntN(3)]))
 	case s.Open == uuid.Nil:
 	case what < 25:

@@ -51,7 +51,8 @@ func TestACronJobIsWrittenAsACrontabReadsIt(t *testing.T) {
 // the name's lock, keeps them apart.
 func TestTheDoubleTakesEqualCronJobs(t *testing.T) {
 	e := ispconfigtest.Start(t)
-	job := `{"client_id": 0, "params": {"server_id": 1, "run_min": "0", "run_hour": "0", "run_mday": "*", "run_month": "@reboot", "run_wday": "*", "command": "true"}}`
+	job := `{"client_id": 0, "params": {"server_id": 1, "run_min": "0", "run_hour": "0", "run_mday": "*", ` +
+		`"run_month": "@reboot", "run_wday": "*", "command": "true"}}`
 	if one, two := e.Tell("sites_cron_add", job), e.Tell("sites_cron_add", job); one == two {
 		t.Errorf("%s, %s", one, two)
 	}

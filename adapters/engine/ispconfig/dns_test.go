@@ -22,7 +22,8 @@ func TestT6ARecordDoesNotMoveItsZone(t *testing.T) {
 	}
 	w.fake.Tell(
 		"dns_a_add",
-		`{"client_id": 2, "update_serial": true, "params": {"server_id": 1, "zone": 1, "name": "b", "type": "A", "data": "192.0.2.1", "ttl": 60}}`,
+		`{"client_id": 2, "update_serial": true, "params": {"server_id": 1, "zone": 1, "name": "b", "type": "A", `+
+			`"data": "192.0.2.1", "ttl": 60}}`,
 	)
 	if w.rowOf("dns_zone")["sys_groupid"] != "3" {
 		t.Error("the double does not do the damage")

@@ -73,7 +73,8 @@ func TestTextsAreReadAsTheyAreServed(t *testing.T) {
 		w.fake.Tell(
 			"dns_txt_add",
 			fmt.Sprintf(
-				`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "raw", "type": "TXT", "data": %q, "ttl": 60, "active": "y"}}`,
+				`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "raw", "type": "TXT", "data": %q, `+
+					`"ttl": 60, "active": "y"}}`,
 				data,
 			),
 		)

@@ -127,7 +127,8 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	six.Name = "acme.test. six.acme.test. AAAA 0 2001:db8::1"
 	w.fake.Tell(
 		"dns_aaaa_add",
-		`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`,
+		`{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", `+
+			`"data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`,
 	)
 	six.ID = w.find("dns_record", six.Name).ID
 	w.change(six)

@@ -189,7 +189,8 @@ func TestTwoRowsOfOneNameAreLeftAlone(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Tell(
 		"mail_alias_add",
-		`{"client_id": 1, "params": {"server_id": 1, "source": "sales@acme.test", "destination": "info@acme.test", "type": "alias", "active": "y"}}`,
+		`{"client_id": 1, "params": {"server_id": 1, "source": "sales@acme.test", "destination": "info@acme.test", `+
+			`"type": "alias", "active": "y"}}`,
 	)
 	_, _, err := w.engine.Find(t.Context(), "mail_alias", "sales@acme.test", "")
 	refused(t, err, domain.Permanent, "ambiguous")

@@ -179,4 +179,5 @@ func TestTheDoubleLetsEqualRowsIn(t *testing.T) {
 	}
 }
 
-const ftp = `{"client_id": 1, "params": {"server_id": 1, "parent_domain_id": 1, "username": "twin", "quota_size": -1, "uid": "web1", "gid": "client1", "dir": "/var/www/clients/client1/web1"}}`
+const ftp = `{"client_id": 1, "params": {"server_id": 1, "parent_domain_id": 1, "username": "twin", "quota_size": -1, ` +
+	`"uid": "web1", "gid": "client1", "dir": "/var/www/clients/client1/web1"}}`

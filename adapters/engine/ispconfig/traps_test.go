@@ -214,7 +214,8 @@ func TestT16NoMailboxMovesIntoTheDirectoryOfAnother(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Tell(
 		"mail_user_add",
-		`{"client_id": 1, "params": {"server_id": 1, "email": "b@acme.test", "login": "b@acme.test", "quota": 0, "maildir": "/var/vmail/acme.test/c"}}`,
+		`{"client_id": 1, "params": {"server_id": 1, "email": "b@acme.test", "login": "b@acme.test", "quota": 0, `+
+			`"maildir": "/var/vmail/acme.test/c"}}`,
 	)
 	o := w.object("mailbox")
 	o.Name = "c@acme.test"
@@ -226,7 +227,8 @@ func TestT17AnUpdatedSiteKeepsItsProcesses(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Tell(
 		"sites_web_domain_update",
-		`{"client_id": 0, "primary_id": 1, "params": {"pm_max_children": 20, "pm_start_servers": 3, "pm_min_spare_servers": 2, "pm_max_spare_servers": 9, "log_retention": 60}}`,
+		`{"client_id": 0, "primary_id": 1, "params": {"pm_max_children": 20, "pm_start_servers": 3, `+
+			`"pm_min_spare_servers": 2, "pm_max_spare_servers": 9, "log_retention": 60}}`,
 	)
 	w.change(with(w.object("site"), "ip_address", "192.0.2.7", "is_active", false))
 	row := w.rowOf("site")

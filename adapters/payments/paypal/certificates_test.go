@@ -136,7 +136,8 @@ func TestWhileACertificateCannotBeFetchedPayPalIsAskedToComeBack(t *testing.T) {
 		}
 	}
 	w := newWorld(t, func(c *paypal.Config) { c.Roots = nil }) // the server there is not PayPal's host
-	if _, err := w.Verify([]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{}), time.Now()); domain.CodeOf(err) != domain.Unavailable {
+	_, err := w.Verify([]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{}), time.Now())
+	if domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("an impostor: %v", err)
 	}
 }

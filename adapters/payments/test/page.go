@@ -57,8 +57,8 @@ func load(ctx context.Context, db querier, id, lock string) (row, error) {
 			saves, setup, payment_id, settle_at, silent, charges is not null,
 		       coalesce((select state from test_payments.payments p where p.session = s.id and p.id = s.payment_id), '')
 		from test_payments.sessions s where id = $1 `+lock, id).
-		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt, &s.Saves, &s.Setup,
-			&s.paymentID, &s.settleAt, &s.silent, &s.charges, &s.Payment)
+		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL,
+			&s.ExpiresAt, &s.Saves, &s.Setup, &s.paymentID, &s.settleAt, &s.silent, &s.charges, &s.Payment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, domain.Refuse(domain.NotFound, "Not found.")
 	}

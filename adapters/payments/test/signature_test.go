@@ -16,7 +16,8 @@ import (
 )
 
 func body(kind, session, reference string, amount int64, currency, status, payment string) []byte {
-	return fmt.Appendf(nil, `{"id":"evt_1","type":%q,"data":{"object":{"id":%q,"client_reference_id":%q,"amount_total":%d,"currency":%q,"payment_status":%q,"payment_id":%q}}}`,
+	return fmt.Appendf(nil, `{"id":"evt_1","type":%q,"data":{"object":{"id":%q,"client_reference_id":%q,`+
+		`"amount_total":%d,"currency":%q,"payment_status":%q,"payment_id":%q}}}`,
 		kind, session, reference, amount, currency, status, payment)
 }
 

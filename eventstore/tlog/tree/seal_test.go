@@ -279,7 +279,8 @@ func TestTilesAndEntriesAreShownUpToTheCheckpoint(t *testing.T) {
 		}
 	}
 	l.forge(`delete from events where position = 20`)
-	if _, err := s.Tile(t.Context(), tlog.TilePath{TileID: tlog.TileID{Level: tlog.EntriesLevel}, Width: 256}); !errors.Is(err, tree.ErrNoTile) {
+	path := tlog.TilePath{TileID: tlog.TileID{Level: tlog.EntriesLevel}, Width: 256}
+	if _, err := s.Tile(t.Context(), path); !errors.Is(err, tree.ErrNoTile) {
 		t.Errorf("a bundle without one of its events: %v", err)
 	}
 }

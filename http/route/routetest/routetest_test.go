@@ -75,7 +75,8 @@ func (l *listener) Errorf(format string, args ...any) {
 }
 
 const document = `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/hello/": {"get": {"responses": {"200": {
-	"description": "x", "headers": {"X-Left": {"schema": {"type": "integer"}}}, "content": {"application/json": {"schema": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}}}}}`
+	"description": "x", "headers": {"X-Left": {"schema": {"type": "integer"}}}, "content": {"application/json": {
+	"schema": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}}}}}`
 
 // Answers that differ from the document are found: in status, media type, form and format.
 func TestAnAnswerThatIsNotDescribedIsFound(t *testing.T) {

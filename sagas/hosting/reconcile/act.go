@@ -15,7 +15,9 @@ import (
 
 // act prepares the act and what follows from it. The act may be repeated: it
 // brings the object to what is wanted, whatever was there.
-func (a *attempt) act(ctx context.Context, run *hosting.Generation) (do func(context.Context) (sagas.Result, error), then func(sagas.Result) sagas.Work, err error) {
+func (a *attempt) act(
+	ctx context.Context, run *hosting.Generation,
+) (do func(context.Context) (sagas.Result, error), then func(sagas.Result) sagas.Work, err error) {
 	if err := a.unseal(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -179,7 +179,8 @@ func showButtons(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(
 		w,
-		`<form method="post"><button name="action" value="approve">Agree</button><button name="action" value="cancel">Cancel</button></form>`,
+		`<form method="post"><button name="action" value="approve">Agree</button>`+
+			`<button name="action" value="cancel">Cancel</button></form>`,
 	)
 }
 
