@@ -56,8 +56,8 @@ type Options struct {
 type Table struct {
 	options   Options
 	areas     []Area
-	fixed     map[string]*endpoint // paths without variables
-	variable  *mux.Router
+	declared  map[string]*endpoint
+	variable  *mux.Router // its routes have the names of declared paths
 	endpoints []*endpoint
 	audience  *audience
 	budget    *bodyBudget
@@ -79,21 +79,21 @@ type endpoint struct {
 // Mount makes the table of all routes. It panics when a declaration makes no
 // sense: a route without an access rule, a method declared twice.
 func Mount(o Options, areas ...Area) *Table {
-	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}, audience: newAudience(o.Streams), budget: newBodyBudget(o.Bodies)}
+	t := &Table{options: o.complete(), declared: map[string]*endpoint{}, audience: newAudience(o.Streams), budget: newBodyBudget(o.Bodies)}
 	t.areas = append(slices.Clone(areas), t.docs())
-	t.variable = mux.NewRouter().SkipClean(true)
 	for i := range t.areas {
 		t.collect(&t.areas[i])
 	}
 	slices.SortFunc(t.endpoints, func(a, b *endpoint) int { return strings.Compare(a.path, b.path) }) // "{" sorts behind all letters
+	var variable []string
 	for _, e := range t.endpoints {
 		e.allow = allowed(e.methods)
+		t.declared[e.path] = e
 		if strings.Contains(e.path, "{") {
-			t.variable.Path(pattern(e.path)).Handler(e)
-		} else {
-			t.fixed[e.path] = e
+			variable = append(variable, e.path)
 		}
 	}
+	t.variable = compiled(variable)
 	t.description = t.describe()
 	return t
 }
@@ -115,9 +115,21 @@ func (o Options) complete() Options {
 	return o
 }
 
-// ServeHTTP is never called: the router only finds endpoints.
-func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {
-	panic("route: " + e.path + " is served by its table")
+// routers are kept by their paths: to compile these takes longer than all else in a table.
+var routers sync.Map
+
+// compiled is a router of paths with variables. It only names the path that matches.
+func compiled(paths []string) *mux.Router {
+	key := strings.Join(paths, "\n")
+	known, is := routers.Load(key)
+	if !is {
+		r := mux.NewRouter().SkipClean(true)
+		for _, path := range paths {
+			r.Path(pattern(path)).Name(path)
+		}
+		known, _ = routers.LoadOrStore(key, r)
+	}
+	return known.(*mux.Router) //nolint:forcetypeassert // nothing else is kept
 }
 
 func (t *Table) collect(a *Area) {
@@ -240,15 +252,14 @@ func (t *Table) find(path string) (*endpoint, map[string]string) {
 	if !clean(path) {
 		return nil, nil
 	}
-	if e := t.fixed[path]; e != nil {
+	if e := t.declared[path]; e != nil && e.path == e.plain {
 		return e, nil
 	}
 	var match mux.RouteMatch
 	if !t.variable.Match(&http.Request{URL: &url.URL{Path: path}}, &match) {
 		return nil, nil
 	}
-	e, _ := match.Handler.(*endpoint)
-	return e, match.Vars
+	return t.declared[match.Route.GetName()], match.Vars
 }
 
 // clean paths are UTF-8 and have no empty, "." or ".." segments. Others are
