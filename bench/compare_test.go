@@ -47,7 +47,13 @@ func TestTheBackgroundIsToldApart(t *testing.T) {
 	look.ask([]string{"select poll"})
 	enough()
 	for _, statements := range [][]string{
-		{"begin"}, {"select poll"}, {"commit"}, {"begin"}, {"select poll", "insert one"}, {"insert two"}, {"commit"},
+		{"begin"},
+		{"select poll"},
+		{"commit"},
+		{"begin"},
+		{"select poll", "insert one"},
+		{"insert two"},
+		{"commit"},
 		{"update log_tiles"},
 	} {
 		look.ask(statements)

@@ -176,8 +176,12 @@ var subscriptions = New("billing", `
 	subscriptionChange(func(e billing.EndAnnounced) Row { return Row{{"next_at", e.NextAt}} }),
 	subscriptionChange(func(e billing.PeriodRenewed) Row {
 		return Row{
-			{"status", billing.Running}, {"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"due_at", nil},
-			{"suspended_at", nil}, {"next_at", e.NextAt},
+			{"status", billing.Running},
+			{"period_start", e.PeriodStart},
+			{"period_end", e.PeriodEnd},
+			{"due_at", nil},
+			{"suspended_at", nil},
+			{"next_at", e.NextAt},
 		}
 	}),
 	subscriptionChange(func(e billing.PaymentExtended) Row {
@@ -342,8 +346,12 @@ func pendingChange(to billing.PlanTerms, invoice uuid.UUID, at time.Time) Row {
 
 func noChange() Row {
 	return Row{
-		{"change_plan_id", nil}, {"change_plan_name", nil}, {"change_period", nil}, {"change_price", nil},
-		{"change_invoice", nil}, {"change_at", nil},
+		{"change_plan_id", nil},
+		{"change_plan_name", nil},
+		{"change_period", nil},
+		{"change_price", nil},
+		{"change_invoice", nil},
+		{"change_at", nil},
 	}
 }
 

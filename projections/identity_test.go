@@ -168,8 +168,13 @@ func TestWhoSeesWhichTenants(t *testing.T) {
 		caller Caller
 		sees   int64
 	}{
-		{Caller{User: 1, Tenant: 5}, 2}, {Caller{User: 1, Tenant: 6}, 2}, {Caller{User: 2}, 0}, {Caller{}, 0},
-		{Caller{KeyOwner: 1}, 0}, {Caller{User: 9, Superuser: true}, 3}, {System, 3},
+		{Caller{User: 1, Tenant: 5}, 2},
+		{Caller{User: 1, Tenant: 6}, 2},
+		{Caller{User: 2}, 0},
+		{Caller{}, 0},
+		{Caller{KeyOwner: 1}, 0},
+		{Caller{User: 9, Superuser: true}, 3},
+		{System, 3},
 	} {
 		all, err := p.For(c.caller).Hosting().Tenants(t.Context(), Listing{})
 		if err != nil || all.Count != c.sees || int64(len(all.Rows)) != c.sees {

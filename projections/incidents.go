@@ -41,7 +41,11 @@ var incidents = New("incidents", `
 
 	On(func(at eventstore.RecordedEvent, e desk.IncidentReported) Change {
 		return upsert("incidents", its(at), Row{
-			{"kind", e.Kind}, {"about", texts(e.About)}, {"reported_at", now}, {"created_at", now}, {"updated_at", now},
+			{"kind", e.Kind},
+			{"about", texts(e.About)},
+			{"reported_at", now},
+			{"created_at", now},
+			{"updated_at", now},
 			{"version", at.Version},
 		}, Row{
 			{"about", excluded("about")},

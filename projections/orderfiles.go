@@ -102,8 +102,12 @@ func movement[E domain.Event](of func(E) balanceChange) Handler {
 			m.id = at.ID
 		}
 		whose := Row{
-			{"tenant", m.Tenant}, {"currency", m.Currency}, {"test_money", m.Test}, {"balance", m.left.String()},
-			{"created_at", m.at}, {"version", at.Version},
+			{"tenant", m.Tenant},
+			{"currency", m.Currency},
+			{"test_money", m.Test},
+			{"balance", m.left.String()},
+			{"created_at", m.at},
+			{"version", at.Version},
 		}
 		row := slices.Concat(
 			whose, Row{{"id", m.id}, {"kind", m.kind}, {"amount", m.amount.String()}, {"actor", at.Metadata.Actor}},

@@ -94,7 +94,9 @@ var orders = New("orders", `
 	ordersAndDays(On(placed).Unique("orders_number", errNumberTaken),
 		orderChange(func(e order.PaymentSessionOpened) Row {
 			return Row{
-				{"status", "payment_processing"}, {"session_id", e.Session}, {"payment_url", e.URL},
+				{"status", "payment_processing"},
+				{"session_id", e.Session},
+				{"payment_url", e.URL},
 				{"session_expires_at", e.ExpiresAt},
 			}
 		}),
@@ -157,8 +159,12 @@ var orders = New("orders", `
 		orderChange(func(order.WelcomeMailGivenUp) Row { return Row{{"warnings", joined(order.MailWarning)}} }),
 		orderChange(func(order.WelcomeMailSent) Row { return Row{{"warnings", removed(order.MailWarning)}} }),
 		erasing("orders", append(Row{
-			{"customer_name", ""}, {"customer_email", ""}, {"customer_phone", ""}, {"customer_company", ""},
-			{"success_url", ""}, {"cancel_url", ""},
+			{"customer_name", ""},
+			{"customer_email", ""},
+			{"customer_phone", ""},
+			{"customer_company", ""},
+			{"success_url", ""},
+			{"cancel_url", ""},
 		}, detailColumns(buyer.Details{})...)))...,
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner"), ofTenant("tenant")).
@@ -245,7 +251,9 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 // taxColumns are the columns of how a sale is taxed, of orders, invoices and credit notes.
 func taxColumns(t tax.Treatment) Row {
 	return Row{
-		{"tax_kind", t.TaxKind}, {"tax_country", t.TaxCountry}, {"tax_removed", t.TaxRemoved.String()},
+		{"tax_kind", t.TaxKind},
+		{"tax_country", t.TaxCountry},
+		{"tax_removed", t.TaxRemoved.String()},
 		{"tax_id_accepted_by", t.TaxIDAcceptedBy},
 	}
 }

@@ -178,7 +178,9 @@ func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
 	}
 	ear, tables := p.listening(t)
 	for _, l := range []Listing{
-		{}, {Offset: LastPage}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000")}},
+		{},
+		{Offset: LastPage},
+		{Offset: 9000, Mark: Mark{ID: p.id(t, "o9000")}},
 		{Offset: 9000, Mark: Mark{ID: p.id(t, "o9000"), Before: true}},
 	} {
 		l.Limit = 20

@@ -84,8 +84,12 @@ func TestAccountsAreSeenByThemselvesAndByOperators(t *testing.T) {
 		caller Caller
 		sees   bool
 	}{
-		{Caller{User: 1}, true}, {Caller{User: 2, Superuser: true}, true}, {System, true},
-		{Caller{User: 2, Tenant: 5}, false}, {Caller{}, false}, {Caller{KeyOwner: 1}, false},
+		{Caller{User: 1}, true},
+		{Caller{User: 2, Superuser: true}, true},
+		{System, true},
+		{Caller{User: 2, Tenant: 5}, false},
+		{Caller{}, false},
+		{Caller{KeyOwner: 1}, false},
 	} {
 		_, err := p.For(c.caller).Accounts().User(t.Context(), 1)
 		of, listed := p.For(c.caller).Accounts().Memberships(t.Context(), 1)

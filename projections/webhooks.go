@@ -95,7 +95,9 @@ var webhooks = New("webhooks", `
 	}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 	deliveryChange(func(e webhook.DeliveryAttempted) Row {
 		return Row{
-			{"attempts", plus("attempts", 1)}, {"response_status", domain.OrNull(e.Status)}, {"error", e.Code},
+			{"attempts", plus("attempts", 1)},
+			{"response_status", domain.OrNull(e.Status)},
+			{"error", e.Code},
 			{"next_attempt_at", orNever(e.NextAt)},
 		}
 	}),

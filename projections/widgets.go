@@ -27,7 +27,11 @@ var widgets = New("widgets", `
 
 	On(func(at eventstore.RecordedEvent, e storefront.WidgetCreated) Change {
 		return insert("widgets", Row{
-			{"id", at.Stream.ID}, {"widget_id", e.WidgetID}, {"spec", e.Spec}, {"created_at", now}, {"updated_at", now},
+			{"id", at.Stream.ID},
+			{"widget_id", e.WidgetID},
+			{"spec", e.Spec},
+			{"created_at", now},
+			{"updated_at", now},
 			{"version", at.Version},
 		})
 	}),

@@ -14,8 +14,11 @@ func TestContrastIsThatOfTheStandard(t *testing.T) {
 		a, b string
 		want string
 	}{
-		{color.White, color.Black, "21.00"}, {"#777777", color.White, "4.48"}, {"#4F46E5", color.White, "6.29"},
-		{"red", color.Black, "1.00"}, {"#12345", color.Black, "1.00"},
+		{color.White, color.Black, "21.00"},
+		{"#777777", color.White, "4.48"},
+		{"#4F46E5", color.White, "6.29"},
+		{"red", color.Black, "1.00"},
+		{"#12345", color.Black, "1.00"},
 	} {
 		if got := fmt.Sprintf("%.2f", color.Contrast(one.a, one.b)); got != one.want {
 			t.Errorf("%s on %s: %s, not %s", one.a, one.b, got, one.want)

@@ -45,8 +45,10 @@ func TestDataByType(t *testing.T) {
 			},
 		},
 		{
-			[]string{dns.CNAME}, "Enter a valid host name.",
-			map[string]string{"s1._domainkey.example.com": "s1._domainkey.example.com."}, []string{"."},
+			[]string{dns.CNAME},
+			"Enter a valid host name.",
+			map[string]string{"s1._domainkey.example.com": "s1._domainkey.example.com."},
+			[]string{"."},
 		},
 		{[]string{dns.MX}, "Enter a valid host name.", map[string]string{".": "."}, []string{"_mail.example.com"}},
 		{[]string{dns.NS, dns.PTR}, "Enter a valid host name.", nil, []string{".", "_ns.example.com"}},

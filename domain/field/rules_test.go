@@ -38,7 +38,8 @@ func TestRules(t *testing.T) {
 			[]string{"@", "a..b", "a b."},
 		},
 		{
-			"username", field.Username, map[string]string{"ana": "ana", "A.b_c-9": "A.b_c-9"},
+			"username", field.Username,
+			map[string]string{"ana": "ana", "A.b_c-9": "A.b_c-9"},
 			[]string{"_a", ".a", "a b", strings.Repeat("a", 33)},
 		},
 		{"color", field.Color, map[string]string{"#4F46e5": "#4F46e5"}, []string{"4F46E5", "#FFF", "#GGGGGG"}},
@@ -67,7 +68,8 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			"ip", field.IP, map[string]string{"192.0.2.1": "192.0.2.1", "2001:DB8::0001": "2001:db8::1"},
+			"ip", field.IP,
+			map[string]string{"192.0.2.1": "192.0.2.1", "2001:DB8::0001": "2001:db8::1"},
 			[]string{"*", "192.0.2", "fe80::1%eth0"},
 		},
 		{"ip or any", field.IPOrAny, map[string]string{"*": "*", "192.0.2.1": "192.0.2.1"}, []string{"x", "**"}},

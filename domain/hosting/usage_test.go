@@ -32,7 +32,8 @@ func TestAMeasurementKeepsWhatTheEngineDoesNotKnow(t *testing.T) {
 		{"a byte more is a megabyte more", hosting.Usage{
 			ReadAt: at("2026-11-30 10:00:00"),
 			Storage: []hosting.Measure{
-				{"site", "a.example", known(5*mb + 1)}, {"mailbox", "a@a.example", known(0)},
+				{"site", "a.example", known(5*mb + 1)},
+				{"mailbox", "a@a.example", known(0)},
 				{"database", "c1_a", known(2 * mb)},
 			},
 			Traffic: map[string]int64{"a.example": 3 * mb, "b.example": 4 * mb},

@@ -123,7 +123,8 @@ func TestCancellingAPaidOrderTakesEverythingBack(t *testing.T) {
 // Only what is being set up can be taken back.
 func TestWhatRunsIsNotTakenBack(t *testing.T) {
 	for _, c := range []order.Command{
-		order.StartCompensation{ID: id, At: later}, order.ParkCompensation{ID: id, At: later},
+		order.StartCompensation{ID: id, At: later},
+		order.ParkCompensation{ID: id, At: later},
 		order.CompleteCompensation{ID: id, At: later},
 	} {
 		given(t, active...).When(c).ThenRefused(domain.Conflict, "The order is active and is not taken back.")

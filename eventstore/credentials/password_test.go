@@ -121,7 +121,10 @@ func TestPasswordsAreCheckedAgainstTheirHash(t *testing.T) {
 		password string
 		want     bool
 	}{
-		{12, "correct horse", true}, {12, "battery staple", false}, {13, "correct horse", false}, {13, "", false},
+		{12, "correct horse", true},
+		{12, "battery staple", false},
+		{13, "correct horse", false},
+		{13, "", false},
 		{14, "correct horse", false},
 	} {
 		if is, err := s.CheckPassword(t.Context(), check.user, check.password); err != nil || is != check.want {

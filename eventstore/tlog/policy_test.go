@@ -141,8 +141,15 @@ func TestProofsAndCheckpointsThatAreNoneAreRefused(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, change := range [][2]string{
-		{"v1", "v2"}, {"index 3", "index 03"}, {"index 3", "index -3"}, {"index 3", "3"}, {"index", "extra %\nindex"},
-		{"index", "extra Zm9v\r\nindex"}, {"AQAA", "AQ\rAA"}, {"\n\n", "\n"}, {"AQAA", "AQA"},
+		{"v1", "v2"},
+		{"index 3", "index 03"},
+		{"index 3", "index -3"},
+		{"index 3", "3"},
+		{"index", "extra %\nindex"},
+		{"index", "extra Zm9v\r\nindex"},
+		{"AQAA", "AQ\rAA"},
+		{"\n\n", "\n"},
+		{"AQAA", "AQA"},
 	} {
 		if _, err := tlog.ParseProof(strings.Replace(good, change[0], change[1], 1)); !errors.Is(err, tlog.ErrProof) {
 			t.Errorf("%q is taken for a proof", change)

@@ -187,7 +187,8 @@ func TestAChangedTileIsNoticed(t *testing.T) {
 	g := grow(t, 70_000)
 	tree := g.tree(t)
 	for _, path := range []tlog.TilePath{
-		{TileID: tlog.TileID{Level: 0, Number: 3}, Width: 256}, {TileID: tlog.TileID{Level: 1, Number: 0}, Width: 256},
+		{TileID: tlog.TileID{Level: 0, Number: 3}, Width: 256},
+		{TileID: tlog.TileID{Level: 1, Number: 0}, Width: 256},
 		{TileID: tlog.TileID{Level: 2, Number: 0}, Width: 1},
 	} {
 		at := random.IntN(path.Width * 32)

@@ -161,7 +161,8 @@ func (s *subscriptions) addPreview(
 	} else {
 		form := s.web.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
 			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)},
-			{Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
+			{Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod},
+			web.NumberInput(),
 		}}, back)
 		data["Form"] = &form
 	}

@@ -68,7 +68,8 @@ func (s *credit) balanceWithMovements(ctx context.Context, c route.Call) (*credi
 		return b, err
 	}
 	found, err := s.callers.Scope(c).Billing().CreditMovements(ctx, projections.Listing{Limit: mostMovements, Filters: []projections.Filter{
-		{Field: "tenant", Op: "=", Value: b.Tenant}, {Field: "currency", Op: "=", Value: b.Currency},
+		{Field: "tenant", Op: "=", Value: b.Tenant},
+		{Field: "currency", Op: "=", Value: b.Currency},
 		{Field: "test_money", Op: "=", Value: b.Test},
 	}})
 	b.movements = found.Rows

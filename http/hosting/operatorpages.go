@@ -143,8 +143,12 @@ func (s *customers) showCustomer(
 		name string
 		read func(context.Context, route.Call, *resource) (any, error)
 	}{
-		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders},
-		{"Incidents", s.tenantIncidents}, {"Past", s.tenantHistory},
+		{"Kinds", s.tenantKinds},
+		{"Usage", s.tenantUsage},
+		{"Members", s.tenantMembers},
+		{"Orders", s.tenantOrders},
+		{"Incidents", s.tenantIncidents},
+		{"Past", s.tenantHistory},
 	} {
 		found, err := part.read(ctx, c, t)
 		if err != nil {

@@ -110,9 +110,9 @@ func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid
 
 // retryRun lets a parked run go on. The setup of an order goes on with the
 // order, which has to know of it.
-func retryRun(
-	m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string,
-) error { //nolint:revive // as the methods beside it
+//
+//nolint:revive // as the methods beside it
+func retryRun(m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	r, err := m.RunNumbered(ctx, id)
 	if err != nil {
 		return err

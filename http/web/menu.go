@@ -92,8 +92,11 @@ var menu = []section{
 
 // billingPages are what a tenant pays for and was billed.
 var billingPages = []menuPage{
-	{ServicesPath, "services_title"}, {SubscriptionsPath, "subscriptions_title"}, {InvoicesPath, "invoices_title"},
-	{TenantOrdersPath, "tenant_orders_title"}, {PaymentMethodsPath, "payment_methods_title"},
+	{ServicesPath, "services_title"},
+	{SubscriptionsPath, "subscriptions_title"},
+	{InvoicesPath, "invoices_title"},
+	{TenantOrdersPath, "tenant_orders_title"},
+	{PaymentMethodsPath, "payment_methods_title"},
 }
 
 // panelPages are the pages of the customer area: where it begins, all records of each kind

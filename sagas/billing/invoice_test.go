@@ -35,9 +35,10 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 	}{
 		{sagastest.OrderForm{Language: "es"}, 1210, "Basic (mensual) 12.10", ""},
 		{
-			sagastest.OrderForm{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"}, 3870,
-			"Basic (anual) 28.70", "Cuota de alta 10.00",
-		}, //nolint:misspell // Spanish
+			sagastest.OrderForm{Language: "es", Period: order.Yearly, Price: "2.99", Setup: "10.00"},
+			3870,
+			"Basic (anual) 28.70", "Cuota de alta 10.00", //nolint:misspell // Spanish
+		},
 		{sagastest.OrderForm{Language: "en", Price: "12.104", Setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
 	} {
 		c.bought.Kind = "saas"

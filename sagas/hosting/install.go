@@ -228,7 +228,8 @@ func (ops *Operations) home(ctx context.Context, job *InstallInput, o hosting.Op
 		ref hosting.Ref
 		at  *int64
 	}{
-		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner}, {o.About(), &home.Site},
+		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner},
+		{o.About(), &home.Site},
 		{hosting.Ref{Kind: "database", ID: job.Database}, &home.Database},
 	}
 	for _, n := range numbers {

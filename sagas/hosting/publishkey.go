@@ -88,7 +88,8 @@ func (k keyPublisher) keyIn(ctx context.Context, zone projections.Resource, name
 		return nil, err
 	}
 	found, err := k.service.system().Hosting().OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{
-		{Field: "zone", Op: "=", Value: zone.ID}, {Field: "name", Op: "=", Value: relative},
+		{Field: "zone", Op: "=", Value: zone.ID},
+		{Field: "name", Op: "=", Value: relative},
 		{Field: "record_type", Op: "=", Value: dns.TXT},
 	}, Limit: kind.Most})
 	if err != nil {

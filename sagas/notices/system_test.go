@@ -25,8 +25,13 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 	t.Parallel()
 	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans := []sagastest.Crash{
-		{At: sagas.BeforeIntent}, {At: sagas.AfterIntent}, {At: sagas.Sent}, {At: sagas.Sent, Made: true},
-		{At: sagas.Answered}, {At: sagas.BeforeComplete}, {At: sagas.AfterComplete},
+		{At: sagas.BeforeIntent},
+		{At: sagas.AfterIntent},
+		{At: sagas.Sent},
+		{At: sagas.Sent, Made: true},
+		{At: sagas.Answered},
+		{At: sagas.BeforeComplete},
+		{At: sagas.AfterComplete},
 	}
 	deaths := sagastest.NewDeaths[int64](w)
 	users := map[string]int64{}

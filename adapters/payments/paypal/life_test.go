@@ -257,7 +257,11 @@ func TestAmountsHaveThePlacesThatPayPalGivesTheCurrency(t *testing.T) {
 		minor    int64
 		want     string
 	}{
-		{"EUR", 5, "0.05"}, {"EUR", 100, "1.00"}, {"HUF", 123_400, "1234"}, {"JPY", 500, "500"}, {"TWD", 700, "7"},
+		{"EUR", 5, "0.05"},
+		{"EUR", 100, "1.00"},
+		{"HUF", 123_400, "1234"},
+		{"JPY", 500, "500"},
+		{"TWD", 700, "7"},
 		{"USD", 99_999_999_999, "999999999.99"},
 	} {
 		w := newWorld(t)

@@ -78,8 +78,11 @@ func TestARefundMayTakeTimeAndComeBack(t *testing.T) {
 		status string
 		want   order.RefundState
 	}{
-		{"requires_action", order.RefundPending}, {"succeeded", order.RefundSucceeded},
-		{"failed", order.RefundStopped}, {"canceled", order.RefundStopped}, {"never heard of", order.RefundPending},
+		{"requires_action", order.RefundPending},
+		{"succeeded", order.RefundSucceeded},
+		{"failed", order.RefundStopped},
+		{"canceled", order.RefundStopped},
+		{"never heard of", order.RefundPending},
 	} {
 		s.SetRefund(r.ID, step.status)
 		if got := paid(t, p, session).Refunds[0].State; got != step.want {

@@ -178,7 +178,10 @@ func TestOtherNewsAreNotHandled(t *testing.T) { // I-8
 func TestAnEventAboutSomethingElseThanItsTypeIsRefused(t *testing.T) {
 	p, s := account(t)
 	for _, about := range []map[string]any{
-		nil, {}, {"id": "ch_1", "object": "charge"}, {"id": 7, "object": "checkout.session"},
+		nil,
+		{},
+		{"id": "ch_1", "object": "charge"},
+		{"id": 7, "object": "checkout.session"},
 		{"object": "checkout.session"},
 	} {
 		e := s.Event("checkout.session.completed", about)

@@ -60,7 +60,8 @@ func (r *Reconciler) MachineCall(ctx context.Context, vm hosting.VM) (call hosti
 		return hosting.EngineChange{Field: field, To: strconv.FormatInt(n, 10)}
 	}
 	call = hosting.EngineCall{Call: "create", Record: "vm " + vm.Name, Changes: []hosting.EngineChange{
-		{Field: "os", To: vm.OS}, number("cores", vm.Cores), number("memory_mb", vm.MemoryMB),
+		{Field: "os", To: vm.OS},
+		number("cores", vm.Cores), number("memory_mb", vm.MemoryMB),
 		number("disk_gb", vm.DiskGB), number("traffic_tb", vm.TrafficTB),
 	}}
 	hasRoom = true
