@@ -114,8 +114,8 @@ var ofTheRuns = []variant{{
 	why:  "a tenant reads of a failed attempt that the successor has made good",
 	edits: []edit{
 		{
-			"sagas/worker.go", "where saga_run.id = arg.id and lease_token = arg.token and status = 'running'`",
-			"where saga_run.id = arg.id and lease_token >= arg.token`",
+			"sagas/worker.go", "lease_token = arg.token\n\t\t\tand status = 'running'`",
+			"lease_token >= arg.token`",
 		},
 	},
 	nets: []string{"TestAWorkerWithoutItsLeaseTellsNothing"},
