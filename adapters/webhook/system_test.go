@@ -31,7 +31,7 @@ func TestAnAnswerThatNeverEndsIsNotWaitedFor(t *testing.T) {
 			}
 		},
 		"a body that does not come": func(a http.ResponseWriter, q *http.Request) {
-			_, _ = io.Copy(io.Discard, q.Body) // only then a server hears that its caller is gone
+			_, _ = io.Copy(io.Discard, q.Body) // a server notices a closed connection only after the body is read
 			a.WriteHeader(200)
 			_ = http.NewResponseController(a).Flush()
 			<-q.Context().Done()

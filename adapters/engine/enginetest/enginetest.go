@@ -25,19 +25,20 @@ type Engine struct {
 	Settle   func()        // lets the server carry out what it has accepted; nil: it does so itself
 	Patience time.Duration // how long the server may take for that; 0: a minute
 	Books    func() string // all that the server keeps and has said, to search for secrets
-	// the next such call ("create", "change", "remove") is carried out, and its answer is lost
+	// Lose loses the answer to the next such call: "create", "change" or "remove". The call is carried out.
 	Lose func(t T, call, kind string)
-	// the nth call over the network from now on is carried out, and its answer is lost; cut tells whether there was one, and ends it
+	// Cut loses the answer to the nth network call from now on; the call is carried out.
+	// cut ends that, and reports whether such a call came.
 	Cut func(n int) (cut func() bool)
-	// the server dies at that step of a creation, a step being whatever could be its last, and
-	// answers nothing until it is mended; mend tells whether it did
+	// Die ends the server at that step of a creation; it answers nothing until mend is called.
+	// mend restarts it, and reports whether it had died.
 	Die  func(kind string, steps int) (mend func() bool)
 	Torn func() []string // what the server has that is not whole; nil: that cannot be
-	// whether the server behind the engine really does what it says; for kinds that Tells names
-	Serves  func(context.Context, hosting.EngineObject) error
-	Tells   []string // kinds that Serves can tell of
-	Address string   // one that its web server has for sites; "": none is tried
-	Lacks   []string // kinds that it has not
+	// Serves checks that the server behind the engine does what the engine reports, for Observable kinds.
+	Serves     func(context.Context, hosting.EngineObject) error
+	Observable []string // kinds that Serves can check
+	Address    string   // one that its web server has for sites; "": none is tried
+	Lacks      []string // kinds that it has not
 }
 
 // A T is a check under way: a test, or a line of the report on a live engine.

@@ -68,13 +68,13 @@ func (w *world) sameAs(whole, o hosting.EngineObject, n int) {
 	if all, err := w.List(w.Context(), o.Kind, owner); err != nil || len(all) != 1 {
 		w.Errorf("%s, answer %d lost: %d objects, %v", o.Kind, n, len(all), err)
 	}
-	if o.ID = found.ID; w.tellsOf(o.Kind) {
+	if o.ID = found.ID; w.observes(o.Kind) {
 		w.applied(o)
 		w.serves(o)
 	}
 }
 
-func (w *world) tellsOf(kind string) bool { return slices.Contains(w.Tells, kind) }
+func (w *world) observes(kind string) bool { return slices.Contains(w.Observable, kind) }
 
 func (w *world) gone(o hosting.EngineObject) {
 	w.Helper()
@@ -104,14 +104,14 @@ func (w *world) serves(o hosting.EngineObject) {
 // was made and after hard changes.
 func (w *world) served() {
 	w.inhabited()
-	for _, kind := range w.Tells {
+	for _, kind := range w.Observable {
 		w.applied(w.own(kind))
 		w.serves(w.own(kind))
 	}
-	if slices.Contains(w.Tells, "dns_record") {
+	if slices.Contains(w.Observable, "dns_record") {
 		w.hardTexts()
 	}
-	if slices.Contains(w.Tells, "database") {
+	if slices.Contains(w.Observable, "database") {
 		o := w.object("database")
 		o.Secrets, o.Changed = hosting.Secrets{"db_password": newPassword}, []string{"db_password"}
 		w.change(o)

@@ -22,8 +22,8 @@ type Servers struct {
 	Database    string                              // "127.0.0.1:3306" of MariaDB or MySQL
 }
 
-// Tells names the kinds that can be looked at.
-func (s Servers) Tells() (kinds []string) {
+// Observable returns the kinds whose servers can be queried.
+func (s Servers) Observable() (kinds []string) {
 	if s.Zone != nil {
 		kinds = append(kinds, "dns_zone", "dns_record")
 	}

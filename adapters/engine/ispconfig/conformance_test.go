@@ -22,7 +22,7 @@ func onDouble(t *testing.T) enginetest.Engine {
 	}}
 	return enginetest.Engine{
 		EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Address: "192.0.2.7", Cut: proxy.Cut,
-		Serves: behind.Serves, Tells: behind.Tells(),
+		Serves: behind.Serves, Observable: behind.Observable(),
 		Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 		Books: func() string { return w.fake.Answered() + w.log.String() },
 		Lose:  func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) },

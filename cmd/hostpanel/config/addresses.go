@@ -70,7 +70,7 @@ func (c *Config) publicHost() string {
 	return name
 }
 
-// IsLoopback tells whether a host is this machine.
+// IsLoopback reports whether a host is this machine.
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback()

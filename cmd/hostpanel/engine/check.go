@@ -78,9 +78,9 @@ func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.
 	}
 	e = enginetest.Engine{
 		Patience: c.Patience, Address: c.Address, Books: log.String, Lacks: []string{"cms", "proxy"},
-		Tells: behind.Tells(),
+		Observable: behind.Observable(),
 	}
-	if len(e.Tells) > 0 {
+	if len(e.Observable) > 0 {
 		e.Serves = behind.Serves
 	}
 	if c.ThrowAway {
