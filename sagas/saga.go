@@ -166,11 +166,34 @@ type Policy struct {
 	Defer      bool          // when all is used up go on without; otherwise park
 }
 
-// A Definition starts the runs of one registered saga.
+// A Definition starts the runs of one registered saga. Its methods are short, since each package
+// that sees the type compiles them again.
 type Definition[I any] struct{ of *definition }
 
 // Says tells a step in the customer's words.
 func (d Definition[I]) Says(step string) string { return d.of.steps[step].says }
+
+// Start begins a run, for an order unless that is zero. Its steps are those
+// named, or all of the saga in their order.
+func (d Definition[I]) Start(key string, in I, order uuid.UUID, steps ...string) Start {
+	return d.of.start(key, &in, order, steps)
+}
+
+// start begins a run. Its input is a pointer to that of the saga.
+func (d *definition) start(key string, in any, order uuid.UUID, steps []string) Start {
+	start := Start{Key: d.name + ":" + key, Definition: d.definition, Input: Encode(in), Order: order}
+	if len(steps) == 0 {
+		steps = d.list
+	}
+	for _, name := range steps {
+		step, known := d.steps[name]
+		if !known {
+			panic(fmt.Sprintf("sagas: %s has no step %s", start.Definition, name))
+		}
+		start.Steps = append(start.Steps, StepRef{Name: name, Queue: step.queue(in)})
+	}
+	return start
+}
 
 type step struct {
 	name, says  string
@@ -279,23 +302,6 @@ func withInput3[I, A, B, R any](f func(I, A, B) R) func(any, A, B) R {
 		return nil
 	}
 	return func(in any, a A, b B) R { return f(*in.(*I), a, b) }
-}
-
-// Start begins a run, for an order unless that is zero. Its steps are those
-// named, or all of the saga in their order.
-func (d Definition[I]) Start(key string, in I, order uuid.UUID, steps ...string) Start {
-	start := Start{Key: d.of.name + ":" + key, Definition: d.of.definition, Input: Encode(in), Order: order}
-	if len(steps) == 0 {
-		steps = d.of.list
-	}
-	for _, name := range steps {
-		step, known := d.of.steps[name]
-		if !known {
-			panic(fmt.Sprintf("sagas: %s has no step %s", start.Definition, name))
-		}
-		start.Steps = append(start.Steps, StepRef{Name: name, Queue: step.queue(&in)})
-	}
-	return start
 }
 
 // InputOf is the input of a run by now. A run that has not begun has none.

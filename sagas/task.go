@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -68,7 +69,12 @@ type Table struct {
 
 // A Task is a row that a worker has claimed.
 type Task[Row any] struct {
-	Row      Row
+	Row Row
+	TaskLease
+}
+
+// A TaskLease is what is the same for tasks of all queues.
+type TaskLease struct {
 	Key      string
 	Attempts int           // that failed, in a row
 	Failing  time.Duration // since the first of them
@@ -77,14 +83,15 @@ type Task[Row any] struct {
 	token int64
 	fresh bool // its row was made by this claim
 	rows  *taskRows
+	task  any // the [Task] of this lease
 }
 
 // Recorded is the row that ends a task, for the append of what it has done. The caller returns
 // [TaskRecorded].
-func (t *Task[Row]) Recorded() eventstore.TxStatement { return t.rows.recorded(t.Key, t.token) }
+func (l *TaskLease) Recorded() eventstore.TxStatement { return l.rows.recorded(l.Key, l.token) }
 
 // Token is the token of the lease, which no other claim has had.
-func (t *Task[Row]) Token() int64 { return t.token }
+func (l *TaskLease) Token() int64 { return l.token }
 
 // A TaskEnd says what becomes of a task without a failure.
 type TaskEnd struct {
@@ -110,45 +117,88 @@ type Rest struct {
 	Until <-chan struct{}
 }
 
-// Tasks are the tasks of one queue in one process.
-type Tasks[Row any] struct {
-	Queue[Row]
+// Tasks are the tasks of one queue in one process. The type of the rows is known to the functions
+// alone: a generic type is compiled again in each package that sees it.
+type Tasks struct {
+	name, failed  string
+	atOnce, batch int
+	policy        TaskPolicy
+
+	scan     func(pgx.CollectableRow) (*TaskLease, error)
+	do       func(context.Context, *TaskLease) (TaskEnd, error)
+	load     func(context.Context, []*TaskLease) error // nil: nothing is read before
+	together func(context.Context, pgx.Tx, []*TaskLease) (after func(context.Context) error, err error)
+	look     func(context.Context) (Rest, error)
+	origin   func(*TaskLease) domain.Origin // nil: the work says so itself
+	trouble  func(*TaskLease) operations.Trouble
 
 	runner *Runner
 	rows   *taskRows
-	scan   func(*Row) []any
 }
 
 // AddTasks registers a queue with the runner. Scan says where the columns of a row go; nil: it
 // has one, which is the row itself.
-func AddTasks[Row any](s *Runner, q Queue[Row], scan func(*Row) []any) *Tasks[Row] {
-	q.AtOnce = max(q.AtOnce, 1)
-	q.Batch = max(q.Batch, q.AtOnce)
-	q.Policy = q.Policy.or(s.times)
-	if q.KeyType == "" {
-		q.KeyType = "text"
-	}
+func AddTasks[Row any](s *Runner, q Queue[Row], scan func(*Row) []any) *Tasks {
 	if scan == nil {
 		scan = func(row *Row) []any { return []any{row} }
 	}
-	t := &Tasks[Row]{
-		Queue: q, runner: s, scan: scan,
-		rows: &taskRows{
-			pool: s.pool, worker: s.executor.worker, queue: q.Name, table: q.Table, keyType: q.KeyType, due: q.Due,
-			leased: q.Together == nil, inRecovery: q.InRecovery, retry: q.Retry,
+	rows := &taskRows{
+		pool: s.pool, worker: s.executor.worker, queue: q.Name, table: q.Table, keyType: cmp.Or(q.KeyType, "text"), due: q.Due,
+		leased: q.Together == nil, inRecovery: q.InRecovery, retry: q.Retry,
+	}
+	t := &Tasks{
+		name: q.Name, failed: q.Failed, atOnce: max(q.AtOnce, 1), policy: q.Policy.or(s.times), look: q.Look,
+		scan: func(row pgx.CollectableRow) (*TaskLease, error) {
+			task := new(Task[Row])
+			task.task, task.rows = task, rows
+			return &task.TaskLease, task.scan(row, scan(&task.Row))
 		},
+		do:      func(ctx context.Context, l *TaskLease) (TaskEnd, error) { return q.Do(ctx, of[Row](l)) },
+		trouble: func(l *TaskLease) operations.Trouble { return operations.TaskTrouble(q.Name, l.Key) },
+		runner:  s, rows: rows,
 	}
-	s.tasks.queues = append(s.tasks.queues, t.rows)
-	switch {
-	case q.Look != nil:
-		t.rows.due = func() (string, []any) { return `select null as key, null::timestamptz as since where false`, nil }
-		s.loops = append(s.loops, t.follow)
-	case q.Together != nil:
-		s.loops = append(s.loops, t.process)
-	default:
-		s.loops = append(s.loops, t.serve)
+	t.batch = max(q.Batch, t.atOnce)
+	if q.Load != nil {
+		t.load = func(ctx context.Context, group []*TaskLease) error { return q.Load(ctx, allOf[Row](group)) }
 	}
+	if q.Together != nil {
+		t.together = func(ctx context.Context, tx pgx.Tx, group []*TaskLease) (func(context.Context) error, error) {
+			return q.Together(ctx, tx, allOf[Row](group))
+		}
+	}
+	if q.Origin != nil {
+		t.origin = func(l *TaskLease) domain.Origin { return q.Origin(of[Row](l)) }
+	}
+	if q.Trouble != nil {
+		t.trouble = func(l *TaskLease) operations.Trouble { return q.Trouble(of[Row](l)) }
+	}
+	t.register()
 	return t
+}
+
+// of is the task of a lease.
+func of[Row any](l *TaskLease) *Task[Row] { return l.task.(*Task[Row]) }
+
+func allOf[Row any](group []*TaskLease) []*Task[Row] {
+	all := make([]*Task[Row], len(group))
+	for i, l := range group {
+		all[i] = of[Row](l)
+	}
+	return all
+}
+
+// register adds the loop of the tasks to the runner.
+func (t *Tasks) register() {
+	t.runner.tasks.queues = append(t.runner.tasks.queues, t.rows)
+	loop := t.serve
+	switch {
+	case t.look != nil:
+		t.rows.due = func() (string, []any) { return `select null as key, null::timestamptz as since where false`, nil }
+		loop = t.follow
+	case t.together != nil:
+		loop = t.process
+	}
+	t.runner.loops = append(t.runner.loops, loop)
 }
 
 func (p TaskPolicy) or(t Times) TaskPolicy {
@@ -161,11 +211,4 @@ func (p TaskPolicy) or(t Times) TaskPolicy {
 		}
 	}
 	return p
-}
-
-func (t *Tasks[Row]) trouble(task *Task[Row]) operations.Trouble {
-	if t.Trouble != nil {
-		return t.Trouble(task)
-	}
-	return operations.TaskTrouble(t.Name, task.Key)
 }

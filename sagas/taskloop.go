@@ -14,15 +14,15 @@ import (
 
 // serve claims and works on tasks until ctx ends. What is being claimed or worked on then goes
 // on in the context work.
-func (t *Tasks[Row]) serve(ctx, work context.Context) {
-	woken, room := t.runner.Woken(t.Name), make(chan struct{}, t.Batch)
+func (t *Tasks) serve(ctx, work context.Context) {
+	woken, room := t.runner.Woken(t.name), make(chan struct{}, t.batch)
 	var groups sync.WaitGroup
 	defer groups.Wait()
 	for ctx.Err() == nil {
 		free := takeRoom(room)
 		group, err := t.claim(work, free, nil)
 		if err != nil && ctx.Err() == nil {
-			t.runner.log.WarnContext(ctx, "no tasks were claimed", "queue", t.Name, "error", Scrub(err))
+			t.runner.log.WarnContext(ctx, "no tasks were claimed", "queue", t.name, "error", Scrub(err))
 		}
 		for range free - len(group) {
 			<-room
@@ -31,7 +31,7 @@ func (t *Tasks[Row]) serve(ctx, work context.Context) {
 			groups.Go(func() { _, _ = t.workOn(work, group, func() { <-room }) })
 		}
 		if len(group) < free { // no other is due
-			clock.Pausing(ctx, Jittered(t.Policy.Look), woken)
+			clock.Pausing(ctx, Jittered(t.policy.Look), woken)
 		}
 	}
 }
@@ -53,39 +53,38 @@ func takeRoom(room chan struct{}) (taken int) {
 }
 
 // claim leases the tasks that are due first.
-func (t *Tasks[Row]) claim(ctx context.Context, limit int, at *time.Time) ([]*Task[Row], error) {
-	until := clock.Now().Add(t.Policy.Lease * 5 / 6)
-	sql, args := t.rows.claim(limit, t.Policy.Lease, at)
+func (t *Tasks) claim(ctx context.Context, limit int, at *time.Time) ([]*TaskLease, error) {
+	until := clock.Now().Add(t.policy.Lease * 5 / 6)
+	sql, args := t.rows.claim(limit, t.policy.Lease, at)
 	rows, _ := t.runner.pool.Query(ctx, sql, args...)
-	group, err := pgx.CollectRows(rows, t.scanned)
+	group, err := pgx.CollectRows(rows, t.scan)
 	for _, task := range group {
 		task.Until = until
 	}
-	return group, SQLError(err, "claim tasks of %s", t.Name)
+	return group, SQLError(err, "claim tasks of %s", t.name)
 }
 
-// scanned scans a row of a claim.
-func (t *Tasks[Row]) scanned(row pgx.CollectableRow) (*Task[Row], error) {
-	task, failing := &Task[Row]{rows: t.rows}, 0.0
-	own := []any{&task.fresh, &task.Key, &task.Attempts, &failing, &task.token}
-	err := row.Scan(append(own, t.scan(&task.Row)...)...)
-	task.Failing = Seconds(failing)
-	return task, err
+// scan reads a row of a claim. The columns that are the queue's own go to more.
+func (l *TaskLease) scan(row pgx.CollectableRow, more []any) error {
+	var failing float64
+	err := row.Scan(append([]any{&l.fresh, &l.Key, &l.Attempts, &failing, &l.token}, more...)...)
+	l.Failing = Seconds(failing)
+	return err
 }
 
 // All works on every task that is due or waits for another attempt, each once, and counts those
 // that were done. One that fails stops no other.
-func (t *Tasks[Row]) All(ctx context.Context) (done int, failures error) {
+func (t *Tasks) All(ctx context.Context) (done int, failures error) {
 	var begun time.Time
 	err := t.runner.pool.QueryRow(ctx, `
 		with hurried as (update `+t.rows.name()+` set next_at = business_now()
 			where `+t.rows.among()+` and next_at > business_now() and `+t.rows.waits()+`)
 		select business_now()`).Scan(&begun)
 	if err != nil {
-		return 0, SQLError(err, "begin with %s", t.Name)
+		return 0, SQLError(err, "begin with %s", t.name)
 	}
 	for ctx.Err() == nil {
-		group, err := t.claim(ctx, t.Batch, &begun)
+		group, err := t.claim(ctx, t.batch, &begun)
 		if err != nil || len(group) == 0 {
 			return done, errors.Join(failures, err)
 		}
@@ -96,11 +95,11 @@ func (t *Tasks[Row]) All(ctx context.Context) (done int, failures error) {
 }
 
 // workOn works on tasks that were claimed together. Ended is called after each.
-func (t *Tasks[Row]) workOn(ctx context.Context, group []*Task[Row], ended func()) (done int, failures error) {
-	together := t.Load != nil && Guarded(func() error { return t.Load(ctx, group) }) == nil
+func (t *Tasks) workOn(ctx context.Context, group []*TaskLease, ended func()) (done int, failures error) {
+	together := t.load != nil && Guarded(func() error { return t.load(ctx, group) }) == nil
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	places := make(chan struct{}, t.AtOnce)
+	places := make(chan struct{}, t.atOnce)
 	for _, task := range group {
 		places <- struct{}{}
 		all.Go(func() {
@@ -120,19 +119,19 @@ func (t *Tasks[Row]) workOn(ctx context.Context, group []*Task[Row], ended func(
 }
 
 // attempt works on one task, guarded against panics. The context ends with the lease.
-func (t *Tasks[Row]) attempt(ctx context.Context, task *Task[Row], loaded bool) (end TaskEnd, err error) {
+func (t *Tasks) attempt(ctx context.Context, task *TaskLease, loaded bool) (end TaskEnd, err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, task.Until, ErrFenced)
 	defer cancel()
 	if ctx.Err() != nil {
 		return end, context.Cause(ctx)
 	}
 	err = Guarded(func() (err error) {
-		if t.Load != nil && !loaded { // what one task needs cannot be read stops no other
-			if err := t.Load(ctx, []*Task[Row]{task}); err != nil {
+		if t.load != nil && !loaded { // what one task needs cannot be read stops no other
+			if err := t.load(ctx, []*TaskLease{task}); err != nil {
 				return err
 			}
 		}
-		end, err = t.Do(ctx, task)
+		end, err = t.do(ctx, task)
 		return err
 	})
 	return end, err
@@ -140,7 +139,7 @@ func (t *Tasks[Row]) attempt(ctx context.Context, task *Task[Row], loaded bool) 
 
 // settle writes what becomes of a task after an attempt. A worker that has lost its lease writes
 // nothing.
-func (t *Tasks[Row]) settle(ctx context.Context, task *Task[Row], end TaskEnd, failure error) {
+func (t *Tasks) settle(ctx context.Context, task *TaskLease, end TaskEnd, failure error) {
 	stopped := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.runner.times.Write)
 	defer cancel()
@@ -164,39 +163,39 @@ func (t *Tasks[Row]) settle(ctx context.Context, task *Task[Row], end TaskEnd, f
 		t.runner.CountFenced()
 	} else if err != nil {
 		t.runner.log.WarnContext(ctx, "a task could not be settled",
-			"queue", t.Name, "key", task.Key, "error", Scrub(err))
+			"queue", t.name, "key", task.Key, "error", Scrub(err))
 	}
 }
 
-func (t *Tasks[Row]) end(ctx context.Context, task *Task[Row], end TaskEnd) error {
+func (t *Tasks) end(ctx context.Context, task *TaskLease, end TaskEnd) error {
 	switch {
 	case end == TaskRecorded:
 		return nil
 	case end.how == "again":
-		t.runner.WakeLater(t.Name, end.pause)
+		t.runner.WakeLater(t.name, end.pause)
 		return t.rows.again(ctx, task.Key, task.token, end.pause)
 	case end == TaskIdle && task.fresh: // it is due all the same: not at once again
-		return t.rows.again(ctx, task.Key, task.token, t.Policy.Look)
+		return t.rows.again(ctx, task.Key, task.token, t.policy.Look)
 	}
 	return t.rows.over(ctx, task.Key, task.token)
 }
 
 // fail schedules another attempt, or parks the task for an operator.
-func (t *Tasks[Row]) fail(ctx context.Context, task *Task[Row], failure error) error {
-	if t.Origin != nil {
-		ctx = t.Origin(task).With(ctx)
+func (t *Tasks) fail(ctx context.Context, task *TaskLease, failure error) error {
+	if t.origin != nil {
+		ctx = t.origin(task).With(ctx)
 	}
 	class, wait := Classify(failure)
-	if n := t.Policy.Attempts; n > 0 && (class == domain.Permanent || task.Attempts+1 >= n) {
-		t.runner.Alarm(ctx, "a task is parked", "queue", t.Name, "key", task.Key, "error", Scrub(failure))
+	if n := t.policy.Attempts; n > 0 && (class == domain.Permanent || task.Attempts+1 >= n) {
+		t.runner.Alarm(ctx, "a task is parked", "queue", t.name, "key", task.Key, "error", Scrub(failure))
 		parked := t.rows.failed(task.Key, task.token, Scrub(failure), 0, true)
 		return unlessSetAside(t.runner.SetAside(ctx, t.trouble(task), parked))
 	}
 	t.warn(ctx, task, failure)
-	pause := max(wait, BackOff(t.runner.times.Floor, t.Policy.Base, t.Policy.Cap, task.Attempts+1))
+	pause := max(wait, BackOff(t.runner.times.Floor, t.policy.Base, t.policy.Cap, task.Attempts+1))
 	row := t.rows.failed(task.Key, task.token, Scrub(failure), pause, false)
-	_, err := t.runner.Exec(ctx, "postpone a task of "+t.Name, row.SQL, row.Args...)
-	t.runner.WakeLater(t.Name, pause)
+	_, err := t.runner.Exec(ctx, "postpone a task of "+t.name, row.SQL, row.Args...)
+	t.runner.WakeLater(t.name, pause)
 	return err
 }
 
@@ -207,31 +206,31 @@ func unlessSetAside(err error) error {
 	return err
 }
 
-func (t *Tasks[Row]) warn(ctx context.Context, task *Task[Row], failure error) {
-	t.runner.log.WarnContext(ctx, t.Failed,
-		"queue", t.Name, "key", task.Key, "attempts", task.Attempts+1, "error", Scrub(failure))
+func (t *Tasks) warn(ctx context.Context, task *TaskLease, failure error) {
+	t.runner.log.WarnContext(ctx, t.failed,
+		"queue", t.name, "key", task.Key, "attempts", task.Attempts+1, "error", Scrub(failure))
 }
 
 // process works on groups of locked rows until ctx ends.
-func (t *Tasks[Row]) process(ctx, _ context.Context) {
-	for woken := t.runner.Woken(t.Name); ctx.Err() == nil; {
+func (t *Tasks) process(ctx, _ context.Context) {
+	for woken := t.runner.Woken(t.name); ctx.Err() == nil; {
 		var more bool
 		err := Guarded(func() (err error) { more, err = t.Round(ctx); return err })
 		if err != nil && ctx.Err() == nil {
-			t.runner.log.WarnContext(ctx, t.Failed, "queue", t.Name, "error", Scrub(err))
+			t.runner.log.WarnContext(ctx, t.failed, "queue", t.name, "error", Scrub(err))
 		}
 		if !more || err != nil {
-			clock.Pausing(ctx, Jittered(t.Policy.Look), woken)
+			clock.Pausing(ctx, Jittered(t.policy.Look), woken)
 		}
 	}
 }
 
 // Round works on the rows that are due first, in one transaction. If that fails, each of them gets
 // its own, so that one stops no other. It tells whether others may be due.
-func (t *Tasks[Row]) Round(ctx context.Context) (more bool, err error) {
-	group, err := t.first(ctx, t.Batch)
+func (t *Tasks) Round(ctx context.Context) (more bool, err error) {
+	group, err := t.first(ctx, t.batch)
 	if err == nil || len(group) < 2 || ctx.Err() != nil {
-		return len(group) == t.Batch, err
+		return len(group) == t.batch, err
 	}
 	for range group {
 		if _, err := t.first(ctx, 1); err != nil {
@@ -242,16 +241,16 @@ func (t *Tasks[Row]) Round(ctx context.Context) (more bool, err error) {
 }
 
 // first works on the rows that are due first, at most limit. A single one that fails is put off.
-func (t *Tasks[Row]) first(ctx context.Context, limit int) (group []*Task[Row], err error) {
+func (t *Tasks) first(ctx context.Context, limit int) (group []*TaskLease, err error) {
 	after := func(context.Context) error { return nil }
 	err = pgx.BeginFunc(ctx, t.runner.pool, func(tx pgx.Tx) (err error) {
 		sql, args := t.rows.locked(limit)
 		rows, _ := tx.Query(ctx, sql, args...)
-		group, err = pgx.CollectRows(rows, t.scanned)
+		group, err = pgx.CollectRows(rows, t.scan)
 		if err != nil || len(group) == 0 {
 			return err
 		}
-		after, err = t.Together(ctx, tx, group)
+		after, err = t.together(ctx, tx, group)
 		return err
 	})
 	switch {
@@ -260,16 +259,16 @@ func (t *Tasks[Row]) first(ctx context.Context, limit int) (group []*Task[Row], 
 	case len(group) == 1 && ctx.Err() == nil:
 		return group, t.fail(ctx, group[0], err)
 	}
-	return group, SQLError(err, "read %s", t.Name)
+	return group, SQLError(err, "read %s", t.name)
 }
 
 // follow looks for work until ctx ends. A row shows that it fails, and one look that does not
 // fail deletes it.
-func (t *Tasks[Row]) follow(ctx, _ context.Context) {
+func (t *Tasks) follow(ctx, _ context.Context) {
 	noted := true // by the process before this one
 	for fails := 0; ctx.Err() == nil; {
 		var rest Rest
-		failure := Guarded(func() (err error) { rest, err = t.Look(ctx); return err })
+		failure := Guarded(func() (err error) { rest, err = t.look(ctx); return err })
 		if ctx.Err() != nil {
 			return
 		}
@@ -277,9 +276,9 @@ func (t *Tasks[Row]) follow(ctx, _ context.Context) {
 			fails = 0
 		} else {
 			fails++
-			rest = Rest{For: max(rest.For, BackOff(t.runner.times.Floor, t.Policy.Base, t.Policy.Cap, fails))}
-			t.runner.log.WarnContext(ctx, t.Failed,
-				"queue", t.Name, "attempts", fails, "error", Scrub(failure))
+			rest = Rest{For: max(rest.For, BackOff(t.runner.times.Floor, t.policy.Base, t.policy.Cap, fails))}
+			t.runner.log.WarnContext(ctx, t.failed,
+				"queue", t.name, "attempts", fails, "error", Scrub(failure))
 		}
 		if failure != nil || noted {
 			if err := t.rows.look(ctx, failure, rest.For); err == nil {

@@ -17,7 +17,7 @@ import (
 // pages are the credit balances of a tenant, with their movements.
 func (s *credit) pages() []route.Route {
 	const path = web.CreditPath + "{id:uuid}/"
-	pages := web.ActPage[*creditBalance]{
+	pages := web.ActRoutes(web.ActPage[*creditBalance]{
 		Web: s.web, Find: s.balanceWithMovements, Show: s.showBalance,
 		Acts: []web.Act[*creditBalance]{
 			{
@@ -31,10 +31,10 @@ func (s *credit) pages() []route.Route {
 				Grave: true, Inputs: reversalInputs, Do: web.Pressed(s.reverseByForm),
 			},
 		},
-	}.Routes(path, "credit", "Credit balance", "A credit balance", "Pay credit out, or take a booking back")
+	}, path, "credit", "Credit balance", "A credit balance", "Pay credit out, or take a booking back")
 	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return append([]route.Route{
-		s.list().View(web.CreditPath, "The tenant's credit balances").As("credits_page"),
+		web.ViewList(s.list(), web.CreditPath, "The tenant's credit balances").As("credits_page"),
 	}, pages...)
 }
 
@@ -99,7 +99,7 @@ func (s *credit) showBalance(
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "credit", "credit_title", map[string]any{
 		"Title": w["credit_title"] + " " + nameOfBalance(w, &b.CreditBalance), "Balance": w.Card(balanceCards, b.Fields()).Value,
-		"Movements": movementList.Of(c, b.movements), "Acts": acts,
+		"Movements": web.CardsOf(c, movementList, b.movements), "Acts": acts,
 	})
 }
 

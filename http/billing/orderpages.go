@@ -49,7 +49,7 @@ func (s *orders) list() web.List[tenantOrder] {
 }
 
 func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := s.list().Data(ctx, c)
+	data, err := web.ListData(ctx, c, s.list())
 	if err != nil {
 		return nil, err
 	}

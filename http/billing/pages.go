@@ -19,10 +19,10 @@ import (
 // pages are the invoices of the tenant for which a user acts.
 func (s *invoices) pages() []route.Route {
 	const path = web.InvoicesPath + "{id:uuid}/"
-	page := s.invoiceDesk().Page()
+	page := web.ActFormPage(s.invoiceDesk())
 	page.Forms[payForm] = s.payByForm
 	return []route.Route{
-		s.list().View(web.InvoicesPath, "The tenant's invoices").As("invoices_page"),
+		web.ViewList(s.list(), web.InvoicesPath, "The tenant's invoices").As("invoices_page"),
 		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
 		s.web.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(
 			caller.AdminSession(s.callers),
@@ -57,7 +57,7 @@ func invoicesOf(ctx context.Context, c route.Call, scope projections.Scope, orde
 	found, err := scope.Billing().Invoices(ctx, projections.Listing{
 		Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: order}},
 	})
-	return web.List[projections.Invoice]{Fields: (*projections.Invoice).Fields, Cards: invoiceCards}.Of(c, found.Rows), err
+	return web.CardsOf(c, web.List[projections.Invoice]{Fields: (*projections.Invoice).Fields, Cards: invoiceCards}, found.Rows), err
 }
 
 // hasTenant leads a user who has to choose a tenant first to the choice.
@@ -83,13 +83,13 @@ func (s *invoices) showInvoice(
 	if err != nil {
 		return nil, err
 	}
-	credited := web.List[projections.CreditNote]{
+	credited := web.CardsOf(c, web.List[projections.CreditNote]{
 		Fields: (*projections.CreditNote).Fields, Cards: web.Cards{Title: "number", Value: "total", Note: []string{"created_at"}},
 		More: func(_ route.Call, n *projections.CreditNote, card *web.Card) {
 			card.Path = pdfOf(creditNotesPath, n.ID)
 			card.Note = append(card.Note, web.Aspect{Text: "PDF"})
 		},
-	}.Of(c, notes)
+	}, notes)
 	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.web.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{

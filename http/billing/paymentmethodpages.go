@@ -17,7 +17,7 @@ import (
 // paymentMethodPages are what is kept at payment providers for a tenant.
 func (s *paymentMethods) pages() []route.Route {
 	const path = web.PaymentMethodsPath + "{id:uuid}/"
-	pages := web.ActPage[*paymentMethod]{
+	pages := web.ActRoutes(web.ActPage[*paymentMethod]{
 		Web: s.web, Find: s.paymentMethod, Show: s.showPaymentMethod,
 		Acts: []web.Act[*paymentMethod]{{
 			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true,
@@ -26,7 +26,7 @@ func (s *paymentMethods) pages() []route.Route {
 				return s.removePaymentMethod(ctx, c)
 			}),
 		}},
-	}.Routes(path, "payment_method", "Payment method", "A saved payment method", "Remove a saved payment method")
+	}, path, "payment_method", "Payment method", "A saved payment method", "Remove a saved payment method")
 	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	adding := web.FormPage{Forms: map[string]web.FormHandler{addMethod: s.addByForm}, Show: s.showPaymentMethods}
 	return append([]route.Route{
@@ -62,7 +62,7 @@ func (s *paymentMethods) showPaymentMethods(ctx context.Context, c route.Call, b
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.list().Data(ctx, c)
+	data, err := web.ListData(ctx, c, s.list())
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *paymentMethods) showPaymentMethod(
 		return nil, err
 	}
 	return s.web.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
-		"Title": billing.MethodLabel(m.Kind, m.Brand, m.Last4), "Charged": subscriptionList.Of(c, charged), "Acts": acts,
+		"Title": billing.MethodLabel(m.Kind, m.Brand, m.Last4), "Charged": web.CardsOf(c, subscriptionList, charged), "Acts": acts,
 		"Facts": append(w.Values(m.Fields(), "created_at", "expires"),
 			web.Told(web.Aspect{Name: w["payment_method_provider"], Text: methodName(s.offers, web.Readers(c), m.Provider)})...),
 	})

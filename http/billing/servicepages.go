@@ -17,7 +17,7 @@ import (
 // pages are what a tenant has bought.
 func (s *services) pages() []route.Route {
 	return []route.Route{
-		s.listPage().View(web.ServicesPath, "What the tenant has bought").As("services_page"),
+		web.ViewList(s.listPage(), web.ServicesPath, "What the tenant has bought").As("services_page"),
 		web.View(web.ServicesPath+"{id:uuid}/", "A service", s.show).As("service_page").Of("Service"),
 	}
 }

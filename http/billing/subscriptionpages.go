@@ -16,7 +16,7 @@ import (
 // pages are what a tenant pays for.
 func (s *subscriptions) pages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/"
-	pages := web.ActPage[*subscription]{
+	pages := web.ActRoutes(web.ActPage[*subscription]{
 		Web: s.web, Find: s.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
@@ -24,11 +24,11 @@ func (s *subscriptions) pages() []route.Route {
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
 			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
 		},
-	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
+	}, path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
 	pages[1] = pages[1].For(caller.AdminSession(s.callers))
 	return slices.Concat([]route.Route{
-		s.list().View(web.SubscriptionsPath, "The tenant's subscriptions").As("subscriptions_page"),
+		web.ViewList(s.list(), web.SubscriptionsPath, "The tenant's subscriptions").As("subscriptions_page"),
 	}, pages, s.changePages())
 }
 
@@ -68,7 +68,7 @@ var subscriptionList = web.List[projections.Subscription]{
 
 // cardOf is the card of one subscription.
 func cardOf(c route.Call, sub projections.Subscription) web.Card {
-	return subscriptionList.Of(c, []projections.Subscription{sub})[0]
+	return web.CardsOf(c, subscriptionList, []projections.Subscription{sub})[0]
 }
 
 // nextOf tells what comes next of a subscription.

@@ -22,7 +22,7 @@ const customerPath = web.CustomersPath + "{id:int}/"
 // OperatorRoutes are what superusers see and do of tenants, in a browser.
 func (a *Area) OperatorRoutes() route.Area {
 	s := &a.customers
-	page := s.customerDesk().Page()
+	page := web.ActFormPage(s.customerDesk())
 	return route.Area{
 		Name: "Tenant pages", Access: a.callers.SuperuserSession(),
 		About: "Where superusers look after tenants.",

@@ -56,7 +56,8 @@ func (s *customers) tenantOrders(ctx context.Context, c route.Call, t *resource)
 	cards := web.Cards{
 		Page: web.OrdersPath, Title: "order_number", Badges: []string{"status", "holds"}, Note: []string{"plan_name+total+created_at"},
 	}
-	return aboutList{web.List[projections.Order]{Fields: (*projections.Order).Fields, Cards: cards}.Of(c, found.Rows), found.Count}, err
+	list := web.List[projections.Order]{Fields: (*projections.Order).Fields, Cards: cards}
+	return aboutList{web.CardsOf(c, list, found.Rows), found.Count}, err
 }
 
 // tenantIncidents are the problems about objects of the tenant.
@@ -64,7 +65,7 @@ func (s *customers) tenantIncidents(ctx context.Context, c route.Call, t *resour
 	l := ofTheTenant(t)
 	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	found, err := s.callers.Scope(c).Operations().Incidents(ctx, l)
-	return aboutList{web.IncidentList.Of(c, found.Rows), found.Count}, err
+	return aboutList{web.CardsOf(c, web.IncidentList, found.Rows), found.Count}, err
 }
 
 // told are the fields of a tenant that its page shows, in this order.

@@ -49,7 +49,7 @@ func (s *Area) list(back *web.Returned) web.List[notification] {
 }
 
 func (s *Area) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	data, err := s.list(back).Data(ctx, c)
+	data, err := web.ListData(ctx, c, s.list(back))
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ const (
 
 func (s *inbox) pageRoutes() []route.Route {
 	return append([]route.Route{
-		s.list().View(web.InboxPath, "The webhooks of payment providers").As("inbox_page"),
-	}, s.entryDesk().Routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
+		web.ViewList(s.list(), web.InboxPath, "The webhooks of payment providers").As("inbox_page"),
+	}, web.ActRoutes(s.entryDesk(), entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
 }
 
 // list is the page of what payment providers have sent.

@@ -22,9 +22,8 @@ const (
 
 func (s *incidents) pageRoutes() []route.Route {
 	return append([]route.Route{
-		s.list().View(notice.IncidentsPath, "Problems that need an operator").As("incidents_page"),
-	}, s.incidentDesk().Routes(
-		incidentPagePath, "incident", "Incident", "An incident with what it is about",
+		web.ViewList(s.list(), notice.IncidentsPath, "Problems that need an operator").As("incidents_page"),
+	}, web.ActRoutes(s.incidentDesk(), incidentPagePath, "incident", "Incident", "An incident with what it is about",
 		"Do something about an incident",
 	)...)
 }
@@ -103,7 +102,7 @@ func (s *incidents) showIncident(
 ) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
-		"Incident": web.IncidentList.Of(c, []projections.Incident{*i})[0], "About": aboutIncident(w, i.About),
+		"Incident": web.CardsOf(c, web.IncidentList, []projections.Incident{*i})[0], "About": aboutIncident(w, i.About),
 		"Facts": w.Values(i.Fields(), "created_at", "reported_at", "times", "settled_at", "answer", "reason", "settled_by"), "Acts": acts,
 		"Wide": true,
 	})

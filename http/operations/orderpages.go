@@ -22,12 +22,12 @@ import (
 const orderPagePath = web.OrdersPath + "{uuid:uuid}/"
 
 func (s *orders) pageRoutes() []route.Route {
-	one := s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
+	one := web.ActRoutes(s.orderDesk(), orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
 	one[0] = one[0].Taking(
 		field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."),
 	)
 	return append([]route.Route{
-		s.list().View(web.OrdersPath, "The orders").As("orders_page"),
+		web.ViewList(s.list(), web.OrdersPath, "The orders").As("orders_page"),
 		web.View(web.OrdersPath+"preview/", "What a new order would cost and do", s.showPreview).As("order_preview_page"),
 	}, one...)
 }
@@ -78,7 +78,7 @@ func (s *orders) showOrder(
 		"Packs": packCards(w, packs),
 		"Order": w.Card(orderCards, o.Order.Fields()), "Stream": orderStreamOf(o.ID), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails),
-		"History": history(w, o.Timeline), "Entries": entryList.Of(c, o.detail.Webhooks),
+		"History": history(w, o.Timeline), "Entries": web.CardsOf(c, entryList, o.detail.Webhooks),
 		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),
 	})
 }

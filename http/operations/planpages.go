@@ -25,9 +25,9 @@ const (
 
 func (s *catalog) planPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
-	page := s.planDesk().Page()
+	page := web.ActFormPage(s.planDesk())
 	return []route.Route{
-		s.planList().View(web.PlansPath, "The plans").As("plans_page"),
+		web.ViewList(s.planList(), web.PlansPath, "The plans").As("plans_page"),
 		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page"),
 		s.web.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
 		web.View(planPagePath, "A plan", page.Look).As("plan_page").Of("Plan"),

@@ -47,7 +47,7 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 	}
 	w := web.Texts[web.Readers(c)]
 	return s.web.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
-		"Sorts": misfits(w, &found), "Differences": web.IncidentList.Of(c, differences.Rows), "Count": differences.Count,
+		"Sorts": misfits(w, &found), "Differences": web.CardsOf(c, web.IncidentList, differences.Rows), "Count": differences.Count,
 		"At": w.Moment("", &found.At, ""), "Wide": true,
 	})
 }

@@ -22,7 +22,9 @@ const (
 func (s *runs) pageRoutes() []route.Route {
 	return append([]route.Route{
 		web.View(web.RunsPath, "The runs of all sagas", s.showRuns).As("runs_page"),
-	}, s.runDesk().Routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
+	}, web.ActRoutes(
+		s.runDesk(), runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run",
+	)...)
 }
 
 // runKinds are the sagas that operators choose from. Others are found by their keys.

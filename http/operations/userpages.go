@@ -18,8 +18,8 @@ const userPagePath = web.UsersPath + "{id:int}/"
 
 func (s *users) pageRoutes() []route.Route {
 	return append([]route.Route{
-		s.list().View(web.UsersPath, "The accounts").As("users_page"),
-	}, s.userDesk().Routes(userPagePath, "user", "User", "An account", "Do something with an account")...)
+		web.ViewList(s.list(), web.UsersPath, "The accounts").As("users_page"),
+	}, web.ActRoutes(s.userDesk(), userPagePath, "user", "User", "An account", "Do something with an account")...)
 }
 
 // list is the page of accounts.
@@ -140,7 +140,7 @@ func (s *users) showUser(
 		)
 	}
 	return s.web.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
-		"Title": u.Email, "User": s.list().Of(c, []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants,
+		"Title": u.Email, "User": web.CardsOf(c, s.list(), []userRecord{*u})[0], "Facts": userFacts(w, u, sessions), "Tenants": tenants,
 		"Acts": acts, "Wide": true,
 	})
 }

@@ -20,9 +20,9 @@ const (
 
 func (s *catalog) widgetPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
-	page := s.widgetDesk().Page()
+	page := web.ActFormPage(s.widgetDesk())
 	return []route.Route{
-		s.widgetList().View(web.WidgetsPath, "The order forms").As("widgets_page"),
+		web.ViewList(s.widgetList(), web.WidgetsPath, "The order forms").As("widgets_page"),
 		web.View(newWidgetPath, "A new order form", fresh.Look).As("new_widget_page"),
 		s.web.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
 		web.View(widgetPagePath, "An order form with its preview", page.Look).As("widget_page").Of("Widget"),

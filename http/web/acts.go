@@ -31,34 +31,35 @@ type ActPage[S any] struct {
 	Show func(ctx context.Context, c route.Call, about S, acts []ActForm, back *Returned) (*route.Document, error)
 }
 
-// Routes are the page and its forms.
-func (p ActPage[S]) Routes(path, name, of, looks, acts string) []route.Route {
-	page := p.Page()
+// ActRoutes are the page and its forms. Like all that works on an [ActPage] it is a function: methods
+// of a generic type are compiled again in each package that sees the type.
+func ActRoutes[S any](p ActPage[S], path, name, of, looks, acts string) []route.Route {
+	page := ActFormPage(p)
 	return []route.Route{
 		View(path, looks, page.Look).As(name + "_page").Of(of),
 		p.Web.Press(path, acts, page).As(name + "_form").Of(of),
 	}
 }
 
-// Page is the page with what takes its forms.
-func (p ActPage[S]) Page() FormPage {
+// ActFormPage is the page with what takes its forms.
+func ActFormPage[S any](p ActPage[S]) FormPage {
 	page := FormPage{Forms: map[string]FormHandler{}}
 	page.Show = func(ctx context.Context, c route.Call, back *Returned) (*route.Document, error) {
 		about, err := p.Find(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		return p.Show(ctx, c, about, p.forms(c, about, back), back)
+		return p.Show(ctx, c, about, actForms(p, c, about, back), back)
 	}
 	for _, a := range p.Acts {
-		page.Forms[a.Name] = p.carryOut(a)
+		page.Forms[a.Name] = carryOut(p, a)
 	}
 	return page
 }
 
 // carryOut does what a form asks for, once, and shows the page again, or the one that it
 // leads to.
-func (p ActPage[S]) carryOut(a Act[S]) FormHandler {
+func carryOut[S any](p ActPage[S], a Act[S]) FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 		_, _, err := caller.FormOnce(ctx, p.Web.Callers, c, sent.Get("number"), func(c route.Call) error {
 			about, err := p.Find(ctx, c)
@@ -95,15 +96,15 @@ type ActForm struct {
 	Form         Form
 }
 
-// forms are those for what the state may allow. What it forbids after all is said at
+// actForms are those for what the state may allow. What it forbids after all is said at
 // the form.
-func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm) {
+func actForms[S any](p ActPage[S], c route.Call, about S, back *Returned) (all []ActForm) {
 	w := Texts[Readers(c)]
 	for _, a := range p.Acts {
 		if !a.IsOpen(about) && (back == nil || back.Form != a.Name) {
 			continue
 		}
-		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: a.asked(about)}
+		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: asked(a, about)}
 		if a.Asks {
 			f.Inputs = append(f.Inputs, p.Web.PasswordInputs(c)...)
 		}
@@ -114,7 +115,7 @@ func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm)
 }
 
 // asked are the inputs of the form, besides a password.
-func (a Act[S]) asked(about S) []Input {
+func asked[S any](a Act[S], about S) []Input {
 	var all []Input
 	if a.Inputs != nil {
 		all = a.Inputs(about)

@@ -139,11 +139,11 @@ type List[A any] struct {
 	Before  func(context.Context, route.Call) error // looks whether there is a list at all; nil: there is
 }
 
-// View is the page as a route.
-func (l List[A]) View(path, summary string) route.Route {
+// ViewList is the page as a route.
+func ViewList[A any](l List[A], path, summary string) route.Route {
 	l.Cards.Check(l.Fields(new(A)))
 	return View(path, summary, func(ctx context.Context, c route.Call) (*route.Document, error) {
-		data, err := l.Data(ctx, c)
+		data, err := ListData(ctx, c, l)
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +151,8 @@ func (l List[A]) View(path, summary string) route.Route {
 	})
 }
 
-// Data is what the template of a list shows: what was asked for, and the cards.
-func (l List[A]) Data(ctx context.Context, c route.Call) (map[string]any, error) {
+// ListData is what the template of a list shows: what was asked for, and the cards.
+func ListData[A any](ctx context.Context, c route.Call, l List[A]) (map[string]any, error) {
 	if l.Before != nil {
 		if err := l.Before(ctx, c); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func (l List[A]) Data(ctx context.Context, c route.Call) (map[string]any, error)
 	if err != nil {
 		return nil, err
 	}
-	shown := ListOf(w, l.Name, l.Of(c, found.Rows))
+	shown := ListOf(w, l.Name, CardsOf(c, l, found.Rows))
 	shown.Wide = l.Wide
 	if l.Ways != nil {
 		shown.Ways = l.Ways(w)
@@ -175,8 +175,8 @@ func (l List[A]) Data(ctx context.Context, c route.Call) (map[string]any, error)
 	return Paged(c, bar, found.Count, map[string]any{"List": shown}), nil
 }
 
-// Of are the cards of records.
-func (l List[A]) Of(c route.Call, records []A) []Card {
+// CardsOf are the cards of records.
+func CardsOf[A any](c route.Call, l List[A], records []A) []Card {
 	w, cards := Texts[Readers(c)], make([]Card, len(records))
 	for i := range records {
 		cards[i] = w.Card(l.Cards, l.Fields(&records[i]))

@@ -59,7 +59,7 @@ func TestAPageWithAFieldThatTheRecordLacksIsRefusedAtTheStart(t *testing.T) {
 					t.Errorf("a page was declared with %+v", cards)
 				}
 			}()
-			List[sold]{Fields: (*sold).Fields, Cards: cards}.View("/orders/", "Orders")
+			ViewList(List[sold]{Fields: (*sold).Fields, Cards: cards}, "/orders/", "Orders")
 		}()
 	}
 }

@@ -58,9 +58,9 @@ type Places interface {
 type Service struct {
 	Deps
 
-	renewals    *sagas.Tasks[uuid.UUID]
-	fiscalYears *sagas.Tasks[int]
-	documents   *sagas.Tasks[string]
+	renewals    *sagas.Tasks
+	fiscalYears *sagas.Tasks
+	documents   *sagas.Tasks
 }
 
 // New registers what billing does by itself with the runner.

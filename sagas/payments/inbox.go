@@ -30,7 +30,7 @@ type Inbox struct {
 	providers map[string]order.Provider
 	times     Times
 	storing   webhookWriter
-	tasks     *sagas.Tasks[queuedWebhook]
+	tasks     *sagas.Tasks
 
 	rejected atomic.Int64 // since this process started
 }
