@@ -8,9 +8,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 )
+
+// Leases with fencing tokens decide which worker has a run (docs/sagas.md,
+// "Leases"). Only the database's clock counts.
 
 // errStopping ends calls that are still running when the program has waited
 // long enough for them.
@@ -162,4 +168,29 @@ func (s *executor) ensureLease(ctx context.Context, c claimed, call time.Duratio
 		return ErrFenced
 	}
 	return nil
+}
+
+// fenceRow is the fence for writes of a worker that do not move its run.
+func fenceRow(c claimed) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "saga_run/" + c.id.String(),
+		SQL: `update saga_run set worker = worker from arg where saga_run.id = arg.id and lease_token = arg.token
+			and status = 'running'`,
+		Columns: "id uuid, token bigint", Args: []any{c.id, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
+	}
+}
+
+// ErrFenced means that the worker has lost its lease on the run. Its writes are
+// dropped.
+var ErrFenced = errors.New("the lease is lost")
+
+// renew extends leases and returns the runs that are still leased. It skips locked
+// rows, so that it cannot deadlock.
+func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []int64, lease time.Duration) ([]uuid.UUID, error) {
+	rows, _ := pool.Query(ctx, `
+		update saga_run set lease_until = real_now() + $3::interval where id in (
+			select r.id from saga_run r join unnest($1::uuid[], $2::bigint[]) h(id, token) on r.id = h.id and r.lease_token = h.token
+			where r.status = 'running' for update of r skip locked)
+		returning id`, ids, tokens, lease)
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }

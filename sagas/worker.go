@@ -138,16 +138,6 @@ func (s *executor) attempt(ctx context.Context, c claimed, step step) (attemptRe
 	return s.doEffect(ctx, c, step)
 }
 
-// fenceRow is the fence for writes of a worker that do not move its run.
-func fenceRow(c claimed) eventstore.TxStatement {
-	return eventstore.TxStatement{
-		Key: "saga_run/" + c.id.String(),
-		SQL: `update saga_run set worker = worker from arg where saga_run.id = arg.id and lease_token = arg.token
-			and status = 'running'`,
-		Columns: "id uuid, token bigint", Args: []any{c.id, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
-	}
-}
-
 func (s *executor) doLocal(ctx context.Context, c claimed, do func(context.Context, any) (Work, error)) (attemptResult, error) {
 	work, err := do(ctx, c.in)
 	if err != nil {

@@ -114,7 +114,7 @@ var ofTheRuns = []variant{{
 	why:  "a tenant reads of a failed attempt that the successor has made good",
 	edits: []edit{
 		{
-			"sagas/worker.go", "lease_token = arg.token\n\t\t\tand status = 'running'`",
+			"sagas/lease.go", "lease_token = arg.token\n\t\t\tand status = 'running'`",
 			"lease_token >= arg.token`",
 		},
 	},
