@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -263,4 +264,25 @@ func proofFacts(w web.Words, position int64, seal audit.Seal) []web.Aspect {
 		web.Aspect{Name: w["then_checkpoint"], Text: strconv.FormatInt(seal.Size, 10)},
 		web.Aspect{Name: w["then_witnesses"], Text: w[witnessed]},
 		web.Aspect{Name: w["then_proof_of_it"], Text: w["then_fetch"], Path: "/audit/api/v1/events/" + number + "/proof/"})
+}
+
+// operationLooks are how the states of operations look.
+var operationLooks = map[string]string{"queued": "pending", "running": "provisioning", "succeeded": "active", "failed": "failed"}
+
+func packCards(w web.Words, packs []audit.Pack) (cards []web.Card) {
+	for _, p := range packs {
+		card := web.Card{
+			Title: w["packs_title"], Badges: []web.Badge{{Class: operationLooks[p.Status], Text: w["pack_is_"+p.Status]}},
+			Note: []web.Aspect{w.Moment("", &p.AskedAt, "")},
+		}
+		switch p.Status {
+		case string(hosting.OperationDone):
+			card.Path, card.Title = audit.PackPath(p.ID), w["pack_fetch"]
+			card.Note = append(card.Note, web.Aspect{Text: strconv.FormatInt((p.Size+1023)/1024, 10) + " kB"})
+		case string(hosting.OperationBroken):
+			card.Badges[0].Text += ": " + p.Code
+		}
+		cards = append(cards, card)
+	}
+	return cards
 }

@@ -3,7 +3,6 @@ package hosting
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -78,54 +77,6 @@ func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting
 // the bin.
 func isStillHalted(d *hosting.Draft) bool {
 	return string(d.Changes()["is_active"]) == "true" && slices.Contains(d.DisabledBy, hosting.BySite)
-}
-
-// checkLimit refuses a new record that is one too many, in numbers. The
-// database decides again when it is written.
-func (s *Service) checkLimit(ctx context.Context, d *hosting.Draft) error {
-	if !d.IsNew() {
-		return nil
-	}
-	used, most, err := s.limit(ctx, d)
-	if err == nil && most != hosting.Unlimited && used >= most {
-		err = hosting.LimitReached(countedAs(d.Kind), used, most)
-	}
-	return err
-}
-
-// countedAs is what the records of a kind are called where they are counted.
-func countedAs(kind hosting.Kind) string {
-	if kind.Owner {
-		return hosting.HostingAccounts
-	}
-	return kind.Counted()
-}
-
-// limit is how many there are of what the record is one of, and may be.
-func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64, err error) {
-	if parent, is := d.Kind.Parent(); is && d.Kind.Most > 0 {
-		used, err = s.system().Hosting().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
-		return used, d.Kind.Most, err
-	}
-	if d.Kind.Owner {
-		return subTenants{s}.limit(ctx, d)
-	}
-	if d.Kind.Quota == "" {
-		return 0, hosting.Unlimited, nil
-	}
-	return s.system().Hosting().Limit(ctx, d.Kind, d.Tenant)
-}
-
-// InNumbers says which limit was reached, if that is what err is about.
-func (s *Service) InNumbers(ctx context.Context, d *hosting.Draft, err error) error {
-	if !isOverQuota(err) {
-		return err
-	}
-	used, most, counted := s.limit(ctx, d)
-	if counted != nil {
-		return counted
-	}
-	return hosting.LimitReached(countedAs(d.Kind), used, most)
 }
 
 // PrepareOwner settles whose a new record is. A tenant named by a caller who
@@ -219,68 +170,4 @@ func isNull(spec hosting.Spec, name string) bool {
 	f, _ := spec.Fields().Named(name)
 	id, mayBe := f.Value().(*int64)
 	return mayBe && id == nil
-}
-
-// checkNames adds which names others have, so that all that is wrong is said
-// at once. The database decides again when the change is written.
-func (s *Service) checkNames(ctx context.Context, d *hosting.Draft, wrong *field.Errors) error {
-	changed := d.Changes()
-	for _, name := range d.Kind.Unique {
-		text := hosting.TextIn(d.Spec, name)
-		if _, isNew := changed[name]; !isNew || text == "" || wrong.Has(name) {
-			continue
-		}
-		taken, err := s.system().Hosting().NameTaken(ctx, d.Kind.Name, name, text)
-		if err != nil {
-			return err
-		}
-		switch {
-		case taken && name == "slug" && d.HasDerivedSlug:
-			if err := ownSlug(d); err != nil {
-				return err
-			}
-		case taken:
-			wrong.Add(name, field.AlreadyExists(d.Kind.Label, strings.ReplaceAll(name, "_", " ")))
-		}
-	}
-	return nil
-}
-
-// checkSets adds which sets of fields another record has in common with this
-// one. Sets of several fields are compared once all fields are right.
-func (s *Service) checkSets(ctx context.Context, d *hosting.Draft, wrong *field.Errors) error {
-	right := len(*wrong) == 0
-	for i, set := range d.Kind.Sets {
-		if !isSent(d, set) || !right && (len(set) > 1 || wrong.Has(set[0])) {
-			continue
-		}
-		taken, err := s.system().Hosting().SetTaken(ctx, d.Kind, i, d.ID, d.Tenant, d.Spec.Fields().Values())
-		if err != nil {
-			return err
-		}
-		if refusal := d.Kind.NotUnique(set); taken && !wrong.Says(refusal) {
-			wrong.Join(refusal)
-		}
-	}
-	return nil
-}
-
-// isSent reports whether a request brings new values of a set. The tenant
-// counts only of sets without other fields. A set with derived values alone is
-// left to the database.
-func isSent(d *hosting.Draft, set []string) bool {
-	if len(set) == 1 && set[0] == "tenant" {
-		return d.IsNew()
-	}
-	changed := d.Changes()
-	return slices.ContainsFunc(set, func(name string) bool {
-		_, isNew := changed[name]
-		return isNew && name != "tenant" && d.Sent.Has(name)
-	})
-}
-
-// ownSlug gives a record whose name others have too a slug of its own.
-func ownSlug(d *hosting.Draft) error {
-	slug := field.OwnSlug(hosting.TextIn(d.Spec, "name"), d.ID)
-	return d.Spec.Fields().Load(field.Values{"slug": field.AppendText(nil, slug)})
 }

@@ -12,7 +12,6 @@ package hosting
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,12 +123,6 @@ func (s *Service) tenantOf(ctx context.Context, id int64) (*tenant, error) {
 
 // isMissing reports whether a record was not found.
 func isMissing(err error) bool { return domain.CodeOf(err) == domain.NotFound }
-
-// isOverQuota reports whether a record was refused because there are too many.
-func isOverQuota(err error) bool {
-	var refusal *domain.Error
-	return errors.As(err, &refusal) && refusal.Reason == "quota_exceeded"
-}
 
 func missing(class string) error {
 	return domain.Refuse(domain.NotFound, "No %s matches the given query.", class)

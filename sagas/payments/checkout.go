@@ -246,12 +246,3 @@ func openedRows(id uuid.UUID, provider, session string, first time.Duration) []e
 		},
 	}
 }
-
-// firstCheck is the time until a session is looked at. That of one without a page leads to
-// the charge.
-func (t Times) firstCheck(o projections.Order) time.Duration {
-	if o.KeptMethod != nil {
-		return 0
-	}
-	return t.SessionChecks[0]
-}

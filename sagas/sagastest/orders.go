@@ -10,8 +10,10 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/field"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/domain/tax"
 )
 
@@ -119,3 +121,42 @@ func (w *World) Buy(o OrderForm) uuid.UUID {
 func (w *World) Webhook(event string, id uuid.UUID) error {
 	return w.Payments.Receive(w.T.Context(), "test", NewsBody(event, id), SignedHeader)
 }
+
+// GoesOn ends what [World.Pauses] has begun.
+func GoesOn(w *World) {
+	w.T.Helper()
+	_, err := w.Pool.Exec(w.T.Context(), `update saga_queue set paused = false`)
+	w.Must(err)
+}
+
+// StandsAt waits until the setting up of an order has come to a step.
+func StandsAt(w *World, id uuid.UUID, step string) {
+	w.T.Helper()
+	w.Eventually("it stands at "+step, func() bool { run := w.Provision(id); return run.Key != "" && run.At().Name == step })
+}
+
+// Untouched checks that nothing of an order is left anywhere (V3).
+func Untouched(w *World) {
+	w.T.Helper()
+	w.Equal("objects left outside", len(w.Engine.All())+len(w.Compute.All()), 0)
+	w.Equal("effects left", w.Count(`select count(*) from effect where step in ('tenant.engine', 'site', 'vm')
+		and state not in ('undone', 'absent')`), 0)
+	w.Equal("claims left", w.Count(`select count(*) from external_claim`), 0)
+	w.Equal("resources left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
+}
+
+// OffersItsPlan puts the plan of all orders on offer, at their price.
+func OffersItsPlan(w *World) {
+	w.T.Helper()
+	var p storefront.Plan
+	_, err := p.Fields().DecodeJSON(
+		[]byte(`{"name":"Basic","slug":"basic","price":"12.10","currency":"EUR","resource_type":"hosting"}`),
+		field.Create,
+	)
+	w.Must(err)
+	_, err = w.Store.Execute(w.T.Context(), Operator, storefront.OfferPlan{Plan: 1, Spec: p.Fields().Values(), At: w.Runner.Now()})
+	w.Must(err)
+}
+
+// MustParse is the number of an order.
+func MustParse(id fmt.Stringer) uuid.UUID { return uuid.MustParse(id.String()) }

@@ -148,7 +148,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
 		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
 		{Settings{LogPolicy: "/nowhere/policy"}, "HOSTPANEL_LOG_POLICY"},
-		{Settings{LogPolicy: "config_test.go"}, "HOSTPANEL_LOG_POLICY"},
+		{Settings{LogPolicy: "checks_test.go"}, "HOSTPANEL_LOG_POLICY"},
 		{Settings{LogWitness: "often"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
 		{Settings{LogWitness: "9s"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
 		{Settings{LogWitness: "2h"}, "HOSTPANEL_LOG_WITNESS_EVERY"},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hostpanel/domain/order"
+	"hostpanel/projections"
 )
 
 // nextCheck is the pause until an order is checked again without a hint; nil: it
@@ -70,4 +71,13 @@ func until(moment, now time.Time) *time.Duration {
 	}
 	wait := max(0, moment.Sub(now))
 	return &wait
+}
+
+// firstCheck is the time until a session is looked at. That of one without a page leads to
+// the charge.
+func (t Times) firstCheck(o projections.Order) time.Duration {
+	if o.KeptMethod != nil {
+		return 0
+	}
+	return t.SessionChecks[0]
 }
