@@ -2,172 +2,209 @@ package eventstore
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"time"
 
-	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 )
 
-// An Arg is an argument of a [TxStatement] that the store fills in.
-type Arg int
+// A committer appends to the log for the whole process. Waiting requests share
+// one transaction and one round trip: rows, writers' lock, events, read tables,
+// commit. The lock makes positions contiguous and visible in order
+// (docs/log.md, "Writers take turns"). Groups keep that fast.
+type committer struct {
+	pool    *pgxpool.Pool
+	encoder *encoder
+	grown   func() // called after each group that has added events
 
-// The arguments of a row that keeps what it was written for.
-const (
-	TheCause       Arg = iota // text; null: the request has none
-	TheCorrelation            // uuid
-	TheSubjects               // uuid[]: of the personal texts in the request's events
-)
-
-// AnyRows lets the statement of a [TxStatement] touch any number of rows.
-const AnyRows = -1
-
-// A TxStatement changes rows beside the log, in the transaction that appends the
-// events of its request.
-type TxStatement struct {
-	// Key, such as "saga_run/6f1c…", gives all requests the same order in
-	// which they lock rows, so that groups of them do not deadlock.
-	Key  string
-	SQL  string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
-	Args []any
-	// Columns, such as "id uuid, step int", lets one statement do the work of all of
-	// its kind in a group: the arguments are a row of arg, and SQL reads that. With
-	// [AnyRows], equal rows of one key are one.
-	Columns  string
-	WantRows int64 // number of rows that it must touch
-	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
+	mu      sync.Mutex
+	waiting []*groupMember
+	busy    bool
 }
 
-// An encoder turns events into rows of the log and statements for the read tables.
-type encoder struct {
-	catalogue domain.Catalogue
-	subjects  *subjectKeys
-	projector Projector // may be nil
+// groupLimit is the largest number of requests in one transaction.
+const groupLimit = 256
+
+// commitTimeout bounds one transaction. After it the database counts as
+// unavailable.
+const commitTimeout = 30 * time.Second
+
+// A groupMember is one request that waits for its commit.
+type groupMember struct {
+	appendRequest
+	position int64
+	done     chan error
 }
 
-// An appendRequest holds what one request adds: events of one or several streams,
-// and the statements of the same transaction.
-type appendRequest struct {
-	facts  []RecordedEvent
-	before map[domain.Stream][]byte // hash of the last event of each stream; nil: a new stream
-	rows   []TxStatement
-
-	keys       map[subjectKey][]byte // keys that seal the personal texts; nil: destroyed
-	made       map[subjectKey][]byte // those of them that the request inserts
-	drafts     []draft               // the events before sealing
-	events     []row
-	statements []Statement
-}
-
-// prepare encodes the events of a request and gets the keys of their personal
-// texts. Numbers drawn in the transaction are filled in later.
-func (n *encoder) prepare(ctx context.Context, a *appendRequest) (err error) {
-	a.drafts = make([]draft, len(a.facts))
-	for i := range a.facts {
-		d := &a.drafts[i]
-		if *d, err = n.draft(a.facts[i]); err != nil {
-			return err
-		}
-		for _, k := range d.keys {
-			if err := n.subjects.use(ctx, a, k); err != nil {
-				return err
-			}
-		}
-		if err := n.blank(d, &a.facts[i], a.keys); err != nil {
-			return err
-		}
+// add puts a request into the next group and waits for its commit. It returns the
+// position of the last event.
+func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
+	if err := c.encoder.prepare(ctx, &a); err != nil {
+		return 0, err
 	}
-	a.nameSubjects()
-	if a.numbered() {
-		return nil
+	p := &groupMember{appendRequest: a, done: make(chan error, 1)}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, p)
+	lead := !c.busy
+	c.busy = true
+	c.mu.Unlock()
+	if lead {
+		go c.work()
 	}
-	return n.encode(a)
-}
-
-// nameSubjects fills in [TheSubjects].
-func (a *appendRequest) nameSubjects() {
-	subjects := []uuid.UUID{}
-	for k := range a.keys {
-		subjects = append(subjects, k.subject)
-	}
-	for i, r := range a.rows {
-		if at := slices.Index(r.Args, any(TheSubjects)); at >= 0 {
-			a.rows[i].Args = slices.Clone(r.Args)
-			a.rows[i].Args[at] = subjects
-		}
+	select {
+	case err := <-p.done:
+		return p.position, err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx) // the commit may still happen; a repeated request finds its events
 	}
 }
 
-func (a *appendRequest) numbered() bool {
-	for _, r := range a.facts {
-		if _, ok := r.Event.(domain.Numbered); ok {
-			return true
+// work commits groups until no request waits.
+func (c *committer) work() {
+	for {
+		c.mu.Lock()
+		group := c.waiting[:min(len(c.waiting), groupLimit)]
+		c.waiting = c.waiting[len(group):]
+		if len(group) == 0 {
+			c.waiting, c.busy = nil, false
 		}
+		c.mu.Unlock()
+		if len(group) == 0 {
+			return
+		}
+		c.commitGroup(group)
+		runtime.Gosched() // answered callers may add requests to the next group
 	}
-	return false
 }
 
-// number gives each numbered event its number.
-func (n *encoder) number(a *appendRequest, draw func(series string) (int64, error)) error {
-	for i, r := range a.facts {
-		numbered, ok := r.Event.(domain.Numbered)
-		if !ok {
-			continue
+// commitGroup commits a group. If a rule refuses the group, it commits the
+// members one by one, so that only the offending ones fail. Without an answer the
+// group may be in the log, so it is not committed again.
+func (c *committer) commitGroup(group []*groupMember) {
+	err := c.commit(group)
+	if err == nil || len(group) == 1 || errors.Is(err, ErrUnavailable) {
+		for _, p := range group {
+			p.done <- err
 		}
-		number, err := draw(numbered.Series())
-		if err != nil {
-			return fmt.Errorf("draw a number: %w", err)
-		}
-		a.facts[i].Event = numbered.WithNumber(number)
-		if a.drafts[i], err = n.draft(a.facts[i]); err != nil {
-			return err
-		}
+		return
 	}
-	return n.encode(a)
+	for _, p := range group {
+		p.done <- c.commit([]*groupMember{p})
+	}
 }
 
-// encode turns the events into rows of the log, each chained by hash to the one
-// before, and into statements for the read tables.
-func (n *encoder) encode(a *appendRequest) error {
-	a.events, a.statements = make([]row, len(a.facts)), nil
-	last := map[domain.Stream][]byte{}
-	for stream, hash := range a.before {
-		last[stream] = hash
+func (c *committer) commit(group []*groupMember) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	conn, err := c.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("append: %w: %w", ErrUnavailable, err)
 	}
-	for i, r := range a.facts {
-		e, err := n.row(r, a.drafts[i].seal(r.ID, a.keys))
-		if err != nil {
-			return err
+	defer conn.Release()
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return p.numbered() }) {
+		err = c.commitNumbered(ctx, conn, group)
+	} else {
+		// Without a BEGIN the batch is one transaction by itself.
+		err = c.send(ctx, conn, group)
+	}
+	if err != nil {
+		for _, p := range group {
+			c.encoder.subjects.forget(p.keys) // one of the keys may have been destroyed by an erasure
 		}
-		e.hash = e.chain(last[r.Stream])
-		last[r.Stream] = e.hash
-		a.events[i], a.facts[i].Hash = e, e.hash
-		if n.projector != nil {
-			a.statements = append(a.statements, n.projector.Project(a.facts[i])...)
-		}
+		return refusal(err, group)
+	}
+	for _, p := range group {
+		c.encoder.subjects.cache(p.made)
+	}
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
+		c.grown()
 	}
 	return nil
 }
 
-func (n *encoder) row(r RecordedEvent, data []byte) (row, error) {
-	if _, known := n.catalogue[r.Name]; !known {
-		return row{}, fmt.Errorf("the event %s is not in the catalogue", r.Name)
+const lockWriters = `select pg_advisory_xact_lock(4801223014)`
+
+// insertEvents adds events after the last position. Their time never runs
+// backwards, and the read tables use the same time.
+const insertEvents = `
+with last as (
+	select position, recorded_at from events order by position desc limit 1
+), head as (
+	select coalesce((select position from last), 0) position, greatest(business_clock(), (select recorded_at from last)) recorded_at
+), told as (
+	select set_config('hostpanel.recorded_at', recorded_at::text, true) from head
+), added as (
+	insert into events (` + columns + `)
+	select head.position + e.nth, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation,
+		e.causation, e.saga, e.data::json, e.meta::json, head.recorded_at, e.hash
+	from told, head, unnest($1::text[], $2::int[], $3::uuid[], $4::text[], $5::smallint[], $6::bigint[], $7::text[], $8::uuid[],
+		$9::text[], $10::text[], $11::text[], $12::text[], $13::bytea[]) with ordinality
+		as e(stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, hash, nth)
+)
+select position from head`
+
+// send executes the group's batch in one round trip.
+func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*groupMember) error {
+	b := &pgx.Batch{}
+	queueLocks(b, group)
+	c.queueEvents(b, group)
+	return conn.SendBatch(ctx, b).Close()
+}
+
+// sendLocked takes the locks in a round trip of its own. Inside a transaction,
+// Postgres locks the tables of a statement when it is prepared. Read tables must
+// be locked after the writers' lock, as a rebuild does.
+func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*groupMember) error {
+	locks, events := &pgx.Batch{}, &pgx.Batch{}
+	queueLocks(locks, group)
+	c.queueEvents(events, group)
+	if err := tx.SendBatch(ctx, locks).Close(); err != nil {
+		return err
 	}
-	if _, err := domain.ParseCause(r.Metadata.Cause.String()); err != nil { // which a reader could not read either
-		return row{}, fmt.Errorf("the event %s of %s has no cause: %w", r.Name, r.Stream, err)
+	return tx.SendBatch(ctx, events).Close()
+}
+
+// queueLocks queues the rows, the writers' lock and the check of the keys.
+func queueLocks(b *pgx.Batch, group []*groupMember) {
+	queueRows(b, group)
+	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
+		b.Queue(lockWriters)
+		queueKeys(b, group)
 	}
-	m, err := json.Marshal(metaOf(r.Metadata))
-	if err != nil {
-		return row{}, fmt.Errorf("encode meta of %s: %w", r.Name, err)
+}
+
+// queueEvents queues the events and their statements for read tables.
+func (c *committer) queueEvents(b *pgx.Batch, group []*groupMember) {
+	if events := args(group); events != nil {
+		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
+			var head int64
+			if err := r.Scan(&head); err != nil {
+				return err
+			}
+			for _, p := range group {
+				head += int64(len(p.events))
+				p.position = head
+			}
+			return nil
+		})
 	}
-	return row{
-		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(n.catalogue.Schema(r.Name)),
-		tenant: domain.OrNull(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation,
-		causation: domain.OrNull(r.Metadata.Cause.String()),
-		saga:      r.Metadata.Saga, data: data, meta: m,
-	}, nil
+	var statements []Statement
+	for _, p := range group {
+		statements = append(statements, p.statements...)
+	}
+	if len(statements) > 0 {
+		statements = c.encoder.projector.Together(statements)
+	}
+	for _, s := range statements {
+		b.Queue(s.SQL, s.Args...)
+	}
 }
 
 // Append adds events to one stream at the expected version without its decider,

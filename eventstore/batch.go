@@ -151,3 +151,32 @@ func args(group []*groupMember) []any {
 	}
 	return []any{streams, versions, ids, names, schemas, tenants, actors, correlations, causations, sagas, data, metas, hashes}
 }
+
+// An Arg is an argument of a [TxStatement] that the store fills in.
+type Arg int
+
+// The arguments of a row that keeps what it was written for.
+const (
+	TheCause       Arg = iota // text; null: the request has none
+	TheCorrelation            // uuid
+	TheSubjects               // uuid[]: of the personal texts in the request's events
+)
+
+// AnyRows lets the statement of a [TxStatement] touch any number of rows.
+const AnyRows = -1
+
+// A TxStatement changes rows beside the log, in the transaction that appends the
+// events of its request.
+type TxStatement struct {
+	// Key, such as "saga_run/6f1c…", gives all requests the same order in
+	// which they lock rows, so that groups of them do not deadlock.
+	Key  string
+	SQL  string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
+	Args []any
+	// Columns, such as "id uuid, step int", lets one statement do the work of all of
+	// its kind in a group: the arguments are a row of arg, and SQL reads that. With
+	// [AnyRows], equal rows of one key are one.
+	Columns  string
+	WantRows int64 // number of rows that it must touch
+	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
+}

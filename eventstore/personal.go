@@ -195,3 +195,34 @@ func (e *sealedRow) open(keys map[subjectKey][]byte) error {
 	e.data = sealing.Replace(e.data, e.strings, func(i int) string { return clear[i] })
 	return nil
 }
+
+// SealFile seals a file with the key of a subject, who gets one if there is none. It is not
+// ok if the key was destroyed.
+func (s *Store) SealFile(
+	ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, clear []byte,
+) (sealed []byte, ok bool, err error) {
+	k := subjectKey{subject, purpose}
+	key, exists, err := s.reader.subjects.one(ctx, k)
+	if err == nil && !exists {
+		if err = s.reader.subjects.add(ctx, k); err == nil {
+			key, _, err = s.reader.subjects.one(ctx, k)
+		}
+	}
+	if err != nil || key == nil {
+		return nil, false, err
+	}
+	return sealing.SealFile(key, subject, purpose, place, clear), true, nil
+}
+
+// OpenFile opens a file that [Store.SealFile] has sealed. It is not ok if the key was
+// destroyed.
+func (s *Store) OpenFile(
+	ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, sealed []byte,
+) (clear []byte, ok bool, err error) {
+	key, _, err := s.reader.subjects.one(ctx, subjectKey{subject, purpose})
+	if err != nil || key == nil {
+		return nil, false, err
+	}
+	clear, err = sealing.OpenFile(key, subject, purpose, place, sealed)
+	return clear, err == nil, err
+}

@@ -211,19 +211,6 @@ func Fold[S any, C domain.Command, E domain.Event](
 	return loaded[0].state.(S), loaded[0].version, nil
 }
 
-// errLost means that another writer has changed the stream: decide again.
-var errLost = errors.New("another writer was faster")
-
-// The number of attempts at a decision. Journals get more of them, because their
-// decisions do not depend on the history.
-const (
-	usualTries   = 4
-	journalTries = 32
-)
-
-// ErrConflict is the refusal of a request after conflicts in all attempts.
-var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "conflict"}
-
 // Execute decides commands against their streams' histories and appends the
 // events, all or none. It returns the first refusal of a command, [ErrConflict]
 // after conflicts in all attempts, or [ErrUnavailable].
@@ -306,23 +293,4 @@ func (s *Store) try(
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil
-}
-
-// NextIDs draws ids for new records, one for each name: a kind of hosting
-// resources, user, plan, widget or webhook_endpoint. Unused ids leave gaps.
-func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
-	ids := make([]int64, 0, len(names))
-	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass)
-		from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("draw numbers for %v: %w", names, err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("draw numbers for %v: %w", names, Unavailable(err))
-	}
-	return ids, nil
 }

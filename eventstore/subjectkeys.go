@@ -186,40 +186,25 @@ func (c *subjectKeys) cache(found map[subjectKey][]byte) {
 	}
 }
 
-// A FiscalYear is a year of issue of which keys are left.
-type FiscalYear struct {
-	Year int
-	Keys int64
+func keyRow(k subjectKey) string {
+	return "subject_keys/" + k.subject.String() + "/" + string(k.purpose)
 }
 
-// DueFiscalYears is a query of the years up to the last one of which keys are left, for a queue
-// of tasks.
-func DueFiscalYears(last int) (sql string, args []any) {
-	return `select year::text as key, make_timestamptz(year, 1, 1, 0, 0, 0) as since from subject_keys
-		where year <= $1 and wrapped <> '' group by year`, []any{last}
+// one is the key of one subject; nil: it was destroyed.
+func (c *subjectKeys) one(ctx context.Context, k subjectKey) (key []byte, exists bool, err error) {
+	found, err := c.load(ctx, []subjectKey{k})
+	key, exists = found[k]
+	return key, exists, err
 }
 
-// FiscalKeys counts the keys of a year that are left.
-func (s *Store) FiscalKeys(ctx context.Context, year int) (keys int64, err error) {
-	err = s.pool.QueryRow(ctx, `select count(*) from subject_keys where year = $1 and wrapped <> ''`, year).Scan(&keys)
+// add gives a subject a key, unless there is one or it was destroyed.
+func (c *subjectKeys) add(ctx context.Context, k subjectKey) error {
+	_, err := c.pool.Exec(ctx, `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3,
+		$4, $5) on conflict do nothing`,
+		c.row(k, sealing.Random(32))...)
 	if err != nil {
-		err = fmt.Errorf("count the fiscal keys of %d: %w", year, Unavailable(err))
+		return fmt.Errorf("make the key of a subject: %w", Unavailable(err))
 	}
-	return keys, err
-}
-
-// errOtherKeys means that the keys of a year are not those that were counted.
-var errOtherKeys = domain.Refuse(domain.Conflict, "The keys of this year have changed.")
-
-// EraseYear destroys the keys of a year, and stored evidence packs, which may open texts of
-// it. It belongs to the transaction of the event that says so, like [EraseRows]. If there
-// are more or fewer keys, nothing happens and the answer is a conflict.
-func EraseYear(y FiscalYear) []TxStatement {
-	return []TxStatement{{
-		Key:  fmt.Sprint("subject_keys/year/", y.Year),
-		SQL:  `update subject_keys set key_id = '', wrapped = '' where year = $1 and wrapped <> ''`,
-		Args: []any{y.Year}, WantRows: y.Keys, ErrIfNot: errOtherKeys,
-	}, {
-		Key: "evidence_packs/year", SQL: `delete from evidence_packs`, WantRows: AnyRows,
-	}}
+	c.forget(map[subjectKey][]byte{k: nil})
+	return nil
 }

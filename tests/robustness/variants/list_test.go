@@ -28,7 +28,7 @@ var ofTheLog = []variant{{
 	name: "writers do not take turns",
 	why:  "an event becomes visible behind one that a reader has passed: the reader misses it",
 	edits: []edit{
-		{"eventstore/committer.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"},
+		{"eventstore/append.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"},
 	},
 	nets: []string{"TestManyWriteIntoOneJournalAndNothingIsLost"},
 }, {
@@ -67,12 +67,12 @@ var ofTheLog = []variant{{
 }, {
 	name:  "a group is committed again after a lost answer",
 	why:   "an append is refused as a conflict although it is in the log",
-	edits: []edit{{"eventstore/committer.go", "len(group) == 1 || errors.Is(err, ErrUnavailable) {", "len(group) == 1 {"}},
+	edits: []edit{{"eventstore/append.go", "len(group) == 1 || errors.Is(err, ErrUnavailable) {", "len(group) == 1 {"}},
 	nets:  []string{"TestAGroupWithoutAnAnswerIsNotCommittedAgain"},
 }, {
 	name:  "events are not chained by their hashes",
 	why:   "an event that was changed or left out is not noticed",
-	edits: []edit{{"eventstore/append.go", "e.hash = e.chain(last[r.Stream])", "e.hash = e.chain(nil)"}},
+	edits: []edit{{"eventstore/encode.go", "e.hash = e.chain(last[r.Stream])", "e.hash = e.chain(nil)"}},
 	nets:  []string{"TestVerifyNamesTheFirstBrokenEvent"},
 }, {
 	name:  "an append does not check that its keys still stand",

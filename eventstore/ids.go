@@ -42,3 +42,22 @@ func (s *Store) UpcomingIDs(ctx context.Context, names ...string) ([]int64, erro
 	}
 	return ids, nil
 }
+
+// NextIDs draws ids for new records, one for each name: a kind of hosting
+// resources, user, plan, widget or webhook_endpoint. Unused ids leave gaps.
+func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
+	ids := make([]int64, 0, len(names))
+	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass)
+		from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("draw numbers for %v: %w", names, err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("draw numbers for %v: %w", names, Unavailable(err))
+	}
+	return ids, nil
+}
