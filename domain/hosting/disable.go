@@ -3,8 +3,6 @@ package hosting
 import (
 	"fmt"
 	"slices"
-
-	"hostpanel/domain"
 )
 
 // Two mechanisms switch a resource off without a request of the tenant. The
@@ -31,23 +29,6 @@ const (
 	BySite   = "site"   // its site is in the bin
 )
 
-// MoveToBin puts a resource of a soft kind into the bin: it is off, and missing
-// from all lists. Restore brings it back exactly as it was.
-type (
-	MoveToBin struct{ Ref }
-	Restore   struct{ Ref }
-)
-
-// Purge removes what has been in the bin ever since that version. What has
-// been brought back meanwhile stays, even if it is in the bin once more.
-type Purge struct {
-	Ref
-	Since int
-}
-
-// ErrNotInBin refuses to purge what has left the bin.
-var ErrNotInBin = &domain.Error{Code: domain.Conflict, Message: "It has left the bin.", Reason: "not_in_bin"}
-
 type (
 	// Disabled: the resource is off for the reason By.
 	Disabled struct {
@@ -63,15 +44,11 @@ type (
 	Restored struct{}
 )
 
-func (Disabled) EventName() string   { return "hosting.disabled" }
-func (Enabled) EventName() string    { return "hosting.enabled" }
-func (MovedToBin) EventName() string { return "hosting.moved_to_bin" }
-func (Restored) EventName() string   { return "hosting.restored" }
+func (Disabled) EventName() string { return "hosting.disabled" }
+func (Enabled) EventName() string  { return "hosting.enabled" }
 
 func (e Disabled) Says() string { return "switched off by its " + e.By }
 func (e Enabled) Says() string  { return "no longer switched off by its " + e.By }
-func (MovedToBin) Says() string { return "put into the bin" }
-func (Restored) Says() string   { return "brought back from the bin" }
 
 func (c Disable) decide(r Resource) ([]Event, error) {
 	kind, err := r.checkDisabling(c.Ref, c.By)
@@ -100,37 +77,6 @@ func (r Resource) checkDisabling(ref Ref, by string) (Kind, error) {
 	return kind, nil
 }
 
-func (c MoveToBin) decide(r Resource) ([]Event, error) {
-	kind, _ := KindNamed(c.Kind)
-	switch {
-	case r.Status == "":
-		return nil, kind.absent()
-	case r.ended(), r.Trashed:
-		return nil, nil
-	case !kind.Soft:
-		return nil, fmt.Errorf("there is no bin for a %s", kind.Label)
-	}
-	return kind.settled(MovedToBin{}), nil
-}
-
-func (c Purge) decide(r Resource) ([]Event, error) {
-	if !r.ended() && (!r.Trashed || r.Binned != c.Since) {
-		return nil, ErrNotInBin
-	}
-	return Remove{c.Ref}.decide(r)
-}
-
-func (c Restore) decide(r Resource) ([]Event, error) {
-	kind, _ := KindNamed(c.Kind)
-	switch {
-	case r.Status == "", r.ended():
-		return nil, kind.absent()
-	case !r.Trashed:
-		return nil, nil
-	}
-	return kind.settled(Restored{}), nil
-}
-
 // ended tells whether nothing can be asked of the resource any more.
 func (r Resource) ended() bool { return r.Status == Leaving || r.Status == Gone }
 
@@ -141,15 +87,5 @@ func (e Disabled) evolve(r Resource) Resource {
 
 func (e Enabled) evolve(r Resource) Resource {
 	r.DisabledBy = slices.DeleteFunc(slices.Clone(r.DisabledBy), func(by string) bool { return by == e.By })
-	return r.wished()
-}
-
-func (MovedToBin) evolve(r Resource) Resource {
-	r.Trashed, r.Binned = true, r.Version
-	return r.wished()
-}
-
-func (Restored) evolve(r Resource) Resource {
-	r.Trashed = false
 	return r.wished()
 }
