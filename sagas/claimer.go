@@ -72,7 +72,7 @@ from (select claimable, (run).* from claim_runs($1, $2, $3, $4, $5, $6)) s`
 const breaks = 5
 
 // claim leases up to limit runs of a queue: due runs, and runs with an expired
-// lease. It tells whether others are left.
+// lease. Left says that further runs are due.
 func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []claimed, left bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()

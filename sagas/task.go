@@ -73,7 +73,7 @@ type Task[Row any] struct {
 	TaskLease
 }
 
-// A TaskLease is what is the same for tasks of all queues.
+// A TaskLease is a claimed task without its row: its key, its attempts and its lease.
 type TaskLease struct {
 	Key      string
 	Attempts int           // that failed, in a row

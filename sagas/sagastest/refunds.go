@@ -28,7 +28,7 @@ func (w *World) Back(id uuid.UUID, amount string) error {
 	return w.Payments.Refund(w.T.Context(), Operator, id, &exact, "goodwill")
 }
 
-// GivesBack gives back what the order has asked for, and tells.
+// GivesBack makes the refunds that the order has asked for, and hints at them as a webhook would.
 func GivesBack(w *World, id uuid.UUID) {
 	w.T.Helper()
 	for _, a := range w.Order(id).Open() {
