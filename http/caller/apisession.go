@@ -11,13 +11,7 @@ import (
 // The JSON APIs also accept the session of a browser, from pages of the panel
 // alone (docs/security.md, "The session at the APIs").
 
-// CSRFHeader is the header in which a script sends the token of its page.
-const CSRFHeader = "X-CSRF-Token"
-
 var (
-	wrongCSRFToken = &route.Refusal{
-		Status: http.StatusForbidden, Slug: "permission_denied", Detail: "CSRF Failed: CSRF token missing or incorrect.",
-	}
 	passwordAgain = &route.Refusal{
 		Status: http.StatusForbidden, Code: "reauthentication_required", Detail: "The password has to be given again.",
 	}

@@ -2,9 +2,7 @@ package caller
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strings"
@@ -173,60 +171,6 @@ func wanted(r route.Request) string {
 		return r.URL.RequestURI()
 	}
 	return r.URL.EscapedPath()
-}
-
-var fromElsewhere = &route.Refusal{
-	Status: http.StatusForbidden, Detail: "This form was sent by another site.", Slug: "permission_denied",
-}
-
-// sameSite refuses forms that another site has sent.
-func (s *Callers) sameSite(_ context.Context, r route.Request, _ route.Caller) error {
-	if !isSafe(r.Method) && !s.isOwnPage(r) {
-		return fromElsewhere
-	}
-	return nil
-}
-
-// isOwnPage tells whether the browser says that a page of the panel calls, or
-// says nothing of another one.
-func (s *Callers) isOwnPage(r route.Request) bool {
-	protection := http.NewCrossOriginProtection()
-	if err := protection.AddTrustedOrigin(s.deps.PublicURL()); err != nil {
-		s.Log().Warn("the public URL is no origin", "err", err.Error())
-	}
-	changing := *r.Request // the protection lets all calls pass that only read
-	changing.Method = http.MethodPost
-	return protection.Check(&changing) == nil
-}
-
-func isSafe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
-}
-
-// Token binds a form to a browser.
-func (s *Callers) Token(browser string) string {
-	return base64.RawURLEncoding.EncodeToString(s.formMACs(browser)[0])
-}
-
-// formMACs are keyed hashes of a browser's id, with the newest key and with
-// all that are not retired yet.
-func (s *Callers) formMACs(browser string) [][]byte {
-	return s.deps.Once.Fingerprints([]byte("form"), []byte(browser))
-}
-
-// IsToken tells whether a form's token belongs to a browser. A browser without an
-// id has none.
-func (s *Callers) IsToken(browser, token string) bool {
-	sent, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || browser == "" {
-		return false
-	}
-	for _, mac := range s.formMACs(browser) {
-		if hmac.Equal(mac, sent) {
-			return true
-		}
-	}
-	return false
 }
 
 // CookieName is what a cookie of ours is called. Where the panel is reached
