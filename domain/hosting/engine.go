@@ -1,106 +1,64 @@
 package hosting
 
 import (
-	"strconv"
-	"strings"
-	"time"
+	"context"
 
 	"hostpanel/domain/field"
 )
 
-// What passes between hosting resources and the servers that run them.
+// The servers that hosting resources run on, as the panel needs them. What does
+// not work is answered with a *domain.Failure, whose class decides about the next
+// attempt (docs/sagas.md, "Errors"). An error without a class counts as unknown.
 
-// An EngineObject is a resource as the hosting engine keeps it.
-type EngineObject struct {
-	Kind     string           // "tenant" is the engine's client, "site" its virtual host
-	ID       int64            // the engine's own
-	Owner    int64            // engine id of the owning client
-	Name     string           // natural key: login, domain, origin, address, [RecordName]
-	Former   string           `json:",omitempty"` // natural key until this change, where a change alters it
-	Ref      string           // ours, searchable: customer number "t17"
-	Parents  map[string]int64 `json:",omitempty"` // engine ids of what it refers to, by field: "site", "zone", "mail_domain"
-	Values   field.Values     // as sent; as the panel's fields say it
-	Changed  []string         `json:",omitempty"` // in a change: the fields that differ; none: compare all
-	Secrets  Secrets          `json:"-"`          // handed over with the call, never kept
-	Observed field.Values     // what only the engine knows, such as document_root
-	Applied  bool             // not only accepted, but carried out
-	Refused  bool             `json:",omitempty"` // accepted, and then the server would not carry it out
-	Partial  bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
+// EngineServer is one server of a hosting engine, which knows no idempotency keys. A
+// kind that it does not have is a permanent failure, "not_supported"; an object
+// that is not the one that was meant is "drift". Besides the panel's kinds an
+// engine may have "cms", an installation of a program in a site, and "proxy".
+type EngineServer interface {
+	// Server names the server in queues ("engine:<server>") and claims.
+	Server() string
+	// Find looks an object up by its natural key, by our reference in it, or
+	// by both. It reads only. Applied tells whether it has been carried out.
+	Find(ctx context.Context, kind, name, ref string) (EngineObject, bool, error)
+	// Create makes an object and returns the engine's id of it.
+	Create(context.Context, EngineObject) (int64, error)
+	// Change brings an object, known by its id, to what is wanted. Doing it
+	// again changes nothing. One that is not there is a permanent failure,
+	// "absent".
+	Change(context.Context, EngineObject) error
+	// Remove deletes one object, known by its id, and nothing that belongs to
+	// it. One that is gone already is a success.
+	Remove(context.Context, EngineObject) error
+	// List reads everything of a kind that a client owns. Applied is not told.
+	List(ctx context.Context, kind string, owner int64) ([]EngineObject, error)
+	// Usage reads what a client uses.
+	Usage(ctx context.Context, owner int64) (Usage, error)
 }
 
-// Secrets are the secret fields of a resource in clear text, by field. They
-// print as nothing.
-type Secrets map[string]string
-
-// String keeps secrets out of texts.
-func (Secrets) String() string { return "[secrets]" }
-
-// GoString keeps secrets out of %#v.
-func (Secrets) GoString() string { return "[secrets]" }
-
-// MarshalJSON keeps secrets out of everything that is stored.
-func (Secrets) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
-
-// A RecordKey tells one DNS record from all others of an engine.
-type RecordKey struct {
-	Origin   string // "example.com.", dotted
-	Name     string // "www.example.com.", dotted; the apex is the origin
-	Type     string // "MX"
-	Priority int64
-	Data     string // as the engine keeps it: unquoted text, dotted targets
+// A FormChecker is an EngineServer that does not take every value that the panel
+// takes.
+type FormChecker interface {
+	// CheckForm returns the fields of an object whose values the engine would
+	// refuse or spoil, each with the reason. Of a change only the fields count
+	// that it names.
+	CheckForm(context.Context, EngineObject) (field.Errors, error)
 }
 
-// RecordName writes the key as the record's natural name:
-// "example.com. www.example.com. A 0 192.0.2.1".
-func RecordName(k RecordKey) string {
-	return strings.Join([]string{k.Origin, k.Name, k.Type, strconv.FormatInt(k.Priority, 10), k.Data}, " ")
+// A Rehearser is an EngineServer that tells which calls would bring objects to what is
+// wanted.
+type Rehearser interface {
+	// Rehearse returns the calls in their order. It reads, and changes nothing. Objects
+	// without an id would be made, the owner before what belongs to it.
+	Rehearse(context.Context, ...EngineObject) ([]EngineCall, error)
 }
 
-// ParseRecordName reads what [RecordName] wrote.
-func ParseRecordName(name string) (RecordKey, bool) {
-	parts := strings.SplitN(name, " ", 5)
-	if len(parts) < 5 {
-		return RecordKey{}, false
-	}
-	priority, err := strconv.ParseInt(parts[3], 10, 64)
-	return RecordKey{Origin: parts[0], Name: parts[1], Type: parts[2], Priority: priority, Data: parts[4]}, err == nil
+// An EngineCall is a call that changes a record at the engine.
+type EngineCall struct {
+	Call    string // such as client_update
+	Record  string // such as "tenant t12"
+	Changes []EngineChange
 }
 
-// Usage is what a tenant uses at the engine, by the engine's own figures. They
-// carry no time of their own: ReadAt is when they were asked for.
-type Usage struct {
-	ReadAt  time.Time
-	Storage []Measure        // sites, mailboxes, databases
-	Traffic map[string]int64 // bytes this month by domain; a site that is off is missing: its last value stands
-}
-
-// A Measure is the storage that one resource uses.
-type Measure struct {
-	Kind  string // "site", "mailbox", "database"
-	Name  string // natural key
-	Bytes *int64 // nil: the engine does not know
-}
-
-// StorageBytes adds up what is known.
-func (u Usage) StorageBytes() (sum int64) {
-	for _, m := range u.Storage {
-		if m.Bytes != nil {
-			sum += *m.Bytes
-		}
-	}
-	return sum
-}
-
-// A VM is a machine as the hypervisor keeps it.
-type VM struct {
-	External  string // the hypervisor's id
-	Name      string // "vm77"
-	Tag       string // the order's id
-	Cores     int64
-	MemoryMB  int64
-	DiskGB    int64
-	TrafficTB int64 // a month
-	OS        string
-	State     string // "running", "stopped"; anything else is on its way to one of them
-	Address   string // empty until it has one
-}
+// An EngineChange is a field of a record at the engine before and after a call, in the
+// engine's words.
+type EngineChange struct{ Field, From, To string }

@@ -2,11 +2,13 @@ package hosting
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 )
 
@@ -330,4 +332,17 @@ func WithoutFirst() field.Values {
 	own, _ := t.Fields().Named("first_service")
 	values["first_service"], values["package"] = field.Set{own}.Values()["first_service"], []byte("null")
 	return values
+}
+
+// LimitReached is the refusal of a record that is one too many: "Limit
+// reached: sites (5 of 5).". What is counted has the name of its limit.
+func LimitReached(name string, used, limit int64) error {
+	return &domain.Error{
+		Code: domain.Invalid, Field: field.NonField, Reason: "quota_exceeded",
+		Message: limitReached(name, used, limit),
+	}
+}
+
+func limitReached(name string, used, limit int64) string {
+	return fmt.Sprintf("Limit reached: %s (%d of %d).", name, used, limit)
 }

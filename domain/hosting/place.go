@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,19 +44,6 @@ func text(v field.Values, name string) (s string) {
 func number(v field.Values, name string) (n int64) {
 	_ = json.Unmarshal(v[name], &n) // what is no number is none
 	return n
-}
-
-// LimitReached is the refusal of a record that is one too many: "Limit
-// reached: sites (5 of 5).". What is counted has the name of its limit.
-func LimitReached(name string, used, limit int64) error {
-	return &domain.Error{
-		Code: domain.Invalid, Field: field.NonField, Reason: "quota_exceeded",
-		Message: limitReached(name, used, limit),
-	}
-}
-
-func limitReached(name string, used, limit int64) string {
-	return fmt.Sprintf("Limit reached: %s (%d of %d).", name, used, limit)
 }
 
 // NotUnique is the refusal of a record that has these fields in common with

@@ -1,6 +1,8 @@
 package hosting
 
-import "time"
+import (
+	"time"
+)
 
 // A Measurement is what a tenant uses, as the engine said when it was last
 // asked (docs/tenants.md, "Figures").
@@ -49,4 +51,29 @@ func megabytes(parts map[string]int64) int64 {
 		sum += bytes
 	}
 	return (sum + megabyte - 1) / megabyte
+}
+
+// Usage is what a tenant uses at the engine, by the engine's own figures. They
+// carry no time of their own: ReadAt is when they were asked for.
+type Usage struct {
+	ReadAt  time.Time
+	Storage []Measure        // sites, mailboxes, databases
+	Traffic map[string]int64 // bytes this month by domain; a site that is off is missing: its last value stands
+}
+
+// A Measure is the storage that one resource uses.
+type Measure struct {
+	Kind  string // "site", "mailbox", "database"
+	Name  string // natural key
+	Bytes *int64 // nil: the engine does not know
+}
+
+// StorageBytes adds up what is known.
+func (u Usage) StorageBytes() (sum int64) {
+	for _, m := range u.Storage {
+		if m.Bytes != nil {
+			sum += *m.Bytes
+		}
+	}
+	return sum
 }
