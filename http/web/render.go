@@ -17,8 +17,8 @@ import (
 	"hostpanel/http/route"
 )
 
-// Pages work without scripts. What they say stands in texts.go, in the
-// languages of the panel.
+// Pages work without scripts. Their words are in domain/texts, in files that end
+// in "pages" (offerpages.en.json), in the languages of the panel.
 
 //go:embed *.html
 var pageFiles embed.FS
@@ -114,14 +114,6 @@ func (s *Renderer) notice(c route.Call) (string, bool) {
 	return cookie.Value, true
 }
 
-// Readers is the language of the reader of a page.
-func Readers(c route.Call) string {
-	if v := caller.VisitOf(c); v.IsSignedIn() {
-		return Spoken(v.Who.Language)
-	}
-	return preferred(c.Header)
-}
-
 // RefusalPage tells people what they were refused.
 func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.Document {
 	language := Readers(c)
@@ -142,25 +134,4 @@ func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.D
 		d.Images = look.images()
 	}
 	return d
-}
-
-// Spoken is the language of the panel for a reader of the given one.
-func Spoken(language string) string {
-	primary, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(language)), "-")
-	if _, known := Texts[primary]; known {
-		return primary
-	}
-	return English
-}
-
-// preferred is the language of the panel that a browser's user likes best.
-// Browsers put it first.
-func preferred(header http.Header) string {
-	for wish := range strings.SplitSeq(header.Get("Accept-Language"), ",") {
-		language, _, _ := strings.Cut(wish, ";")
-		if Spoken(language) != English || strings.HasPrefix(strings.TrimSpace(language), English) {
-			return Spoken(language)
-		}
-	}
-	return English
 }
