@@ -5,7 +5,6 @@ package accounts
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -48,12 +47,6 @@ type Deps struct {
 type Outbox interface {
 	// Forget deletes the mails to these addresses.
 	Forget(ctx context.Context, addresses []string) error
-}
-
-// Times are the durations of one-time links and of password resets.
-type Times struct {
-	LinkLife time.Duration // of a link that an operator hands over
-	RetryCap time.Duration // between two tries to answer a password reset
 }
 
 // A Service carries out changes of accounts.

@@ -5,7 +5,6 @@ package audit
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -32,15 +31,6 @@ type Service struct {
 	// PackBounds are the default ones unless they are replaced before the runner starts.
 	PackBounds PackBounds
 }
-
-// Times are the durations of what is kept beside the log.
-type Times struct {
-	KeepLooks time.Duration // who has looked at which stream
-	KeepPacks time.Duration // evidence packs that were asked for
-}
-
-// Defaults are the times of docs/audit.md.
-var Defaults = Times{KeepLooks: 365 * 24 * time.Hour, KeepPacks: 24 * time.Hour}
 
 // New opens a service over a log and its read tables. With the runner runs the
 // reader that fills the index.

@@ -6,7 +6,6 @@ package notices
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -17,8 +16,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
-
-const day = 24 * time.Hour
 
 // Mail hands a message to a mail server. A failure is transient while the
 // server refused before its final answer, permanent when it refused for good,
@@ -65,28 +62,6 @@ type Deps struct {
 	UnsubscribeKeys [][]byte
 }
 
-// Times are the durations of mails, and of messages to endpoints of tenants.
-type Times struct {
-	MailBase, MailCap time.Duration
-	MailBudget        time.Duration // before the order goes on without
-	LateBase, LateCap time.Duration // between later tries
-	LateBudget        time.Duration // until the mail is given up
-	MailUnanswered    time.Duration // before a mail that may have gone out is sent again
-	LinkLife          time.Duration // of a one-time link, after its mail was accepted
-	WebhookBase       time.Duration
-	WebhookCap        time.Duration
-	WebhookBudget     time.Duration // until a message to an endpoint is given up
-	KeepDeliveries    time.Duration // in the list of messages, once they are over
-}
-
-// Defaults are the times of docs/sagas.md.
-var Defaults = Times{
-	MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
-	LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,
-	WebhookBase: 5 * time.Second, WebhookCap: 10 * time.Hour, WebhookBudget: 72 * time.Hour,
-	KeepDeliveries: 30 * 24 * time.Hour,
-}
-
 // A Notifier tells users by notification and mail. It reacts to the log by
 // itself; other areas ask it for the mails of accounts and orders.
 type Notifier struct {
@@ -121,27 +96,4 @@ func New(d Deps) *Notifier {
 	n.runner.OnAppend(n.mailStarts)
 	n.runner.OnEvent(n.react, sagas.NamesOf(toldOf...)...)
 	return n
-}
-
-// WelcomePolicy is how long and how often a provisioning tries to send the
-// welcome mail before it goes on without.
-func (n *Notifier) WelcomePolicy() sagas.Policy {
-	return sagas.Policy{
-		Timeout: n.runner.Times().Call, Attempts: 5, Budget: n.times.MailBudget, Base: n.times.MailBase,
-		Cap: n.times.MailCap, Sends: 1, Defer: true,
-	}
-}
-
-// mailPolicy is that of runs which send one mail.
-func (n *Notifier) mailPolicy() sagas.Policy {
-	t := n.times
-	return sagas.Policy{
-		Timeout: n.runner.Times().Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
-		Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
-	}
-}
-
-// deliveryPolicy is that of messages to endpoints.
-func deliveryPolicy(runner sagas.Times, t Times) sagas.Policy {
-	return sagas.Policy{Timeout: runner.Call, Budget: t.WebhookBudget, Base: t.WebhookBase, Cap: t.WebhookCap, Defer: true}
 }

@@ -3,7 +3,6 @@ package orders
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -33,19 +32,6 @@ type Deps struct {
 	KeepDisputed bool // a dispute does not suspend the service
 	Seller       billing.Seller
 	Terms        billing.Terms // of renewals
-}
-
-// Times are those of orders that become services, and end.
-type Times struct {
-	RefundGrace time.Duration // for which a service that has ended is kept
-	Look        time.Duration // the longest time between two looks at whether it is over
-}
-
-// Policies are how long and how often steps outside are tried.
-type Policies struct {
-	Engine  sagas.Policy // a call that makes something
-	Ready   sagas.Policy // the wait until the engine has carried it out
-	Machine sagas.Policy // the wait until a machine runs
 }
 
 // Outside brings resources to the hosting engine and to the hypervisor. Client is the
