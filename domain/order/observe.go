@@ -3,6 +3,7 @@ package order
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,10 +30,6 @@ type Observe struct {
 	NamesFree        bool          // those that the order had claimed
 	ReopenWithin     time.Duration // of the cancellation; zero is [LateWindow], negative is never
 }
-
-// LateWindow is how long after its cancellation an order that only expired is
-// reopened by a payment.
-const LateWindow = 72 * time.Hour
 
 func (c Observe) decide(o Order) ([]Event, error) {
 	if o.Status == "" {
@@ -229,3 +226,29 @@ func (e ProviderEventIgnored) key() string { return e.News + " " + e.Session + "
 
 // Stream is the history of the order.
 func (c Observe) Stream() domain.Stream { return Stream(c.ID) }
+
+// differs names everything in which a payment is not the one that the order
+// asked for. Amounts are compared as integers, without any tolerance.
+func (c Observe) differs(o Order, p Seen) (names []string) {
+	for _, check := range []struct {
+		name  string
+		holds bool
+	}{
+		{"provider", c.Fetched.Provider == o.Provider},
+		{"reference", c.Fetched.Order == o.ID},
+		{"session", p.Session == o.Session && o.Session != ""},
+		{"amount", p.Minor == o.Minor},
+		{"currency", strings.EqualFold(p.Currency, o.Currency)},
+		{"payee", c.payee(o) == "" || p.Payee == c.payee(o)},
+		{"mode", c.Fetched.Live != o.Test},
+	} {
+		if !check.holds {
+			names = append(names, check.name)
+		}
+	}
+	return names
+}
+
+// payee is our account at the provider, as we know it or as the session that
+// we opened has it.
+func (c Observe) payee(o Order) string { return cmp.Or(c.Payee, o.Payee) }

@@ -1,37 +1,13 @@
 package order
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
-// differs names everything in which a payment is not the one that the order
-// asked for. Amounts are compared as integers, without any tolerance.
-func (c Observe) differs(o Order, p Seen) (names []string) {
-	for _, check := range []struct {
-		name  string
-		holds bool
-	}{
-		{"provider", c.Fetched.Provider == o.Provider},
-		{"reference", c.Fetched.Order == o.ID},
-		{"session", p.Session == o.Session && o.Session != ""},
-		{"amount", p.Minor == o.Minor},
-		{"currency", strings.EqualFold(p.Currency, o.Currency)},
-		{"payee", c.payee(o) == "" || p.Payee == c.payee(o)},
-		{"mode", c.Fetched.Live != o.Test},
-	} {
-		if !check.holds {
-			names = append(names, check.name)
-		}
-	}
-	return names
-}
-
-// payee is our account at the provider, as we know it or as the session that
-// we opened has it.
-func (c Observe) payee(o Order) string { return cmp.Or(c.Payee, o.Payee) }
+// LateWindow is how long after its cancellation an order that only expired is
+// reopened by a payment.
+const LateWindow = 72 * time.Hour
 
 // late decides about money for a cancelled order: it either reopens the order
 // or has to go back.
