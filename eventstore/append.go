@@ -129,8 +129,6 @@ func (c *committer) commit(group []*groupMember) (err error) {
 	return nil
 }
 
-const lockWriters = `select pg_advisory_xact_lock(4801223014)`
-
 // insertEvents adds events after the last position. Their time never runs
 // backwards, and the read tables use the same time.
 const insertEvents = `
@@ -169,15 +167,6 @@ func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*groupMem
 		return err
 	}
 	return tx.SendBatch(ctx, events).Close()
-}
-
-// queueLocks queues the rows, the writers' lock and the check of the keys.
-func queueLocks(b *pgx.Batch, group []*groupMember) {
-	queueRows(b, group)
-	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
-		b.Queue(lockWriters)
-		queueKeys(b, group)
-	}
 }
 
 // queueEvents queues the events and their statements for read tables.

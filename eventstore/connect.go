@@ -162,10 +162,3 @@ func isBroken(err error) bool {
 	}
 	return false
 }
-
-// LockWriters makes all writers of the log wait until tx ends. Until then tx sees
-// the whole log, and no event can be added.
-func LockWriters(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, lockWriters)
-	return err
-}

@@ -5,7 +5,6 @@ package eventstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -216,25 +215,6 @@ func Fold[S any, C domain.Command, E domain.Event](
 // after conflicts in all attempts, or [ErrUnavailable].
 func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...domain.Command) (domain.Receipt, error) {
 	return s.ExecuteWith(ctx, cause, nil, commands...)
-}
-
-// ExecuteWith is Execute with rows in the same transaction. Without commands only
-// the rows are executed.
-func (s *Store) ExecuteWith(
-	ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command,
-) (domain.Receipt, error) {
-	cause = s.complete(ctx, cause)
-	tries := usualTries
-	if s.states.isJournal(commands) {
-		tries = journalTries
-	}
-	for try := range tries {
-		receipt, err := s.try(ctx, cause, rows, commands, try)
-		if !errors.Is(err, errLost) {
-			return receipt, err
-		}
-	}
-	return domain.Receipt{}, ErrConflict
 }
 
 // Origin is what the work of a context is done for.

@@ -28,7 +28,7 @@ var ofTheLog = []variant{{
 	name: "writers do not take turns",
 	why:  "an event becomes visible behind one that a reader has passed: the reader misses it",
 	edits: []edit{
-		{"eventstore/append.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"},
+		{"eventstore/writerslock.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"},
 	},
 	nets: []string{"TestManyWriteIntoOneJournalAndNothingIsLost"},
 }, {
