@@ -8,38 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/net/html"
-
-	"hostpanel/domain"
-	"hostpanel/domain/account"
-	"hostpanel/eventstore"
-	"hostpanel/eventstore/credentials"
 )
-
-// Password is that of residents.
-const Password = "Tr0ub4dor & 3 caballos"
-
-// Resident creates an account with a password.
-func (s *Shop) Resident(t testing.TB, user int64, email, language string, superuser bool) {
-	t.Helper()
-	hash, err := s.Vault().HashPassword(t.Context(), Password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := credentials.PasswordRow(user, hash)
-	_, err = s.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{row},
-		account.Open{
-			User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser,
-			At: time.Now(),
-		},
-		account.ChangePassword{User: user, At: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A Browser keeps cookies and sends forms with all their fields. It does not
 // follow redirects.
@@ -128,19 +99,6 @@ func (b *Browser) Send(name string, fields ...string) *httptest.ResponseRecorder
 	path, sent := b.Fill(name, fields...)
 	return b.Do("POST", path, sent.Encode())
 }
-
-// Enter signs in.
-func (b *Browser) Enter(email string) *Browser {
-	b.T.Helper()
-	b.Get("/login/")
-	if w := b.Send("sign_in", "username", email, "password", Password); w.Code != http.StatusSeeOther {
-		b.T.Fatalf("%s cannot sign in: %d %s", email, w.Code, w.Body)
-	}
-	return b
-}
-
-// IsIn tells whether the browser has a signed-in session.
-func (b *Browser) IsIn() bool { return b.Twin().Get("/account/").Code == http.StatusOK }
 
 // SessionID is the id of the session; "": there is none.
 func (b *Browser) SessionID() string { return b.Cookies["__Host-session"] }
@@ -296,18 +254,6 @@ func (b *Browser) IsForEverybody(t *testing.T, language, text string) {
 	}
 }
 
-// Visiting is a browser in which a user has signed in.
-func (s *Shop) Visiting(t testing.TB, user int64) *Browser {
-	t.Helper()
-	id, err := s.Vault().OpenSession(t.Context(), user, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := s.Browser(t)
-	b.Cookies["session"], b.Cookies["__Host-session"] = id, id
-	return b
-}
-
 // Makes sends the form for a new record, twice, and answers with the page of the record.
 func (b *Browser) Makes(collection string, fields ...string) string {
 	b.T.Helper()
@@ -321,14 +267,6 @@ func (b *Browser) Makes(collection string, fields ...string) string {
 	page := first.Header().Get("Location")
 	Goes(b.T, twin.Do("POST", path, sent.Encode()), page)
 	return page
-}
-
-// Speaks gives a user another language.
-func Speaks(user int64, language string) domain.Command {
-	return account.ChangeProfile{
-		User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim",
-		Language: language, At: time.Now(),
-	}
 }
 
 // ShownKey is the key that a page shows.

@@ -313,3 +313,33 @@ func (s *Shop) Unsubscribe(user int64) string {
 func IsOfSessions(method, path string) bool {
 	return path == "/api/me/confirm/" || strings.HasPrefix(path, "/api/me/second-factor/") && method != http.MethodGet
 }
+
+// Password is that of residents.
+const Password = "Tr0ub4dor & 3 caballos"
+
+// Resident creates an account with a password.
+func (s *Shop) Resident(t testing.TB, user int64, email, language string, superuser bool) {
+	t.Helper()
+	hash, err := s.Vault().HashPassword(t.Context(), Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := credentials.PasswordRow(user, hash)
+	_, err = s.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{row},
+		account.Open{
+			User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser,
+			At: time.Now(),
+		},
+		account.ChangePassword{User: user, At: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Speaks gives a user another language.
+func Speaks(user int64, language string) domain.Command {
+	return account.ChangeProfile{
+		User: user, SubjectID: uuid.New(), Email: Emails[user], Name: "Alex Kim",
+		Language: language, At: time.Now(),
+	}
+}

@@ -21,46 +21,6 @@ import (
 // limit bounds everything that a test asks of the cluster.
 const limit = time.Minute
 
-// Database returns the URL of a private database for this test, with what prepare has put
-// into a template once per test binary and key (prepare may be nil). It takes milliseconds.
-// After the test the database is emptied for a later one, or dropped. It stands on the
-// server of TEST_DATABASE_URL, or else on the server that all test binaries share.
-func Database(t testing.TB, key string, prepare func(ctx context.Context, url string) error) string {
-	t.Helper()
-	return borrow(t, func(s *server) (*template, error) { return s.template(key, prepare) })
-}
-
-// Prepared is [Database] with a template that the test binaries share. It is known by the
-// digest of what makes it: its name, and every text that prepare depends on.
-func Prepared(t testing.TB, name string, of []string, prepare func(ctx context.Context, url string) error) string {
-	t.Helper()
-	return borrow(t, func(s *server) (*template, error) { return s.prepared(digest(name, of), prepare) })
-}
-
-func borrow(t testing.TB, of func(*server) (*template, error)) string {
-	t.Helper()
-	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
-	template, err := of(s)
-	if err != nil {
-		t.Fatalf("prepare a template: %v", err)
-	}
-	_, unused := measuring.Load(t)
-	d, err := s.take(template, unused)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.lendTo(t.Context().Done())
-	t.Cleanup(func() {
-		if err := s.release(d, t.Failed()); err != nil {
-			t.Errorf("drop the test's database: %v", err)
-		}
-	})
-	return s.url(d.name)
-}
-
 // Restart makes a [Private] cluster crash and come back at the same address. Every
 // connection to it breaks.
 func Restart(t testing.TB, c *postgres.Cluster) {

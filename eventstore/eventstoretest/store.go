@@ -3,13 +3,11 @@
 package eventstoretest
 
 import (
-	"context"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -45,36 +43,6 @@ func keyring(t testing.TB, list string) *sealing.Keyring {
 // Hashing is the cost of passwords in tests: next to nothing.
 var Hashing = credentials.Cost{Memory: 8, Time: 1, Threads: 1}
 
-// URL is a private database with the log's schema and the given ones.
-func URL(t testing.TB, more ...eventstore.Migration) string {
-	t.Helper()
-	return Tables(t, nil, nil, more...)
-}
-
-// Tables is [URL] with read tables: their fingerprints, and what makes them. The test binaries
-// share its template, so prepare may depend on nothing else.
-func Tables(t testing.TB, fingerprints []string, prepare func(context.Context, *pgxpool.Pool) error, more ...eventstore.Migration) string {
-	t.Helper()
-	statements, err := eventstore.Statements(more...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range more {
-		statements = append(statements, m.Area)
-	}
-	return Prepared(t, key, append(statements, fingerprints...), func(ctx context.Context, url string) error {
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		if err := eventstore.Migrate(ctx, owner, more...); err != nil || prepare == nil {
-			return err
-		}
-		return prepare(ctx, owner)
-	})
-}
-
 // Earlier is a private database of an earlier schema: it lacks the last migrations of the
 // log, so many. Its level is what it has.
 func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string, level, lacking []eventstore.MigrationRecord) {
@@ -95,37 +63,6 @@ func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string,
 		t.Fatal(err)
 	}
 	return url, level, lacking
-}
-
-// The connections of a process in tests. Each is a process of Postgres, which prepares
-// and plans every statement for itself. That costs more than the statements of a test do,
-// so a test has few.
-const (
-	conns   = 4
-	reading = 1
-)
-
-// Pool connects to a database as the program does, with fewer connections.
-func Pool(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
-	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) {
-		return eventstore.Connect(t.Context(), url, conns, c)
-	})
-}
-
-// Readers connects to a database as readers of the read tables do. Their
-// connections see no rows until they set a tenant, user or owner.
-func Readers(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
-	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) {
-		return eventstore.ConnectReaders(t.Context(), url, reading, c)
-	})
-}
-
-// Owner connects to a database as the owner of its tables.
-func Owner(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
-	return handedOn(t, url, func(c eventstore.Change) (*pgxpool.Pool, error) { return eventstore.ConnectOwner(t.Context(), url, c) })
 }
 
 // Store is a log in a private database. Deciders are added with
