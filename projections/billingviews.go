@@ -321,3 +321,49 @@ func (s BillingReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error
 func (i Invoice) Account() billing.CreditAccount {
 	return billing.CreditAccount{Tenant: i.Tenant, Currency: i.Currency, Test: billing.IsTest(i.Number)}
 }
+
+// A BookDocument is an invoice, a credit note or a payment without a provider, as an
+// operator's books have it.
+type BookDocument struct {
+	Kind            string // invoice, credit_note, payment, payment_reversed, payout
+	Number          string
+	OfInvoice       string     // the number of the invoice that is credited; "": it is none
+	OrderID         *uuid.UUID // nil: it is a payment
+	Tenant          int64
+	CustomerName    string
+	CustomerCompany string
+	CustomerCountry string
+	CustomerTaxID   string
+	Status          string // of an invoice
+	DueAt           *time.Time
+	PaidAt          *time.Time
+	PaymentMethod   string
+	Reference       string
+	Subtotal        decimal.Decimal
+	TaxRate         decimal.Decimal
+	Tax             decimal.Decimal
+	Total           decimal.Decimal
+	Currency        string
+	CreatedAt       time.Time
+}
+
+// Booked lists the invoices and credit notes that were issued in a time, and the payments
+// that were booked in it, the earliest first.
+func (s BillingReader) Booked(ctx context.Context, from, until time.Time) ([]BookDocument, error) {
+	w := s.caller.operators()
+	w.and("created_at >= ?", from)
+	w.and("created_at < ?", until)
+	return list[BookDocument](ctx, s.db, `
+		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency,
+			created_at from credit_notes`+w.String()+`)
+		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name,
+			customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
+			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
+		union all select 'credit_note', n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company,
+			i.customer_country, i.customer_tax_id, '', null, null, '', '', n.subtotal, n.tax_rate, n.tax, n.total,
+			n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id
+		union all select case kind when 'booked' then 'payment' when 'reversed' then 'payment_reversed' else 'payout' end,
+			'', '', null, tenant, '', '', '', '', '', null, received, method, reference, 0, 0, 0, amount, currency,
+			created_at from credit_movements`+w.String()+`
+			and kind in ('booked', 'reversed', 'paid_out')) booked`, w, ` order by created_at, number`)
+}

@@ -190,30 +190,6 @@ func (s OperationsReader) DifferencesOf(ctx context.Context, tenant int64) ([]In
 	return list[Incident](ctx, s.db, `select `+incidentColumns+` from incidents i`, w, "")
 }
 
-// A LogLook is the first one in an hour that an actor took at a stream. The rows are no
-// projection of the log: they stand in a table beside it (docs/audit.md, "Who has looked").
-type LogLook struct {
-	ID        int64
-	Stream    string
-	Tenant    *int64
-	Actor     string
-	CreatedAt time.Time
-}
-
-var looksBy = listRules{
-	columns: "l.id, l.stream, l.tenant, l.actor, l.created_at", from: "log_looks l", id: "l.id",
-	fields: map[string]string{
-		"id": "l.id", "stream": "l.stream", "tenant": "l.tenant", "actor": "l.actor", "looked_at": "l.created_at",
-		"created_at": "l.created_at", "updated_at": "l.created_at",
-	},
-}
-
-// Looks lists who has looked at streams of the caller's tenant; to superusers at all
-// streams: by stream, tenant, actor, looked_at.
-func (s AuditReader) Looks(ctx context.Context, l Listing) (Listed[LogLook], error) {
-	return part[LogLook](ctx, s.db, looksBy, s.caller.tenantOrAll("l.tenant"), l)
-}
-
 // An OrderDay is what happened to orders of one currency on one day.
 type OrderDay struct {
 	Day      time.Time

@@ -232,56 +232,6 @@ func (t *InvoiceTotal) Columns() field.Set {
 	return append(t.Fields(), field.Flag(string(storefront.Test), &t.Test), field.Text("money", &money).When(false))
 }
 
-// Tag changes with the balance.
-func (b *CreditBalance) Tag() string { return Tag(billing.CreditCategory, b.ID.String(), b.Version) }
-
-// Fields are the balance.
-func (b *CreditBalance) Fields() field.Set {
-	return field.Set{
-		field.UUID("id", &b.ID).ReadOnly(),
-		field.Int("tenant", &b.Tenant).ReadOnly(),
-		field.Text("currency", &b.Currency).ReadOnly(),
-		field.Flag("test_money", &b.Test).ReadOnly().Doc("Whether no real money is meant."),
-		field.Amount("balance", &b.Balance, 16, 2).ReadOnly().Doc("What is left. The next invoice is paid from it.").In(&b.Currency),
-		field.Time("created_at", &b.CreatedAt).ReadOnly(),
-		field.Time("updated_at", &b.UpdatedAt).ReadOnly(),
-	}
-}
-
-// Tag changes with the movement: a booking may be reversed once.
-func (m *CreditMovement) Tag() string {
-	version := 1
-	if m.Reversed {
-		version = 2
-	}
-	return Tag("credit-movement", m.ID.String(), version)
-}
-
-// Fields are the movement.
-func (m *CreditMovement) Fields() field.Set {
-	return field.Set{
-		field.UUID("id", &m.ID).ReadOnly(),
-		field.Int("tenant", &m.Tenant).ReadOnly(),
-		field.Text("currency", &m.Currency).ReadOnly(),
-		field.Flag("test_money", &m.Test).ReadOnly().Doc("Whether no real money is meant."),
-		field.Text("kind", &m.Kind).Among(CreditKinds...).ReadOnly().Worded("credit_").
-			Doc(
-				"booked: a payment has arrived. applied: an invoice is paid. returned: an invoice has given it back. " +
-					"paid_out: it was paid back. reversed: a booking was wrong.",
-			),
-		field.Amount("amount", &m.Amount, 16, 2).ReadOnly().Doc("Below zero: it takes from the balance.").In(&m.Currency),
-		field.Amount("balance", &m.Balance, 16, 2).ReadOnly().Doc("After it.").In(&m.Currency).Labelled("credit_after"),
-		field.NullUUID("invoice", &m.Invoice).ReadOnly().Doc("That is paid, or has given it back; null: none."),
-		field.Text("payment_method", &m.Method).ReadOnly().Doc("Of a booked payment; blank: it is none."),
-		field.Text("reference", &m.Reference).ReadOnly(),
-		field.Text("reason", &m.Reason).ReadOnly(),
-		field.NullTime("received_at", &m.Received).ReadOnly().Doc("The day on which a booked payment has arrived; null: it is none."),
-		field.Flag("reversed", &m.Reversed).ReadOnly().Doc("Whether the booking was taken back."),
-		field.Text("actor", &m.Actor).ReadOnly().Doc("Who has caused it, such as user:12 or system:billing."),
-		field.Time("created_at", &m.CreatedAt).ReadOnly(),
-	}
-}
-
 // Fields are the account as operators see it, less its memberships.
 func (u *User) Fields() field.Set {
 	return field.Set{
