@@ -164,3 +164,8 @@ func Number(at time.Time, random string) (string, error) {
 	}
 	return "ORD-" + at.UTC().Format("20060102") + "-" + random, nil
 }
+
+func (c Place) Stream() domain.Stream { return Stream(c.ID) }
+
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Place) Begins() {}

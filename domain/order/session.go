@@ -79,9 +79,6 @@ func (c FailSession) decide(o Order) ([]Event, error) {
 	return []Event{PaymentSessionFailed{Code: c.Code, At: c.At}}, nil
 }
 
-func (c Place) Stream() domain.Stream       { return Stream(c.ID) }
 func (c OpenSession) Stream() domain.Stream { return Stream(c.ID) }
-func (c FailSession) Stream() domain.Stream { return Stream(c.ID) }
 
-// Begins marks the first command of a stream ([domain.Beginning]).
-func (Place) Begins() {}
+func (c FailSession) Stream() domain.Stream { return Stream(c.ID) }
