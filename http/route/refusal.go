@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -196,5 +197,78 @@ func (r *Refusal) headers(h http.Header) {
 	}
 	if r.After > 0 {
 		h.Set("Retry-After", strconv.FormatInt(seconds(r.After), 10))
+	}
+}
+
+// refuse answers with what err says to callers.
+func (x *exchange) refuse(err error) {
+	refusal := x.t.refusalOf(err)
+	if refusal == nil {
+		x.fault = err
+		refusal = crashed
+	}
+	if x.fault == nil && refusal.Status >= http.StatusInternalServerError {
+		x.fault = err
+	}
+	if errors.Is(err, context.Canceled) && x.r.Context().Err() != nil {
+		x.fault = nil // the client has gone, which is its right
+	}
+	x.release(refusal.Status)
+	h := x.w.Header()
+	refusal.headers(h)
+	x.keepSecret()
+	switch {
+	case refusal.Status == http.StatusUnauthorized && x.access.Challenge != "":
+		h.Set("WWW-Authenticate", x.access.Challenge)
+	case refusal.Status == http.StatusInternalServerError:
+		x.cors.crashed(h)
+	}
+	x.sendRefusal(refusal)
+}
+
+// keepSecret says that the answer must not be stored, if that holds for the
+// successful answers of the path.
+func (x *exchange) keepSecret() {
+	if x.endpoint == nil {
+		return
+	}
+	r := x.route
+	if r == nil {
+		r = x.endpoint.first
+	}
+	if r.Cache == "no-store" {
+		x.w.Header().Set("Cache-Control", r.Cache)
+	}
+}
+
+func (x *exchange) sendRefusal(r *Refusal) {
+	h := x.w.Header()
+	switch {
+	case r.Location != "":
+		if x.route != nil && x.route.page {
+			h.Set("Cache-Control", "no-store")
+		}
+		x.send(r.Status, nil)
+	case x.isForPeople():
+		x.document(x.errorPage(r))
+	default:
+		h.Set("Content-Type", "application/json")
+		x.send(r.Status, indented(r.body(), x.indent))
+	}
+}
+
+// recover answers for a handler that panicked, if nothing is sent yet.
+func (x *exchange) recover() {
+	p := recover()
+	switch p {
+	case nil:
+		return
+	case http.ErrAbortHandler: // net/http ends the connection
+		panic(p)
+	}
+	x.t.options.Log.ErrorContext(x.r.Context(), "a handler panicked",
+		"method", x.r.Method, "route", x.template(), "request_id", x.call.RequestID, "panic", p, "stack", string(debug.Stack()))
+	if x.status == 0 {
+		x.end(crashed)
 	}
 }
