@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -180,74 +179,8 @@ func (s *profile) exists(ctx context.Context, c route.Call, tenant int64) error 
 	return err
 }
 
-// A passwordChange proves that it is the user who asks.
-type passwordChange struct{ Current, New string }
-
-// Fields are both passwords.
-func (p *passwordChange) Fields() field.Set {
-	return field.Set{
-		field.Text("current_password", &p.Current).Required().Verbatim().Max(account.PasswordRead).Secret(),
-		field.Text("new_password", &p.New).Required().Verbatim().Max(account.PasswordRead).Secret(),
-	}
-}
-
-// changePassword ends all tokens that the user has, and gives new ones.
-func (s *profile) changePassword(ctx context.Context, c route.Call, p *passwordChange) (*pair, error) {
-	who := caller.Of(c)
-	right, err := s.callers.Confirm(ctx, c, who.User, p.Current)
-	if err != nil {
-		return nil, err
-	}
-	var wrong field.Errors
-	if !right {
-		wrong.Add("current_password", "The current password is wrong.")
-	}
-	for _, message := range account.PasswordProblems(p.New, who.Email) {
-		wrong.Add("new_password", message)
-	}
-	if len(wrong) > 0 {
-		return nil, wrong
-	}
-	if err := s.accounts.Change(ctx, c.Cause(), who.ID, p.New); err != nil {
-		return nil, err
-	}
-	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
-	if err != nil {
-		return nil, err
-	}
-	return s.tokens.issue(ctx, now.ID, now.SessionVersion)
-}
-
-// A resetRequest names the address of its user.
-type resetRequest struct{ Email string }
-
-// Fields are the address.
-func (f *resetRequest) Fields() field.Set {
-	return field.Set{field.Text("email", &f.Email).Required().Is(field.Email)}
-}
-
 // A message is an answer in words.
 type message struct{ Detail string }
 
 // Fields are the words.
 func (t *message) Fields() field.Set { return field.Set{field.Text("detail", &t.Detail)} }
-
-const resetAnswer = "If the account exists, a message has been sent."
-
-// askReset says the same to everybody.
-func (s *passwords) askReset(ctx context.Context, c route.Call, f *resetRequest) (*message, error) {
-	if err := s.reset(ctx, c, f.Email); err != nil {
-		return nil, err
-	}
-	return &message{resetAnswer}, nil
-}
-
-// reset has a link mailed to the user with the address, unless there were too
-// many requests from one place.
-func (s *passwords) reset(ctx context.Context, c route.Call, email string) error {
-	const fromAddress = 60 // a minute
-	if err := s.callers.Limiter.Spend(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
-		return err
-	}
-	return s.accounts.AskReset(ctx, email)
-}

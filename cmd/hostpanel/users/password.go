@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -48,50 +47,6 @@ func userConfirmed(ctx context.Context, p *program.Program, c console.Console, e
 		err = c.Confirm(ctx, user.Email)
 	}
 	return user, err
-}
-
-type userSecondFactorOff struct {
-	Email  string `arg:"" help:"Of the account."`
-	Reason string `required:"" placeholder:"TEXT" help:"Why; it stands in the log."`
-	Yes    bool   `help:"Do not ask again."`
-}
-
-// Run switches off the second factor of a user who has lost it. The log keeps the
-// reason.
-func (u userSecondFactorOff) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		user, err := userConfirmed(ctx, p, c, u.Email, u.Yes)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Accounts.DisableFactor(ctx, program.AtConsole, user.ID, u.Reason); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.Out, "%s signs in with the password alone\n", console.OneLine(user.Email))
-		return nil
-	})
-}
-
-type userErase struct {
-	Email string `arg:"" help:"Of the account."`
-	Yes   bool   `help:"Do not ask again."`
-}
-
-// Run closes an account and erases what is known about the person. What
-// happened stays in the log, without them.
-func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
-		user, err := userConfirmed(ctx, p, c, u.Email, u.Yes)
-		if err != nil {
-			return err
-		}
-		if err := p.Sagas.Accounts.Erase(ctx, program.AtConsole, user.ID); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.Out, "user-%d is erased\n", user.ID)
-		fmt.Fprintf(c.Err, "Not reached (docs/accounts.md, \"Erasure\"):\n- %s\n", strings.Join(account.NotReached, "\n- "))
-		return nil
-	})
 }
 
 // userNamed finds an account by its address.
