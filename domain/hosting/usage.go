@@ -1,8 +1,6 @@
 package hosting
 
-import (
-	"time"
-)
+import "time"
 
 // A Measurement is what a tenant uses, as the engine said when it was last
 // asked (docs/tenants.md, "Figures").
