@@ -297,16 +297,11 @@ func (f *function) call(operands ...any) Expr { return Expr{function: f, operand
 func either(condition Expr, then, otherwise any) Expr { return choice.call(condition, then, otherwise) }
 
 func is(a Expr, b any) Expr { return equality.call(a, b) }
-
-func before(a, b any) Expr { return earlier.call(a, b) }
-
-func missing(a Expr) Expr { return absence.call(a) }
-
-func not(a Expr) Expr { return negation.call(a) }
-
-func and(a, b Expr) Expr { return both.call(a, b) }
-
-func or(a, b Expr) Expr { return oneOf.call(a, b) }
+func before(a, b any) Expr  { return earlier.call(a, b) }
+func missing(a Expr) Expr   { return absence.call(a) }
+func not(a Expr) Expr       { return negation.call(a) }
+func and(a, b Expr) Expr    { return both.call(a, b) }
+func or(a, b Expr) Expr     { return oneOf.call(a, b) }
 
 // among tells whether a text is one of these.
 func among[T ~string](a Expr, texts ...T) Expr {
@@ -323,8 +318,7 @@ func has(list Expr, text any) Expr { return containing.call(list, text) }
 // plus is a column of figures and a number.
 func plus(column string, n int) Expr { return addition.call(col(column), number(n)) }
 
-func number(n int) Expr { return Expr{function: literal, text: fmt.Sprint(n)} }
-
+func number(n int) Expr       { return Expr{function: literal, text: fmt.Sprint(n)} }
 func less(a any, b Expr) Expr { return difference.call(a, b) }
 
 // merged is a JSON object with the fields of another.
@@ -337,11 +331,9 @@ func without(fields ...string) Expr {
 
 // added, removed and joined are lists of texts: with one more at the end, without
 // it, and in order with it once.
-func added(text any) Expr { return appending.call(keep, text) }
-
+func added(text any) Expr   { return appending.call(keep, text) }
 func removed(text any) Expr { return removing.call(keep, text) }
-
-func joined(text any) Expr { return joining.call(keep, text) }
+func joined(text any) Expr  { return joining.call(keep, text) }
 
 // rows is the number of rows of a table that meet a condition; its columns are [of]
 // the alias.

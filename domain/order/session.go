@@ -80,5 +80,4 @@ func (c FailSession) decide(o Order) ([]Event, error) {
 }
 
 func (c OpenSession) Stream() domain.Stream { return Stream(c.ID) }
-
 func (c FailSession) Stream() domain.Stream { return Stream(c.ID) }

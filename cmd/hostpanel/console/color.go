@@ -28,8 +28,7 @@ func (i Ink) Faint(text string) string { return i.with("2", text) }
 func (i Ink) Red(text string) string { return i.with("31", text) }
 
 // Green is for success.
-func (i Ink) Green(text string) string { return i.with("32", text) }
-
+func (i Ink) Green(text string) string  { return i.with("32", text) }
 func (i Ink) yellow(text string) string { return i.with("33", text) }
 
 // Status colours the state of an order, a run or a piece of news.
