@@ -66,7 +66,8 @@ THEIRS = ^($(shell grep -h '^func Test' $$(grep -rl --include='*_test.go' '^//go
 
 # In these packages the stories of the tier are long, and do nothing at once.
 CALM = ./adapters/engine/% ./adapters/faults/ ./adapters/payments/% ./adapters/webhook/ ./cmd/% \
-	./eventstore/backup/ ./eventstore/erasures/ ./eventstore/tlog/% ./http/ ./http/billing/ ./http/notices/ ./http/operations/ ./http/orders/
+	./eventstore/backup/ ./eventstore/erasures/ ./eventstore/tlog/% ./http/ ./http/audit/ ./http/billing/ ./http/notices/ ./http/operations/ \
+	./sagas/accounts/ ./sagas/audit/ ./sagas/notices/ ./sagas/operations/
 
 system-inside: ## the stories of the system tier that stand in the package that they are about, with the race detector where much works at once
 	$(GO) test -tags system -count=1 -timeout 30m -run '$(THEIRS)' $(filter $(CALM),$(INSIDE))

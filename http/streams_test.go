@@ -3,23 +3,19 @@ package http_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	panel "hostpanel/http"
 	"hostpanel/paneltest"
 )
 
@@ -97,51 +93,6 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 			t.Fatal("the heartbeats stay behind")
 		}
 	}
-}
-
-// The time limits for requests and answers do not apply to streams.
-func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	s.Server.Settings.Heartbeat = 20 * time.Millisecond
-	moment := 200 * time.Millisecond
-	s.Server.Settings.Patience = panel.Patience{Header: moment, Request: moment, Answer: moment}
-	s.Start(t)
-	h := s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known["ben"])...)
-	for began := time.Now(); time.Since(began) < time.Second; {
-		select {
-		case <-h.Events:
-		case err := <-h.Ended:
-			t.Fatal(err)
-		}
-	}
-	s.Raise(t, paneltest.Ben, "still there")
-	h.Is("notification", "still there")
-}
-
-func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).Stock(t).People(t)
-	s.Server.Settings.Heartbeat = 20 * time.Millisecond
-	s.Start(t)
-	placed := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.HostingOrder))
-	following := s.Stream(t, "/storefront/api/orders/"+placed.ID+"/events/", "X-API-Key", s.Known["key"])
-	of := map[string]*paneltest.EventStream{}
-	for _, who := range []string{"ana", "ben", "eve"} {
-		of[who] = s.Stream(t, paneltest.NoticeStream, paneltest.Bearer(s.Known[who])...)
-	}
-	brief := s.Stream(t, paneltest.NoticeStream,
-		paneltest.Bearer(s.Token(t, paneltest.Eve, paneltest.With{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
-	s.Do(t, account.Deactivate{User: paneltest.Ana, At: time.Now()})
-	of["ana"].Ends()
-	s.Do(t, account.EndSessions{User: paneltest.Ben, At: time.Now()})
-	of["ben"].Ends()
-	s.Do(t, paneltest.Revoke("OpenKey1"))
-	s.Server.ForgetKey("OpenKey1")
-	following.Ends()
-	brief.Ends()
-	s.Raise(t, paneltest.Eve, "Eve may still listen")
-	of["eve"].Is("notification", "still")
 }
 
 // A shutdown of the program does not wait for open streams.
@@ -240,46 +191,6 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 		late.Ends()
 	}
 	s.Await(t, placed, order.StatusActive)
-}
-
-// A hundred clients connect and disconnect while events arrive, and leave no
-// goroutine or subscription behind.
-func TestAHundredListenersComeAndGo(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t).Start(t)
-	people := []string{"ana", "ben", "eve"}
-	stop, telling := make(chan struct{}), sync.WaitGroup{}
-	telling.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				return
-			default:
-				s.Raise(t, []int64{paneltest.Ana, paneltest.Ben, paneltest.Eve}[n%3], fmt.Sprint(n))
-			}
-		}
-	})
-	var coming sync.WaitGroup
-	for n := range 100 {
-		coming.Go(func() {
-			for range 2 {
-				h := s.Dial(t, paneltest.NoticeStream, paneltest.Bearer(s.Known[people[n%3]])...)
-				if h.Answer.StatusCode == http.StatusOK {
-					h.Next()
-				} else if h.Answer.StatusCode != http.StatusTooManyRequests {
-					t.Error(h.Answer.Status)
-				}
-				h.Close()
-			}
-		})
-	}
-	coming.Wait()
-	close(stop)
-	telling.Wait()
-	s.Until(t, "everything has gone", func() bool {
-		http.DefaultClient.CloseIdleConnections()
-		return s.Server.Streams() == 0 && s.Listeners.Load() == 0 && connections() == 0
-	})
 }
 
 // connections counts the goroutines that net/http has for connections, of the

@@ -1,7 +1,6 @@
 package http_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/storefront"
 	"hostpanel/paneltest"
 )
 
@@ -57,21 +55,4 @@ func TestAnAnswerOfTheServerIsNoChangeOfAForm(t *testing.T) {
 	s.Do(t, hosting.Decline{Ref: hosting.Ref{Kind: "site", ID: 1}, Code: "name_taken"})
 	b.Twin().Makes("ftp-accounts", "site", "1", "username", "ben", "password", "a good password, really")
 	paneltest.Goes(t, b.Send("panel_change", "ip_address", "192.0.2.7"), "/panel/sites/1/")
-}
-
-func TestNoOperatorOverwritesWhatAnotherHasChanged(t *testing.T) {
-	s := paneltest.Office(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	set := func(name, value string) map[string]json.RawMessage {
-		return map[string]json.RawMessage{name: []byte(value)}
-	}
-	keeps(b, "change_plan", "/storefront/plans/1/", "/storefront/plans/1/", func() {
-		s.Do(t, storefront.ChangePlan{Plan: 1, Spec: set("position", "7"), At: time.Now()})
-	}, []string{"price", "21.50"}, []string{"position", "7"})
-	b.Get("/storefront/widgets/new/")
-	made := b.Send("create_widget", "name", "Shop", "plans", "1").Header().Get("Location")
-	keeps(b, "change_widget", made, made, func() {
-		s.Do(t, storefront.ChangeWidget{Widget: 101, Spec: set("layout", `"table"`), At: time.Now()})
-	}, []string{"name", "Another shop"}, []string{"layout", "table"})
 }

@@ -42,24 +42,6 @@ func TestAnAnswerThatGotLostIsFoundByLookingUp(t *testing.T) { // F-12
 	w.Equal("adopted", w.Count(`select count(*) from events where name = 'saga.step_completed' and (data ->> 'found')::boolean`), 3)
 }
 
-func TestAStepThatPanicsIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	var once sync.Once
-	w.Compute.Tell(func(call, _ string) error {
-		if call == "create" {
-			once.Do(func() { panic("a mistake in an adapter") })
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
-	w.Becomes(id, order.StatusActive)
-	w.Settled(id)
-	w.OnlyOnce(id)
-	w.Equal("noted", w.Count(`select count(*) from saga_attempt where error like 'panic: a mistake in an adapter%'`), 1)
-}
-
 // A worker dies before its call, after its call, and after its step: nothing is made twice.
 func TestAWorkerThatDiesLeavesOneOfEach(t *testing.T) { // F-1
 	t.Parallel()

@@ -1,15 +1,10 @@
 package sagas_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
 	"sync"
-	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"hostpanel/sagas/sagastest"
 )
@@ -62,41 +57,4 @@ func (p *pollCount) claims() map[string]int {
 		}
 	}
 	return n
-}
-
-// N-13: a process under load sends a hundred NOTIFYs a second at most.
-func TestABusyProcessNotifiesAHundredTimesASecondAtMost(t *testing.T) {
-	w := sagastest.NewWorld(t)
-	conn, err := pgx.ConnectConfig(t.Context(), w.Pool.Config().ConnConfig)
-	w.Must(err)
-	defer func() { _ = conn.Close(context.Background()) }()
-	_, err = conn.Exec(t.Context(), "listen saga_due; listen hostpanel_log")
-	w.Must(err)
-	heard := make(chan int, 1)
-	ctx, end := context.WithCancel(t.Context())
-	go func() {
-		n := 0
-		for ; ; n++ {
-			if _, err := conn.WaitForNotification(ctx); err != nil {
-				heard <- n
-				return
-			}
-		}
-	}()
-	w.Goes()
-	begun := time.Now()
-	for n := range 200 {
-		w.Must(w.Runner.Drill(t.Context(), fmt.Sprint(n)))
-		for _, queue := range []string{"local", "mail", "engine:one"} {
-			w.Runner.Wake(queue)
-		}
-	}
-	w.Eventually("the drills are over", func() bool { return w.Count(`select count(*) from saga_run where status = 'done'`) == 200 })
-	took := time.Since(begun)
-	end()
-	n := <-heard
-	t.Logf("%d in %v", n, took)
-	if n == 0 || float64(n) > 100*took.Seconds()+2 {
-		t.Errorf("%d NOTIFYs in %v", n, took)
-	}
 }

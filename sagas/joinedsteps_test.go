@@ -68,22 +68,6 @@ func TestARefusedStepIsFoundAmongThoseRecordedWithIt(t *testing.T) {
 	)
 }
 
-// A run that finds no room in its next queue waits there like any other, and what it did
-// before is recorded.
-func TestARunThatFindsNoRoomInItsNextQueueWaitsThere(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Pauses("engine:one")
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Eventually("it waits for the engine", func() bool { return runIs(w, id, "ready", "engine:one") })
-	w.Equal("the order", w.Text(`select status from orders where id = $1`, id), string(order.StatusProvisioning))
-	w.Equal("intents", w.Count(`select count(*) from effect where step = 'tenant.engine'`), 0)
-	_, err := w.Pool.Exec(t.Context(), `update saga_queue set paused = false`)
-	w.Must(err)
-	w.Becomes(id, order.StatusActive)
-}
-
 // Nothing is asked of a system outside before its queue has let the run in, also where the
 // first step there has nothing to do.
 func TestARunAsksNothingOfAQueueThatHasNotLetItIn(t *testing.T) {

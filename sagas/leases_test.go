@@ -9,9 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/webhook"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -42,32 +40,4 @@ func (e silentEngine) Create(ctx context.Context, o hosting.EngineObject) (int64
 	<-ctx.Done()
 	e.gaveUp <- context.Cause(ctx)
 	return 0, domain.Fail(domain.Unknown, "timeout", ctx.Err())
-}
-
-// A worker whose call fails after its run was taken over tells the tenant of no attempt.
-func TestAWorkerWithoutItsLeaseTellsNothing(t *testing.T) { // G-1
-	t.Parallel()
-	r := sagastest.NewEndpoints()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Webhooks, o.Times.Lease = r, 500*time.Millisecond })
-	sagastest.Listens(w, 1, 17)
-	taken, over := make(chan struct{}), make(chan struct{})
-	r.Answers(sagastest.URLOf(1), func(_ context.Context, nth int) (int, error) {
-		if nth == 1 {
-			<-taken
-			return sagastest.Answer(500)
-		}
-		w.Frozen.To(false) // the second worker keeps its lease
-		close(taken)
-		<-over
-		return 204, nil
-	})
-	w.Frozen.To(true)
-	w.Goes()
-	id := sagastest.Sends(w, 1, 17)
-	w.Eventually("the first worker has told, or found out", func() bool {
-		return w.Runner.Fenced() > 0 || w.Often(webhook.DeliveryStream(id), "webhook.delivery_attempted") > 0
-	})
-	close(over)
-	sagastest.Delivered(w, id, webhook.Succeeded)
-	w.Equal("attempts that failed", w.Often(webhook.DeliveryStream(id), "webhook.delivery_attempted"), 0)
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -17,7 +16,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -143,76 +141,6 @@ func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	w.Settled(id)
 }
 
-func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Mail.Tell(func(string, string) error { return domain.Fail(domain.Transient, "greylisted", sagastest.ErrLie) }, nil)
-	w.Engine.Tell(func(call, name string) error {
-		if call == "create" && strings.HasPrefix(name, "site/") {
-			return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	w.Becomes(w.Buy(sagastest.OrderForm{Domain: "broken.example.com"}), order.StatusFailed)
-	w.Becomes(w.Buy(sagastest.OrderForm{Kind: "vps"}), order.StatusActive)
-	waiting := w.Buy(sagastest.OrderForm{})
-	w.Becomes(waiting, order.StatusActive)
-	w.Must(w.Runner.Operators.Pause(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "wait"))
-	w.Heard()
-	w.End()
-	const derived = `
-		select coalesce(json_agg(json_build_array(id, key, definition, steps, input, order_id, direction,
-			case when status in ('running', 'waiting') then 'ready' else status end, step, queue, cancel_requested, stream_version,
-			step_deadline is null) order by key)::text, '') from saga_run`
-	rows := func() (text string) {
-		w.Must(w.Pool.QueryRow(t.Context(), derived).Scan(&text))
-		return text
-	}
-	before := rows()
-	_, err := w.Pool.Exec(t.Context(), `delete from saga_run`)
-	w.Must(err)
-	runs := w.Count(`select count(distinct stream) from events where stream like 'saga-%'`)
-	rebuilt := func() int64 {
-		n, err := w.Runner.Operators.RebuildRuns(t.Context(), sagastest.Operator, "the rows were lost")
-		w.Must(err)
-		return n
-	}
-	w.Equal("rebuilt", rebuilt(), runs)
-	w.Equal("rebuilt, once more", rebuilt(), 0)
-	_, err = w.Pool.Exec(
-		t.Context(), `update saga_run set stream_version = stream_version - 1 where key = $1`,
-		"mail:"+sagas.EffectKey(waiting, "welcome"),
-	)
-	w.Must(err)
-	w.Equal("rebuilt of a row that is wrong", rebuilt(), 1)
-	_, err = w.Runner.Operators.RebuildRuns(t.Context(), sagastest.Operator, "")
-	w.Equal("without a reason", domain.CodeOf(err), domain.Invalid)
-	if after := rows(); after != before || len(before) < 500 {
-		t.Errorf("rebuilt rows differ\nbefore %s\nafter  %s", before, after)
-	}
-	w.Mail.Tell(nil, nil)
-	w.Goes()
-	w.Must(w.Runner.Operators.Continue(t.Context(), sagastest.Operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "go on"))
-	w.Eventually("the rebuilt runs go on", func() bool { return w.Order(waiting).Mail == order.MailSent })
-}
-
-func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.EngineBudget = 100 * time.Millisecond })
-	w.Compute.Tell(func(call, _ string) error {
-		if call == "create" {
-			time.Sleep(120 * time.Millisecond) // until the budget is used up
-		}
-		return nil
-	}, func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) })
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
-	w.Becomes(id, order.StatusActive)
-	w.Settled(id)
-	w.OnlyOnce(id)
-}
-
 func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t)
@@ -240,28 +168,6 @@ func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
 		w.Must(err)
 		return g.Parked == 0 && g.Completed >= 7 && g.Checked >= 1
 	})
-}
-
-func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-24
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	broken := uuid.New()
-	_, err := w.Store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Runner.Now()})
-	w.Must(err)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Becomes(id, order.StatusActive)
-	w.Eventually("the customer behind it is told", func() bool {
-		return w.Count(`select count(*) from notifications where notification_type = 'success'`) == 1
-	})
-	w.Equal("poisoned", w.Count(`select count(*) from poisoned`), 1)
-	handled := int64(w.Count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
-	w.Must(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, handled, "once more"))
-	w.Equal("notifications after a repeat", w.Count(`select count(*) from notifications where notification_type = 'success'`), 1)
-	w.Equal(
-		"an event that never was", domain.CodeOf(w.Runner.Reactions.Requeue(t.Context(), sagastest.Operator, 1<<40, "try")),
-		domain.NotFound,
-	)
 }
 
 // incident is the one of a kind.
@@ -311,11 +217,4 @@ func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, 
 		"an incident that is none",
 		domain.CodeOf(w.Operations.HandleAgain(t.Context(), sagastest.Operator, uuid.New(), "try")), domain.NotFound,
 	)
-}
-
-func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
-	t.Parallel()
-	for _, at := range []sagas.Point{"", sagas.Answered} {
-		sagastest.TurnedRun(t, at)
-	}
 }

@@ -3,42 +3,16 @@ package sagas_test
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
 )
-
-// A database that cannot serve reactions when the workers start delays them, and
-// stops no one of them for good.
-func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	owner := eventstoretest.Owner(t, w.Pool.Config().ConnString())
-	run := func(sql string) {
-		_, err := owner.Exec(t.Context(), sql)
-		w.Must(err)
-	}
-	run(`alter table readers rename to readers_elsewhere`)
-	w.Goes()
-	w.Eventually(
-		"the reactions could not begin",
-		func() bool { return strings.Contains(w.Logged.String(), "no event is handled; it is tried again") },
-	)
-	run(`alter table readers_elsewhere rename to readers`)
-	id := w.Place(sagastest.OrderForm{})
-	w.Paid(id)
-	w.Becomes(id, order.StatusActive)
-}
 
 // An event that cannot be opened is set aside by its position, and reported. The
 // events after it are handled.
@@ -99,34 +73,4 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 		w.Must(w.Runner.Reactions.React(t.Context(), r))
 	}
 	w.Equal("warnings", w.Count(`select count(*) from events where name = 'notification.raised'`), 2)
-}
-
-// An event is passed only after it was handled: if its handling fails for longer than it
-// is repeated, the event comes again, before those behind it in its stream.
-func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	var calls, handled, passed atomic.Int64 // passed: position of the first event that came too early
-	var waiting atomic.Int64
-	var stream sagastest.Control[domain.Stream]
-	w.Runner.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
-		switch before := waiting.Load(); {
-		case r.Name == "order.activated" && calls.Add(1) <= 5:
-			stream.To(r.Stream)
-			waiting.Store(r.Position)
-			return eventstore.ErrUnavailable
-		case r.Position == before:
-			handled.Store(r.Position)
-		case before > 0 && handled.Load() == 0 && r.Stream == stream.Now():
-			passed.CompareAndSwap(0, r.Position)
-		}
-		return nil
-	})
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Becomes(id, order.StatusActive)
-	_, err := w.Store.Execute(t.Context(), sagastest.Operator, order.ResendMail{ID: id, Reason: "it comes behind", At: w.Runner.Now()})
-	w.Must(err)
-	w.Eventually("the event is handled, or passed", func() bool { return handled.Load() > 0 || passed.Load() > 0 })
-	w.Equal("came before the event was handled", passed.Load(), 0)
 }

@@ -5,9 +5,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/eventstore/sealing"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -48,40 +46,4 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	_, err := w.Payments.Pages.OpenSession(t.Context(), waiting)
 	w.Must(err)
 	w.Equal("status", w.Order(waiting).Status, order.StatusPaymentProcessing)
-}
-
-// The old key is removed while an engine is away: the requests under it cannot be
-// compared any more, and are no other requests for that.
-func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
-	t.Parallel()
-	w := &sagastest.World{
-		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
-		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
-	}
-	url := sagastest.Database(t)
-	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()
-	process := func(keys string) *sagastest.Instance {
-		var err error
-		w.Keys, err = sealing.ParseKeyring(keys)
-		w.Must(err)
-		return w.Node(url)
-	}
-	w.Instance = process(old)
-	w.Engine.Tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }, nil)
-	stop := w.Start(w.Instance)
-	id := w.Buy(sagastest.OrderForm{Domain: "between.example.com"})
-	w.Eventually("the engine has been asked", func() bool {
-		return w.Count(
-			`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`,
-		) > 0
-	})
-	stop()
-	during := process(fresh + "," + old)
-	w.Must(during.Store.Sweep(t.Context()))
-	w.Must(credentials.Open(during.Pool, during.Store.Keys()).Sweep(t.Context()))
-	w.Instance = process(fresh)
-	w.Engine.Tell(nil, nil)
-	w.Goes()
-	w.Becomes(id, order.StatusActive)
-	w.OnlyOnce(id)
 }

@@ -3,12 +3,9 @@ package sagas_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -47,33 +44,6 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 		"claims of a list that is not ours",
 		w.Count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0,
 	)
-}
-
-func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	_, err := w.Pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight) values ('compute:one', 2)`)
-	w.Must(err)
-	var now, most atomic.Int32
-	w.Compute.Tell(func(call, _ string) error {
-		if call == "create" {
-			n := now.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-			}
-			time.Sleep(5 * time.Millisecond) // the hypervisor takes its time
-			now.Add(-1)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	var ids []uuid.UUID
-	for range 12 {
-		ids = append(ids, w.Buy(sagastest.OrderForm{Kind: "vps"}))
-	}
-	for _, id := range ids {
-		w.Becomes(id, order.StatusActive)
-	}
-	w.Equal("most at once", most.Load() <= 2 && most.Load() > 0, true)
 }
 
 func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
@@ -127,54 +97,6 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 		"the rest is the first one",
 		w.Count(`select count(*) from saga_queue where open_until <= real_now() + interval '10 minutes'`), 1,
 	)
-}
-
-// The first call after a rest decides: it counts, and doubles the next rest.
-func TestACallAfterTheRestCounts(t *testing.T) { // G-7
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	var down atomic.Bool
-	down.Store(true)
-	w.Engine.Tell(func(call, _ string) error {
-		if call == "create" && down.Load() {
-			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Eventually("failures after the rest count", func() bool {
-		return w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`) >= 8
-	})
-	down.Store(false)
-	w.Becomes(id, order.StatusActive)
-	w.Equal("failures in a row, after a success", w.Count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 0)
-}
-
-func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Grace = 100 * time.Millisecond })
-	called := make(chan struct{})
-	var once sync.Once
-	w.Engine.Tell(func(call, _ string) error {
-		if call == "create" {
-			once.Do(func() { close(called) })
-			time.Sleep(300 * time.Millisecond) // longer than the grace
-			return domain.Fail(domain.Unknown, "cut", context.Canceled)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	<-called
-	w.End()
-	w.Equal("released", w.Count(`select count(*) from saga_run where status = 'waiting' and attempt = 0 and lease_until is null`), 1)
-	w.Equal("noted", w.Count(`select count(*) from saga_attempt where outcome = 'released'`), 1)
-	w.Engine.Tell(nil, nil)
-	w.Goes()
-	w.Becomes(id, order.StatusActive)
-	w.Settled(id)
-	w.OnlyOnce(id)
 }
 
 // Work that is being leased when the program is told to stop is done: another process takes

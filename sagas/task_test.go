@@ -96,34 +96,6 @@ func TestEachTaskIsDoneOnceByManyProcesses(t *testing.T) {
 	w.Eventually("no task is left", func() bool { return w.Count(`select count(*) from task where queue = 'sharing'`) == 0 })
 }
 
-// A worker that has lost its lease writes nothing: the row belongs to another claim by then.
-func TestATaskWhoseLeaseIsLostIsFenced(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	l := newLedger(w, "fencing")
-	var tries atomic.Int32
-	late, over := make(chan struct{}), make(chan struct{})
-	sagas.AddTasks(w.Runner, l.queueOf(func(ctx context.Context, task *sagas.Task[string]) (sagas.TaskEnd, error) {
-		if tries.Add(1) == 1 {
-			<-late
-			return sagas.TaskDone, nil // without its lease: it does not count
-		}
-		<-over
-		return sagas.TaskDone, l.pays(ctx, task.Key, "second")
-	}), nil)
-	l.owes("one")
-	w.Goes()
-	w.Eventually("it is in work", func() bool { return tries.Load() == 1 })
-	_, err := w.Pool.Exec(t.Context(), `update task set lease_until = real_now() - interval '1 second' where queue = 'fencing'`)
-	w.Must(err)
-	w.Eventually("another claim has it", func() bool { return tries.Load() == 2 })
-	close(late)
-	w.Eventually("the late end is dropped", func() bool { return w.Runner.Fenced() == 1 })
-	w.Equal("rows", w.Count(`select count(*) from task where queue = 'fencing' and lease_until is not null`), 1)
-	close(over)
-	w.Eventually("it is done", func() bool { return l.done("one") == 1 })
-}
-
 // A failure, and a panic, leads to another attempt after a pause. After the last one the task is
 // parked with an incident, stops no other, and goes on when an operator retries it.
 func TestATaskThatFailsIsRepeatedAndThenParked(t *testing.T) {

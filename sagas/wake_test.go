@@ -86,17 +86,3 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 		t.Errorf("the second look came after %v", took)
 	}
 }
-
-// A process that tells the others nothing may still append, and a hint may get lost. So
-// every reader of the log also looks by itself.
-func TestReadersFindByPollingWhatTheyWereNotToldOf(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Passing(w.Node(w.URL())) // it works; the one that appends does not tell it
-	w.Opens(1, "ana@example.com", "en")
-	w.Eventually("the readers have begun", func() bool { return w.Count(`select count(*) from readers where position > 0`) == 2 })
-	w.Opens(2, "eva@example.com", "en")
-	w.Eventually("all have come to the end", func() bool {
-		return w.Count(`select count(*) from readers where position < (select max(position) from events)`) == 0
-	})
-}

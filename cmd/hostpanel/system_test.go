@@ -220,3 +220,40 @@ func TestAStartIsHeldAgainstWhatWitnessesHaveCosigned(t *testing.T) {
 	w.Config.Checkpoint = kept
 	starts("")
 }
+
+// A log that lost its end, and was signed anew by the holder of the keys, does not fit
+// the checkpoint that was kept outside.
+func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
+	p, url := demoForCommands(t)
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := p.Sealer.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(t.TempDir(), "checkpoint")
+	if err := os.WriteFile(kept, []byte(o.Checkpoint), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(want string, code int, flags ...string) {
+		t.Helper()
+		tells(t, want, code, "verify", flags...)
+	}
+	verify("not covered: no checkpoint from outside", console.Done)
+	verify("intact", console.Done, "--checkpoint", kept)
+	verify("were verified before and not read again", console.Done, "--checkpoint", kept, "--new")
+	verify("no such file", console.Usage, "--checkpoint", kept+"s")
+	verify("has no --new", console.Usage, "--stream", "site-1", "--new")
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from
+		events where position > 10;
+		update log_origins set size = 0, checkpoint = ''; truncate log_tiles`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	verify("intact", console.Done)
+	verify("one of the positions 1 to", console.Failed, "--checkpoint", kept)
+	verify(`"broken_through"`, console.Failed, "--checkpoint", kept, "--json")
+}

@@ -95,40 +95,6 @@ func TestPeopleChangeTheirProfile(t *testing.T) {
 	}
 }
 
-func TestPeopleActForOneOfTheirTenants(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t)
-	s.Resident(t, 1, paneltest.AnaMail, "en", false)
-	s.Resident(t, 2, paneltest.RootMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.AnaMail)
-	paneltest.Has(t, b.Get("/account/").Body.String(), "You belong to no tenant yet.")
-	s.Organisation(t, 7, "Seven", 1)
-	s.Organisation(t, 8, "Eight", 1)
-	s.Organisation(t, 9, "Nine")
-	w := b.Get("/account/")
-	paneltest.Has(t, w.Body.String(), `<option value="7" selected>Seven (administrator)`,
-		`<option value="8">Eight (administrator)`)
-	if strings.Contains(w.Body.String(), "Nine") {
-		t.Error("another tenant is shown")
-	}
-	paneltest.Goes(t, b.Send("tenant", "active_tenant", "8"), "/account/")
-	b.Get("/account/")
-	if _, sent := b.Fill("tenant"); sent.Get("active_tenant") != "8" {
-		t.Errorf("%v", sent)
-	}
-	paneltest.Refused(t, b.Twin().Send("tenant", "active_tenant", "9"), http.StatusBadRequest,
-		`Invalid pk "9" - object does not exist.`)
-	paneltest.Goes(t, b.Send("tenant", "active_tenant", ""), "/account/")
-	if n := s.Count(t, `select count(*) from users where id = 1 and active_tenant is null`); n != 1 {
-		t.Error("a tenant is still active")
-	}
-	r := s.Browser(t).Enter(paneltest.RootMail)
-	paneltest.Has(t, r.Get("/account/").Body.String(), `<option value="9">Nine</option>`, "Number of the tenant")
-	paneltest.Goes(t, r.Send("tenant", "active_tenant", "9"), "/account/")
-	paneltest.Refused(t, r.Send("tenant", "active_tenant", "99"), http.StatusBadRequest,
-		`Invalid pk "99" - object does not exist.`)
-}
-
 func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t)

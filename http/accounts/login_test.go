@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hostpanel/domain/account"
-	"hostpanel/eventstore/credentials"
 	"hostpanel/paneltest"
 )
 
@@ -212,46 +211,6 @@ func TestAFormIsGoodInTheBrowserThatWasShownItAndForItsSessionOnly(t *testing.T)
 	if n := s.Count(t, `select count(*) from users where name = 'Ana Ruiz'`); n != 1 {
 		t.Error("what was typed is lost")
 	}
-}
-
-func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
-	s := paneltest.Open(t)
-	s.Resident(t, 1, paneltest.AnaMail, "en", false)
-	invited(t, s, 2, "new@example.com", "en") // has no password yet
-	s.Resident(t, 3, "gone@example.com", "en", false)
-	s.Do(t, account.Deactivate{User: 3, At: time.Now()})
-	var pages []string
-	for _, try := range [][2]string{
-		{paneltest.AnaMail, "wrong"},
-		{"nobody@example.com", paneltest.Password},
-		{"new@example.com", paneltest.Password},
-		{"gone@example.com", paneltest.Password},
-		{"x", "y"},
-	} {
-		b := s.Browser(t)
-		b.Get("/login/")
-		hashes, refusals := credentials.PasswordHashes(), s.Events(t, "security.sign_in_refused")
-		w := b.Send("sign_in", "username", try[0], "password", try[1])
-		paneltest.Refused(t, w, http.StatusUnauthorized, "No active account found with the given credentials")
-		if n := credentials.PasswordHashes() - hashes; n != 1 {
-			t.Errorf("%v: %d hashes", try, n)
-		}
-		if n := s.Events(t, "security.sign_in_refused") - refusals; n != 1 {
-			t.Errorf("%v: %d events", try, n)
-		}
-		text := strings.Replace(w.Body.String(), `value="`+try[0]+`"`, "", 1)
-		_, sent := b.Fill("sign_in")
-		pages = append(pages, strings.ReplaceAll(text, sent.Get("form_token"), ""))
-	}
-	for _, page := range pages[1:] {
-		if page != pages[0] {
-			t.Errorf("two pages differ:\n%s\n%s", pages[0], page)
-		}
-	}
-	refusedEmpty := s.Browser(t)
-	refusedEmpty.Get("/login/")
-	paneltest.Refused(t, refusedEmpty.Send("sign_in"), http.StatusBadRequest, "This field may not be blank.",
-		`aria-invalid="true"`, `href="#sign_in-username"`)
 }
 
 func TestAHundredGuessesAtOnceAreFive(t *testing.T) {

@@ -4,17 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/eventstore/eventstoretest"
 	panel "hostpanel/http"
 	"hostpanel/paneltest"
-	"hostpanel/projections"
 )
 
 // process is another process on the same database, with its own cache.
@@ -122,84 +118,6 @@ func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
 				t.Errorf("%s: %v, not %v", story.what, w.Header(), want.Header())
 			}
 		}
-	}
-}
-
-// Many simultaneous calls to two processes while a role is revoked.
-func TestNoCallThatBeginsAfterARevocationSeesAnything(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	processes := []http.Handler{process(s), process(s)}
-	var over, ended atomic.Bool
-	var all sync.WaitGroup
-	var before, afterwards atomic.Int64
-	for i := range 100 {
-		all.Go(func() {
-			for !ended.Load() {
-				late := over.Load()
-				switch w := reads(processes[i%2], itsTenant, s.Known["ben"]); {
-				case w.Code == http.StatusOK && late:
-					t.Errorf("a late call was answered: %s", w.Body)
-					return
-				case w.Code == http.StatusOK:
-					before.Add(1)
-				case w.Code == http.StatusNotFound:
-					afterwards.Add(1)
-				default:
-					t.Errorf("%d %s", w.Code, w.Body)
-					return
-				}
-			}
-		})
-	}
-	paneltest.WaitFor(t, func() bool { return before.Load() > 200 })
-	s.Do(t, account.RevokeMembership{User: paneltest.Ben, Tenant: 1, At: time.Now()})
-	over.Store(true)
-	paneltest.WaitFor(t, func() bool { return afterwards.Load() > 200 })
-	ended.Store(true)
-	all.Wait()
-}
-
-func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t, paneltest.Guarded).People(t)
-	var trips atomic.Int64
-	pool := eventstoretest.Traced(t, s.Readers, s.Readers.Config().MaxConns,
-		&eventstoretest.Tracer{Trip: func() { trips.Add(1) }})
-	s.Tables = projections.Open(pool)
-	process := process(s)
-	for _, c := range []struct {
-		path          string
-		first, second int64
-	}{
-		{itsTenant, 2, 1},
-		{"/hosting/api/rest/tenants/", 1, 1}, // answered from the cache
-		{"/hosting/api/rest/sites/", 1, 1},
-		{"/api/me/", 2, 2},
-		{"/hosting/api/rest/tenants/99/", 1, 1},
-		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // sends no further statement
-	} {
-		for _, want := range []int64{c.first, c.second} {
-			trips.Store(0)
-			if w := reads(process, c.path, s.Known["ana"]); trips.Load() != want ||
-				w.Header().Get("X-RateLimit-Remaining") == "" {
-				t.Errorf("%s: %d round trips, %d %v", c.path, trips.Load(), w.Code, w.Header())
-			}
-		}
-	}
-	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 3, Role: account.Member, At: time.Now()})
-	trips.Store(0)
-	if w := reads(process, itsTenant, s.Known["ana"]); w.Code != http.StatusOK || trips.Load() != 3 {
-		t.Errorf("%d after %d round trips", w.Code, trips.Load())
-	}
-	// Counting a change needs no second round trip.
-	r := httptest.NewRequest("POST", itsTenant, nil)
-	r.Header.Set("Authorization", "Bearer "+s.Known["ana"])
-	w := httptest.NewRecorder()
-	trips.Store(0)
-	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || trips.Load() != 1 ||
-		w.Header().Get("X-RateLimit-Remaining") == "" {
-		t.Errorf("%d after %d round trips, %v", w.Code, trips.Load(), w.Header())
 	}
 }
 

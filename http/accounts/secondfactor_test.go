@@ -134,28 +134,6 @@ func TestRightCodesAreNotCountedAsGuesses(t *testing.T) {
 	}
 }
 
-// Passwords are hashed one per core, and who waits too long is told so. No other test
-// hashes meanwhile.
-func TestOfManySignInsAtOnceWithOneCodeOneSucceeds(t *testing.T) {
-	s := paneltest.Open(t).People(t)
-	secret, recovery := s.Enrolled(t, paneltest.Ana)
-	for what, otp := range map[string]string{"code": paneltest.Code(t, secret, 0), "recovery code": recovery[0]} {
-		right := 0
-		for _, w := range s.AtOnce(40, func(i int) *httptest.ResponseRecorder {
-			return tryCode(s, from(i), paneltest.Emails[paneltest.Ana], paneltest.GoodPassword, otp)
-		}) {
-			if w.Code == http.StatusOK {
-				right++
-			} else if w.Code != http.StatusUnauthorized {
-				t.Errorf("%d %s", w.Code, w.Body)
-			}
-		}
-		if right != 1 {
-			t.Errorf("the %s was accepted %d times", what, right)
-		}
-	}
-}
-
 func TestANewPasswordKeepsTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)

@@ -369,23 +369,6 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 	}
 }
 
-func TestOfManyRefreshesAtOnceOneGetsTokens(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	token := s.SignIn(t, "ana@example.com", paneltest.GoodPassword).Refresh
-	fresh := 0
-	for _, w := range s.AtOnce(30, func(int) *httptest.ResponseRecorder {
-		return s.Call("POST", "/api/token/refresh/", `{"refresh":"`+token+`"}`)
-	}) {
-		if w.Code == http.StatusOK {
-			fresh++
-		}
-	}
-	if fresh != 1 {
-		t.Fatalf("%d got tokens", fresh)
-	}
-}
-
 // keysOf are the keys of access tokens.
 func keysOf(r *sealing.Keyring) (all []caller.TokenKey) {
 	for _, key := range r.DeriveAll("access tokens") {

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
-	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/paneltest"
 )
@@ -41,51 +38,6 @@ func positionsOf(events []lookedBack) (all []int64) {
 		all = append(all, e.Position)
 	}
 	return all
-}
-
-// What followed from an event is shown up to a bound, and the answer says so.
-func TestAnAnswerSaysThatMoreHasFollowed(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	follow := func(from, to int) {
-		t.Helper()
-		var commands []domain.Command
-		for i := from; i <= to; i++ {
-			commands = append(commands, hosting.Request{
-				Ref:  hosting.Ref{Kind: "package", ID: int64(100 + i)},
-				Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values(),
-			})
-		}
-		cause := domain.Origin{Cause: domain.EventCause(domain.StreamNamed("user-3"), 1), Correlation: uuid.New()}
-		if _, err := s.Execute(cause.With(t.Context()), domain.Metadata{Actor: "test"}, commands...); err != nil {
-			t.Fatal(err)
-		}
-		s.Indexed(t)
-	}
-	var first []lookedBack
-	all := lookBack(t, s, "root", "streams/user-3/events/")
-	for _, c := range []struct {
-		from, to int
-		cut      bool
-	}{{1, 100, false}, {101, 700, true}} {
-		follow(c.from, c.to)
-		w := s.Call("GET", fmt.Sprintf("/audit/api/v1/events/%d/why/", all[0].Position), "",
-			paneltest.Bearer(s.Known["root"])...)
-		var why struct {
-			Effects []lookedBack
-			IsCut   bool `json:"is_cut"`
-		}
-		if err := json.Unmarshal(w.Body.Bytes(), &why); err != nil || (len(why.Effects) == 500) != c.cut ||
-			why.IsCut != c.cut {
-			t.Fatalf("%d: %v, %d effects, cut %t", c.to, err, len(why.Effects), why.IsCut)
-		}
-		if first == nil {
-			first = why.Effects
-		}
-		if len(first) < 100 || !slices.Equal(positionsOf(first), positionsOf(why.Effects[:len(first)])) {
-			t.Error("other effects than before")
-		}
-	}
 }
 
 func TestEventsAreFoundByWhatIsKnownOfThem(t *testing.T) {

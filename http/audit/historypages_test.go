@@ -12,10 +12,8 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	"hostpanel/http/web"
 	"hostpanel/paneltest"
 )
 
@@ -128,37 +126,4 @@ func TestThePageOfARecordTellsItsHistory(t *testing.T) {
 	operator := s.Visiting(t, paneltest.Root)
 	paneltest.Has(t, paneltest.Past(operator.Get("/storefront/tenants/1/?events=5").Body.String()),
 		"<strong>Created</strong>", "tenant wanted by tenant 1")
-}
-
-// A renewal has a deadline as its cause. The page leads to the event that has set it.
-func TestADeadlineLeadsToTheEventThatHasSetIt(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	service, _ := s.Billed(t, 1)
-	advance := billing.Advance{Order: service, Invoice: uuid.New(), Terms: billing.UsualTerms}
-	sub, version, err := eventstore.Fold(t.Context(), s.Store, billing.Subscriptions, advance.Stream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	advance.At = sub.NextAt
-	cause := domain.DeadlineCause(advance.Stream(), version)
-	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "system:billing", Cause: cause}, nil,
-		advance); err != nil {
-		t.Fatal(err)
-	}
-	page := web.SubscriptionsPath + service.String() + "/"
-	for language, words := range map[string]string{"en": "deadline set by", "es": "plazo fijado por"} {
-		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
-		b := s.Visiting(t, paneltest.Ana)
-		text := b.Get(page).Body.String()
-		b.IsForEverybody(t, language, text)
-		link := fmt.Sprintf("%s?events=500#event-%d", page, version)
-		paneltest.Has(t, paneltest.Past(text), words, `<a href="`+link+`">subscription-`+service.String(),
-			fmt.Sprintf(`<li id="event-%d">`, version), fmt.Sprintf(`<li id="event-%d">`, version+1))
-		paneltest.Has(t, paneltest.Past(b.Get(link[:strings.IndexByte(link, '#')]).Body.String()),
-			fmt.Sprintf(`<li id="event-%d">`, version))
-	}
-	if text := s.Visiting(t, paneltest.Ben).Get(page).Body.String(); paneltest.Past(text) != "" {
-		t.Error("a member sees the history:", paneltest.Past(text))
-	}
 }

@@ -106,32 +106,3 @@ func TestAPackIsRefusedAtOnce(t *testing.T) {
 		t.Error(first.Code, first.Body, again.Code, again.Body)
 	}
 }
-
-// An operator asks for a pack on the page of an order, and finds it there.
-func TestThePageOfAnOrderHasItsEvidencePacks(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	s.Seal(t)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	page := "/storefront/orders/" + s.Known["running"] + "/"
-	paneltest.Has(t, b.Get(page).Body.String(), "Evidence pack")
-	if w := b.Send("evidence"); w.Code != http.StatusSeeOther {
-		t.Fatal(w.Code, w.Body)
-	}
-	text := b.Get(page).Body.String()
-	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "Evidence packs", "A pack is kept for a day")
-	id := ""
-	if err := s.Owner.QueryRow(t.Context(), `select operation::text from evidence_packs`).Scan(&id); err != nil {
-		t.Fatal(err)
-	}
-	if job := s.Done(t, id, "root"); job.Status != "succeeded" {
-		t.Fatalf("%+v", job)
-	}
-	link := fmt.Sprintf("/audit/api/v1/packs/%s/evidence.zip", id)
-	paneltest.Has(t, b.Get(page).Body.String(), `<a href="`+link+`">Fetch the file</a>`, "ready", " kB</p>")
-	if w := b.Get(link); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/zip" {
-		t.Error(w.Code, w.Header())
-	}
-}

@@ -14,65 +14,6 @@ import (
 	"hostpanel/paneltest"
 )
 
-// An observer fetches the tree of a log with its checkpoint, and computes the same root
-// from the entries.
-func TestAnObserverDerivesTheRootFromTheEntries(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	if w := s.Call("GET", "/audit/log/checkpoint", "", "Authorization",
-		"Bearer "+s.Known["root"]); w.Code != http.StatusNotFound {
-		t.Errorf("before the first seal: %d %s", w.Code, w.Body)
-	}
-	for i := range 300 {
-		s.Do(t, hosting.Request{
-			Ref:  hosting.Ref{Kind: "package", ID: int64(100 + i)},
-			Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values(),
-		})
-	}
-	o := s.Seal(t)
-	get := func(path, media, cache string) string {
-		t.Helper()
-		w := s.Call("GET", "/audit/log/"+path, "", "Authorization", "Bearer "+s.Known["root"])
-		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != media || w.Header().Get("Cache-Control") != cache {
-			t.Fatal(path, w.Code, w.Header(), w.Body)
-		}
-		return w.Body.String()
-	}
-	signed, err := tlog.OpenCheckpoint(get("checkpoint", "text/plain; charset=utf-8", "no-cache"), o.VKey)
-	if err != nil || signed.Size < 300 || signed.Origin != "panel.example/audit/log" {
-		t.Fatal(signed, err)
-	}
-	edge := &tlog.Edge{}
-	for _, path := range tlog.TilesOf(signed.Size) {
-		tile := get("tile/"+path.String(), "application/octet-stream", "private, max-age=31536000, immutable")
-		if path.Level > 0 {
-			continue
-		}
-		path.Level = tlog.EntriesLevel
-		bundle := get("tile/"+path.String(), "application/octet-stream", "private, max-age=31536000, immutable")
-		for i := range path.Width {
-			entry := bundle[i*42 : i*42+42]
-			hash := tlog.Leaf([]byte(entry[2:])).Hash()
-			if entry[:2] != "\x00\x28" || string(hash[:]) != tile[i*32:i*32+32] {
-				t.Fatalf("entry %d of %s is %x", i, path, entry)
-			}
-			edge.Add(hash)
-		}
-	}
-	if root, err := edge.Root(); err != nil || root != signed.Root {
-		t.Errorf("the root is %s, signed is %s, %v", root, signed.Root, err)
-	}
-	for _, missing := range []string{
-		"tile/0/009", "tile/0/x001/000", "tile/0/000.p/0", "tile/00/000", "tile/entries/009",
-		"tile/entries/1",
-	} {
-		if w := s.Call("GET", "/audit/log/"+missing, "", "Authorization",
-			"Bearer "+s.Known["root"]); w.Code != http.StatusNotFound {
-			t.Errorf("%s: %d", missing, w.Code)
-		}
-	}
-}
-
 func TestTheTreeIsShownToThoseWhoMayFetchIt(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)

@@ -7,61 +7,9 @@ import (
 	"testing"
 
 	"hostpanel/domain/billing"
-	"hostpanel/domain/order"
 	"hostpanel/http/web"
 	"hostpanel/paneltest"
 )
-
-// An administrator pays an open invoice in the browser, and comes back to it.
-func TestAnAdministratorPaysAnInvoiceInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s, _, own, _ := indebted(t)
-	s.Documented(t)
-	s.Start(t).Rewire(t)
-	page := web.InvoicesPath + own.String() + "/"
-	b := s.Visiting(t, paneltest.Ana)
-	paneltest.Has(t, b.Get(web.InvoicesPath+"?status=open").Body.String(), "TEST-2026-000001", ">open<", "Due: ",
-		"28 Feb 2026", `<span class="count">1</span>`)
-	w := b.Get(page)
-	paneltest.Has(t, w.Body.String(), "28 Feb 2026", `<span class="badge open">open</span>`, "/document/?format=pdf")
-	paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "form-action 'self' "+s.Public)
-	b.IsForEverybody(t, "en", w.Body.String())
-	if w := b.Get(b.LinkCalled("XML (EN 16931)")); w.Code != http.StatusOK ||
-		w.Header().Get("Content-Type") != "application/xml" {
-		t.Errorf("%d %v", w.Code, w.Header())
-	}
-	b.Get(page)
-	if w := b.Get(b.LinkCalled("PDF")); w.Header().Get("Content-Type") != "application/pdf" {
-		t.Errorf("%d %v", w.Code, w.Header())
-	}
-
-	b.Get(page)
-	path, sent := b.Fill("pay_invoice")
-	w = b.Do("POST", path, sent.Encode())
-	to := w.Header().Get("Location")
-	if w.Code != http.StatusSeeOther || !strings.HasPrefix(to, s.Public+"/storefront/checkout/test/") {
-		t.Fatalf("%d to %q: %s", w.Code, to, w.Body)
-	}
-	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), to) // pressed once more
-	var paying string
-	if err := s.Owner.QueryRow(t.Context(), `select id::text from orders where invoice = $1`,
-		own).Scan(&paying); err != nil {
-		t.Fatal(err)
-	}
-	a := paneltest.Answer{ID: paying, URL: to}
-	back := "/storefront/return/" + paying + "/?outcome=success"
-	paneltest.Has(t, s.Call("GET", back, "").Body.String(), "Su pago", "Esperando el pago.", "Volver a la factura")
-	s.Press(a, "action", "pay")
-	s.Await(t, a, order.StatusActive)
-	text := b.Get(back).Body.String()
-	paneltest.Has(t, text, "La factura está pagada.", "Su servicio continúa")
-	if b.LinkCalled("Volver a la factura") != page || b.LinkCalled("Al panel de control") != "" {
-		t.Errorf("it leads elsewhere: %s", text)
-	}
-	text = b.Get(page).Body.String()
-	paneltest.Has(t, text, `<span class="badge paid">paid</span>`, "By test")
-	paneltest.Refused(t, b.Do("POST", path, sent.Encode()), http.StatusConflict, "The invoice is not open.")
-}
 
 // Where several methods can be used, the form asks for one. In Spanish it says what went
 // wrong in Spanish.

@@ -87,45 +87,6 @@ func TestAnXMLKeepsTheRulesOrNamesThem(t *testing.T) {
 	}
 }
 
-// A document says what held when it was issued, in the language of the order. A payment or a
-// withdrawal does not change it: the page of the invoice tells of them.
-func TestADocumentSaysWhatHeldWhenItWasIssued(t *testing.T) {
-	t.Parallel()
-	s, service, own, other := indebted(t)
-	s.Documented(t)
-	shown := func(path string) string {
-		t.Helper()
-		w := s.Call(http.MethodGet, billingAPI+path+"/document/", "", paneltest.Bearer(s.Known["root"])...)
-		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
-		}
-		return w.Body.String()
-	}
-	paneltest.Has(t, shown("invoices/"+service.String()), `lang="es"`, "INV-2026-000001", "Pagado", "Por test")
-	unpaid := shown("invoices/" + own.String())
-	paneltest.Has(t, unpaid, "TEST-2026-000001", "Vencimiento", "28 feb 2026", paneltest.Hoster.IBAN, "Importe pendiente")
-	bills(s, "root", "invoices/"+own.String()+"/mark_paid/",
-		`{"payment_method":"bank_transfer","reference":"Statement 12"}`)
-	due := shown("invoices/" + other.String())
-	bills(s, "root", "invoices/"+other.String()+"/waive/", `{"reason":"A gift."}`)
-	s.Documented(t)
-	if shown("invoices/"+own.String()) != unpaid || shown("invoices/"+other.String()) != due {
-		t.Error("a document has changed")
-	}
-	var note uuid.UUID
-	if err := s.Owner.QueryRow(t.Context(),
-		`select id from credit_notes where refund = 'waived'`).Scan(&note); err != nil {
-		t.Fatal(err)
-	}
-	credit := shown("credit-notes/" + note.String())
-	paneltest.Has(t, credit, "Factura rectificativa", "Compensado con la factura", "renunciado al pago")
-	for _, part := range []string{"Reembolsado", "A gift."} {
-		if strings.Contains(credit, part) {
-			t.Errorf("it has %q: %s", part, credit)
-		}
-	}
-}
-
 func TestADocumentOfAnotherTenantIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)

@@ -72,30 +72,6 @@ func TestATenantReadsWhatItHasBought(t *testing.T) {
 		paneltest.Bearer(s.Known["ben"])...).Body.String(), `{"count":1,`)
 }
 
-// What was bought through a storefront has made its tenant, and is a service of that.
-func TestAServiceOfAStorefrontNamesItsTenantAndItsSite(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t).Stock(t).Start(t)
-	s.PastPeople(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated,
-		strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"served.example.org",`, 1)))
-	one := servicesAPI + a.ID + "/"
-	if w := s.Call("GET", one, "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNotFound {
-		t.Errorf("before it is paid: %d %s", w.Code, w.Body)
-	}
-	s.Press(a, "action", "pay")
-	s.Await(t, a, order.StatusActive)
-	text := s.Call("GET", one, "", paneltest.Bearer(s.Known["root"])...).Body.String()
-	paneltest.Has(t, text, `"kind":"hosting"`, `"status":"active"`, `"made_tenant":true`, `{"kind":"tenant","id":`,
-		`"url":"/hosting/api/rest/tenants/`, `"url":"/hosting/api/rest/sites/`, `{"limit":"sites","most":`)
-	if w := s.Call("GET", one+"vm/", "", paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusNotFound {
-		t.Errorf("it has no machine: %d %s", w.Code, w.Body)
-	}
-	if w := s.Call("GET", one, "", paneltest.Bearer(s.Known["ben"])...); w.Code != http.StatusNotFound {
-		t.Errorf("another tenant's: %d %s", w.Code, w.Body)
-	}
-}
-
 // The state of a machine is what the hypervisor says now. Without an answer it is unknown.
 func TestTheStateOfAMachineIsThatOfTheHypervisor(t *testing.T) {
 	t.Parallel()

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -114,28 +112,6 @@ func TestConversationsAboutCertificates(t *testing.T) {
 	})
 }
 
-// Simultaneous requests for a site's certificate get the same certificate.
-func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
-	t.Parallel()
-	s := secured(t)
-	var all sync.WaitGroup
-	answers := make([]*httptest.ResponseRecorder, 8)
-	for i := range answers {
-		all.Go(func() {
-			answers[i] = s.Call("POST", "/hosting/api/rest/sites/4/request_ssl/", "", paneltest.Bearer(s.Known["ben"])...)
-		})
-	}
-	all.Wait()
-	for _, w := range answers {
-		if w.Code != http.StatusAccepted || w.Header().Get("Location") != answers[0].Header().Get("Location") {
-			t.Errorf("%d %s %s", w.Code, w.Header().Get("Location"), w.Body)
-		}
-	}
-	if n := s.Count(t, `select count(*) from resources where kind = 'ssl_certificate' and (spec ->> 'site')::bigint = 4`); n != 1 {
-		t.Errorf("%d certificates", n)
-	}
-}
-
 // Neither the log nor a table holds a private key in plaintext.
 func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 	t.Parallel()
@@ -177,46 +153,6 @@ func TestOrdersOfATenantAreCounted(t *testing.T) {
 		paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusAccepted {
 		t.Errorf("another tenant's: %d %s", w.Code, w.Body)
 	}
-}
-
-// The life cycle of a certificate at the sandbox engine, from the first request
-// to the second certificate.
-func TestASiteGetsItsCertificate(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t, func(s *paneltest.Shop) { s.Server.Settings.EngineWait = 5 * time.Second }).People(t)
-	s.Start(t)
-	site := say(t, s, "POST", "sites/", `{"domain":"bread.example"}`, http.StatusCreated)
-	first := say(t, s, "POST", fmt.Sprintf("sites/%d/request_ssl/", site.ID), "", http.StatusAccepted)
-	one := fmt.Sprintf("ssl-certificates/%d/", first.ID)
-	s.Until(t, "it is issued", func() bool { return say(t, s, "GET", one, "", http.StatusOK).Status == "issued" })
-	issued := say(t, s, "GET", one, "", http.StatusOK)
-	if issued.Days != 89 || !issued.Expires.After(time.Now()) {
-		t.Errorf("%+v", issued)
-	}
-	s.Until(t, "the site serves HTTPS", func() bool {
-		return say(t, s, "GET", fmt.Sprintf("sites/%d/", site.ID), "", http.StatusOK).SSLEnabled
-	})
-	say(t, s, "POST", one+"renew/", "", http.StatusAccepted)
-	s.Until(t, "it is issued anew", func() bool {
-		return say(t, s, "GET", one, "",
-			http.StatusOK).Expires.After(issued.Expires)
-	})
-
-	cert, key := brought(t, time.Now(), "shop.bread.example")
-	own := say(t, s, "POST", "ssl-certificates/",
-		fmt.Sprintf(`{"site":%d,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`,
-			site.ID, inJSON(cert), inJSON(key)), http.StatusCreated)
-	two := fmt.Sprintf("ssl-certificates/%d/", own.ID)
-	s.Until(t, "one's own is installed", func() bool { return say(t, s, "GET", two, "", http.StatusOK).Days == 364 })
-	s.Until(t, "the engine alone has it", func() bool {
-		return s.Count(t,
-			`select count(*) from secret_handoff where purpose = 'engine'`) == 0
-	})
-	say(t, s, "DELETE", one, "", http.StatusNoContent)
-	say(t, s, "DELETE", two, "", http.StatusNoContent)
-	s.Until(t, "the engine has none", func() bool {
-		return s.Count(t, `select count(*) from sandbox_engine.objects where kind = 'ssl_certificate'`) == 0
-	})
 }
 
 // served has the fields of sites and certificates that the tests read.

@@ -3,8 +3,6 @@ package hosting_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"hostpanel/domain/field"
@@ -47,21 +45,4 @@ func TestNothingIsWrittenInASuspendedTenant(t *testing.T) {
 			t.Errorf("%s %s %s: %s, not %s", c.who, c.method, c.path, got, c.want)
 		}
 	}
-}
-
-// Others being faster changes nothing about what is unique.
-func TestTwoConfigurationsAtOnceAreOne(t *testing.T) {
-	t.Parallel()
-	s := paneltest.House(t)
-	var all sync.WaitGroup
-	answers := make([]*httptest.ResponseRecorder, 8)
-	for i := range answers {
-		all.Go(func() {
-			answers[i] = s.Call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread"}`,
-				append(paneltest.Bearer(s.Known["ana"]), "Content-Type", "application/json")...)
-		})
-	}
-	all.Wait()
-	paneltest.Wins(t, answers, http.StatusCreated,
-		`400 {"tenant":["white label config with this tenant already exists."]}`)
 }

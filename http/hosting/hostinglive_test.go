@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,42 +90,6 @@ func TestARefusalOfTheEngineIsASentence(t *testing.T) {
 	}
 }
 
-// A password is sent to the engine and stored nowhere.
-func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
-	t.Parallel()
-	s := running(t)
-	const secret = "unmistakable-9c1f-secret"
-	site := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
-	mail := bodyOf(t, as(s, "ben", "POST", "mail-domains/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
-	for path, body := range map[string]string{
-		"mailboxes/":    fmt.Sprintf(`{"mail_domain":%v,"local_part":"ana","password":%q}`, mail, secret),
-		"ftp-accounts/": fmt.Sprintf(`{"site":%v,"username":"deploy","password":%q}`, site, secret),
-		"shell-users/":  fmt.Sprintf(`{"site":%v,"username":"bread","password":%q}`, site, secret),
-		"databases/":    fmt.Sprintf(`{"name":"shop","db_password":%q}`, secret),
-	} {
-		made := bodyOf(t, as(s, "ben", "POST", path, body, "Idempotency-Key", "once"), http.StatusCreated)
-		if made["sync_status"] != "synced" || strings.Contains(fmt.Sprint(made), secret) {
-			t.Errorf("%s: %v", path, made)
-		}
-		if path != "databases/" {
-			one := fmt.Sprintf("%s%v/", path, made["id"])
-			changed := bodyOf(t, as(s, "ben", "PATCH", one, fmt.Sprintf(`{"password":"%s-2"}`, secret)), http.StatusOK)
-			kept := bodyOf(t, as(s, "ben", "PATCH", one, `{"quota_mb":5}`), http.StatusOK)
-			if changed["sync_status"] != "synced" || kept["sync_status"] != "synced" {
-				t.Errorf("%s: %v, %v", path, changed, kept)
-			}
-		}
-	}
-	for _, of := range tables(t, s) {
-		if n := s.Count(t, `select count(*) from `+of+` r where r::text like '%' || $1 || '%'`, secret); n > 0 {
-			t.Errorf("%d rows of %s have the secret", n, of)
-		}
-	}
-	if strings.Contains(s.Logged.String(), secret) {
-		t.Error("the secret was logged")
-	}
-}
-
 // tables returns the names of all tables.
 func tables(t *testing.T, s *paneltest.Shop) (names []string) {
 	t.Helper()
@@ -136,52 +99,6 @@ func tables(t *testing.T, s *paneltest.Shop) (names []string) {
 		t.Fatal(names, err)
 	}
 	return names
-}
-
-// A restored site has the state that it had before: disabled parts stay
-// disabled. The restore is refused if another site has its domain by then.
-func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
-	t.Parallel()
-	s := running(t)
-	number := bodyOf(t, as(s, "ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`),
-		http.StatusCreated)["id"]
-	site := fmt.Sprintf("sites/%v/", number)
-	account := func(name string, active bool) string {
-		body := fmt.Sprintf(`{"site":%v,"username":%q,"password":%q,"is_active":%v}`, number, name, paneltest.GoodPassword,
-			active)
-		return fmt.Sprintf("ftp-accounts/%v/",
-			bodyOf(t, as(s, "ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
-	}
-	all := []string{site, account("on", true), account("off", false)}
-	look := func() (seen []string) {
-		for _, path := range all {
-			one := bodyOf(t, as(s, "ben", "GET", path, ""), http.StatusOK)
-			delete(one, "updated_at")
-			seen = append(seen, fmt.Sprint(one))
-		}
-		return seen
-	}
-	before := look()
-	if w := as(s, "ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
-	}
-	bodyOf(t, as(s, "root", "POST", site+"restore/", "{}"), http.StatusOK)
-	settled(t, s)
-	if after := look(); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("%v\nbecame\n%v", before, after)
-	}
-	if w := as(s, "ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
-	}
-	ordered := hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true}
-	s.Do(t, hosting.Request{
-		Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2,
-		Spec: ordered.Fields().Values(),
-	}) // as an order would
-	w := as(s, "root", "POST", site+"restore/", "{}")
-	if w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}` {
-		t.Error(w.Code, w.Body)
-	}
 }
 
 // settled waits until the engine has confirmed every request.

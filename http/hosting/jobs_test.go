@@ -57,41 +57,6 @@ func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	}
 }
 
-// A request with wait gets the result, and the tenant shows the time of it.
-func TestAComparisonCanBeWaitedFor(t *testing.T) {
-	t.Parallel()
-	s := paneltest.WithSites(t).Start(t)
-	settled := func(query string) map[string]any {
-		t.Helper()
-		return paneltest.Answered[map[string]any](t,
-			s.Call("POST", "/hosting/api/rest/tenants/1/sync/?wait=true", query, paneltest.Bearer(s.Known["ana"])...))
-	}
-	var found map[string]any
-	for range 2 { // the first comparison may still find pending changes
-		found = settled(`{}`)
-	}
-	if fmt.Sprint(found["tenant"], found["created"], found["missing"], found["drift"]) != "1 0 0 []" ||
-		found["job_id"] != nil || found["synced_at"] == nil {
-		t.Fatal(found)
-	}
-	if _, err := s.Owner.Exec(
-		t.Context(), `delete from sandbox_engine.objects where kind = 'site' and name = 'bread.example'`,
-	); err != nil {
-		t.Fatal(err)
-	}
-	if found = settled(`{"dry_run":true}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {
-		t.Error(found)
-	}
-	if found = settled(`{}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {
-		t.Error(found)
-	}
-	tenant := paneltest.Answered[map[string]any](t,
-		s.Call("GET", "/hosting/api/rest/tenants/1/", "", paneltest.Bearer(s.Known["ana"])...))
-	if tenant["last_synced_at"] == nil {
-		t.Error(tenant)
-	}
-}
-
 func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
 	t.Parallel()
 	s := paneltest.WithSites(t)

@@ -44,31 +44,6 @@ func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
 	}
 }
 
-// A password that was made up is shown once, to the one who has sent the form first.
-func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := running(t)
-	b := s.Visiting(t, paneltest.Ben)
-	if text := b.Get("/panel/mailboxes/new/").Body.String(); strings.Contains(text, "keep the present one") {
-		t.Error("a new mailbox has a present password")
-	}
-	b.Get("/panel/databases/new/")
-	path, sent := b.Fill("panel_create", "name", "shop")
-	twin := b.Twin()
-	text := b.Do("POST", path, sent.Encode()).Body.String()
-	paneltest.Has(t, text, "Copy this now", "Password of the database")
-	b.IsForEverybody(t, "en", text)
-	again := twin.Do("POST", path, sent.Encode())
-	page := paneltest.Attribute(paneltest.Elements(b.Page, "main")[0], "id")
-	if again.Code != http.StatusSeeOther || page != "content" ||
-		s.Count(t, `select count(*) from resources where kind = 'database'`) != 1 {
-		t.Errorf("sent again: %d %s", again.Code, again.Body)
-	}
-	if text := b.Get(again.Header().Get("Location")).Body.String(); strings.Contains(text, "Password of the database") {
-		t.Errorf("the password is shown again: %s", text)
-	}
-}
-
 func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
 	t.Parallel()
 	s := running(t)
@@ -84,27 +59,6 @@ func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
 	if n := s.Count(t, `select count(*) from resources where kind <> 'tenant'`); n != 0 {
 		t.Errorf("%d records are left behind", n)
 	}
-}
-
-// What is removed of a kind with a bin is brought back by operators as it was.
-func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := running(t)
-	b, operator := s.Visiting(t, paneltest.Ben), s.Visiting(t, paneltest.Root)
-	site := b.Makes("sites", "domain", "bread.example")
-	b.Get(site + "edit/")
-	paneltest.Goes(t, b.Send("panel_change", "ssl_enabled", "true", "is_active", "true"), site)
-	paneltest.Has(t, b.Get(site).Body.String(), "It has been changed.", "<dt>HTTPS</dt><dd>yes</dd>")
-	path, sent := b.Fill("panel_remove")
-	twin := b.Twin()
-	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), "/panel/sites/")
-	paneltest.Goes(t, twin.Do("POST", path, sent.Encode()), "/panel/sites/")
-	if w := b.Get(site); w.Code != http.StatusNotFound {
-		t.Errorf("it is still there: %d", w.Code)
-	}
-	paneltest.Has(t, operator.Get(site).Body.String(), "This is in the bin.")
-	paneltest.Goes(t, operator.Send("panel_restore"), site)
-	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "<dt>HTTPS</dt><dd>yes</dd>")
 }
 
 // A mail domain that has mailboxes goes only with them.

@@ -104,57 +104,6 @@ func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
 	}
 }
 
-// A repeat after a crash builds the lost answer from the stored records, without
-// the generated credentials.
-func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Everything(t)
-	first := madeOf(t, provision(s, "ben", allOfIt, "Idempotency-Key", "lost"))
-	if _, err := s.Owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
-		t.Fatal(err)
-	}
-	again := madeOf(t, provision(s, "ben", allOfIt, "Idempotency-Key", "lost"))
-	if fmt.Sprint(again.told()) != fmt.Sprint(first.told()) || first.Credentials == nil || again.Credentials != nil {
-		t.Fatal(first, again)
-	}
-	if n := s.Count(t, `select count(*) from events where name = 'hosting.requested' and stream like 'site-%'`); n != 1 {
-		t.Fatalf("%d sites", n)
-	}
-}
-
-// Of many equal requests at once, one creates the site and the others find it.
-func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Everything(t)
-	shown := 0
-	for _, w := range s.AtOnce(6, func(int) *httptest.ResponseRecorder { return provision(s, "ben", allOfIt) }) {
-		if madeOf(t, w).Credentials != nil {
-			shown++
-		}
-	}
-	if shown != 1 {
-		t.Errorf("credentials were shown %d times", shown)
-	}
-	for _, kind := range []string{"site", "dns_zone", "mail_domain", "ftp_account", "database", "proxy"} {
-		if n := s.Count(t, `select count(*) from events where name = 'hosting.requested' and stream like $1 || '-%'`,
-			kind); n != 1 {
-			t.Errorf("%d of %s", n, kind)
-		}
-	}
-}
-
-func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Everything(t)
-	answers := s.AtOnce(8, func(i int) *httptest.ResponseRecorder {
-		return provision(s, "root", fmt.Sprintf(`{"tenant":2,"domain":"n%d.example","create_mail":true,"create_db":true}`, i))
-	})
-	paneltest.Wins(t, answers, http.StatusCreated, `400 {"non_field_errors":["Limit reached: sites (1 of 1)."]}`)
-	if n := s.Count(t, `select count(*) from resources where tenant = 2 and kind in ('site', 'mail_domain', 'database')`); n != 3 {
-		t.Fatalf("%d records", n)
-	}
-}
-
 // A change of a site's name or address also changes its proxy.
 func TestAProxyFollowsItsSite(t *testing.T) {
 	t.Parallel()

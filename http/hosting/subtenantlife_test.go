@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hostpanel/domain/account"
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/paneltest"
 	"hostpanel/projections"
@@ -132,21 +131,4 @@ func TestSubTenantsEndWithTheirParent(t *testing.T) {
 	if got := reasons(t, s, 77); got != "active[]" {
 		t.Error(got)
 	}
-}
-
-func TestASubTenantThatComesToASuspendedParentRests(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	s.Start(t)
-	s.PastPeople(t)
-	patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`)
-	w := s.Call("POST", tenantsAPI, `{"name":"Late","email":"l@example.com","parent":1}`,
-		paneltest.Bearer(s.Known["root"])...)
-	made := numberOf(t, w)
-	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[parent]" })
-	s.Do(t, hosting.Change{
-		Ref:  hosting.Ref{Kind: "tenant", ID: 1},
-		Spec: field.Values{"status": field.AppendText(nil, "active")},
-	})
-	paneltest.WaitFor(t, func() bool { return reasons(t, s, made) == "active[]" })
 }

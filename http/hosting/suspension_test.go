@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -86,38 +84,6 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 			t.Errorf("%s of another tenant is %s, and was %s", stream, is, others[stream])
 		}
 	}
-}
-
-// Whose records are written all the time is suspended all the same, and at
-// once. The records follow, and so they do when the tenant is active again.
-func TestATenantIsSuspendedHoweverBusyItIs(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t)
-	const sites = 8
-	for n := range int64(sites) {
-		spec := (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values()
-		s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1, Spec: spec})
-	}
-	whileAllAreWritten := func(do func()) {
-		halt, still := make(chan struct{}), errgroup.Group{}
-		for n := range int64(sites) {
-			still.Go(func() error { return keepWriting(s, t.Context(), hosting.Ref{Kind: "site", ID: n}, halt) })
-		}
-		do()
-		close(halt)
-		if err := still.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	whileAllAreWritten(func() { patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`) })
-	if n := s.Count(t, `select count(*) from resources where kind = 'tenant' and id = 1 and spec ->> 'status' = 'suspended'`); n != 1 {
-		t.Fatal("the tenant is not suspended")
-	}
-	s.Start(t)
-	resting := `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`
-	paneltest.WaitFor(t, func() bool { return s.Count(t, resting) == sites })
-	whileAllAreWritten(func() { patched(t, s, paneltest.TenantOne, `{"status":"active"}`) })
-	paneltest.WaitFor(t, func() bool { return s.Count(t, resting) == 0 })
 }
 
 // keepWriting changes a site again and again, until it is told to stop.

@@ -12,11 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
-	"hostpanel/http/web"
 	"hostpanel/paneltest"
 )
 
@@ -185,39 +182,4 @@ func TestAnExportNamesTheDocumentsThatItLacks(t *testing.T) {
 		t.Error(names)
 	}
 	paneltest.Has(t, files["README.txt"], "invoices/INV-2026-000001.pdf")
-}
-
-// The page tells what is in the data and what is not, and leads to the file. A link in a
-// mail leads an administrator who acts for another tenant to the choice of this one.
-func TestThePageOfTheExportIsFoundByAdministratorsAlone(t *testing.T) {
-	t.Parallel()
-	s := twoTenantsWithAll(t)
-	own, _ := s.Billed(t, 3)
-	open := s.Owes(t, 1, uuid.NewSHA1(uuid.NameSpaceOID, []byte{1}))
-	const page = "/panel/tenants/1/export/"
-	b := s.Visiting(t, paneltest.Ana)
-	paneltest.Has(t, b.Get("/panel/").Body.String(), `<a href="`+page+`">Download all data</a>`)
-	text := b.Get(page).Body.String()
-	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "Bread &amp; Co", `href="`+exportOne+`"`, "Open invoices", web.InvoicesPath+open.String()+"/",
-		"are not in it")
-	if strings.Contains(text, own.String()) {
-		t.Error("it names an invoice of another tenant")
-	}
-	if w := b.Get(exportOne); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/zip" {
-		t.Error(w.Code, w.Header())
-	}
-	member := s.Visiting(t, paneltest.Ben)
-	if text := member.Get("/panel/").Body.String(); strings.Contains(text, "/export/") {
-		t.Error("a member is shown the link")
-	}
-	for user, want := range map[int64]int{paneltest.Ben: http.StatusForbidden, paneltest.Eve: http.StatusNotFound} {
-		if w := s.Visiting(t, user).Get(page); w.Code != want {
-			t.Errorf("user %d: %d", user, w.Code)
-		}
-	}
-	s.Do(t, account.GrantMembership{User: paneltest.Ana, Tenant: 2, Role: account.Admin, At: time.Now()})
-	paneltest.Goes(t, s.Visiting(t, paneltest.Ana).Get("/panel/tenants/2/export/"),
-		"/panel/tenants/?next=%2Fpanel%2Ftenants%2F2%2Fexport%2F&search=Cheese")
-	paneltest.Has(t, s.Visiting(t, paneltest.Root).Get("/storefront/tenants/1/").Body.String(), `<a href="`+page+`">`)
 }

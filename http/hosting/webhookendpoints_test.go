@@ -32,31 +32,6 @@ func hook(t *testing.T, s *paneltest.Shop, who, body string, headers ...string) 
 	return s.Call("POST", endpointsPath, body, append(paneltest.Bearer(s.Known[who]), headers...)...)
 }
 
-func TestATenantHasTenEndpointsHoweverManyAreAskedForAtOnce(t *testing.T) {
-	t.Parallel()
-	s := paneltest.House(t)
-	made, refused := 0, 0
-	for _, w := range s.AtOnce(16, func(i int) *httptest.ResponseRecorder {
-		return hook(t, s, "ana", fmt.Sprintf(`{"url":"https://hooks.example.com/%d"}`, i))
-	}) {
-		switch {
-		case w.Code == http.StatusCreated:
-			made++
-		case w.Code == http.StatusBadRequest && w.Header().Get("X-Error-Code") == "quota_exceeded":
-			refused++
-			paneltest.Has(t, w.Body.String(), `{"non_field_errors":["Limit reached: webhook_endpoints (10 of 10)."]}`)
-		default:
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-	}
-	if made != webhook.MaxEndpoints || refused != 6 {
-		t.Errorf("%d made, %d refused", made, refused)
-	}
-	if w := hook(t, s, "eve", `{"url":"https://hooks.example.com/"}`); w.Code != http.StatusCreated {
-		t.Errorf("another tenant: %d %s", w.Code, w.Body)
-	}
-}
-
 // A secret is shown in one answer, and is not stored with it.
 func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 	t.Parallel()

@@ -39,48 +39,6 @@ func unread(b *paneltest.Browser) string {
 	return ""
 }
 
-// Users read what they were told and mark it as read, one or all at once. The bell on
-// every page tells how many are left, and the stream that it follows answers.
-func TestAUserReadsNotificationsInTheBrowser(t *testing.T) {
-	s := paneltest.Open(t).People(t).Told(t)
-	b := s.Visiting(t, paneltest.Ben)
-	text := b.Get(web.NotificationsPath).Body.String()
-	b.IsForEverybody(t, "en", text)
-	if strings.Contains(text, "Ana's eyes") {
-		t.Error("another user's notification is shown")
-	}
-	if third, first := strings.Index(text, "An invoice"), strings.Index(text, "Your order is active"); third < 0 ||
-		first < third {
-		t.Errorf("not newest first: %d, %d", third, first)
-	}
-	paneltest.Has(t, text, `<span class="count">3</span>`, `data-live="`+paneltest.NoticeStream+`"`)
-	if unread(b) != "3" {
-		t.Errorf("the bell shows %q", unread(b))
-	}
-	if w := b.Get(paneltest.Attribute(bell(b), "data-count")); w.Body.String() != `{"unread_count":3}` {
-		t.Errorf("the bell asks: %d %s", w.Code, w.Body)
-	}
-	b.Get(web.NotificationsPath + "?is_read=false")
-	paneltest.Goes(t, b.Send(s.Known["second"]), web.NotificationsPath+"?is_read=false")
-	text = b.Get(web.NotificationsPath + "?is_read=false").Body.String()
-	paneltest.Has(t, text, "It is marked as read.", `<span class="count">2</span>`)
-	if strings.Contains(text, "It is there.") || unread(b) != "2" {
-		t.Errorf("it is still unread; the bell shows %q", unread(b))
-	}
-	path, sent := b.Fill("notices_read")
-	for range 2 {
-		paneltest.Goes(t, b.Twin().Do("POST", path, sent.Encode()), path)
-	}
-	b.Get("/panel/")
-	if unread(b) != "" {
-		t.Errorf("the bell shows %q", unread(b))
-	}
-	paneltest.Has(t, b.Get(web.NotificationsPath+"?is_read=false").Body.String(), "There are none.")
-	if n := s.Count(t, `select unread from inboxes where user_id = $1`, paneltest.Ana); n != 1 {
-		t.Errorf("%d notifications of another user are unread", n)
-	}
-}
-
 // The form of another user's page marks nothing, and neither does one about nothing.
 func TestNoUserMarksWhatOthersWereTold(t *testing.T) {
 	s := paneltest.Open(t).People(t).Told(t)

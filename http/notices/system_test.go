@@ -212,3 +212,82 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 		}
 	}
 }
+
+// Users read what they were told and mark it as read, one or all at once. The bell on
+// every page tells how many are left, and the stream that it follows answers.
+func TestAUserReadsNotificationsInTheBrowser(t *testing.T) {
+	s := paneltest.Open(t).People(t).Told(t)
+	b := s.Visiting(t, paneltest.Ben)
+	text := b.Get(web.NotificationsPath).Body.String()
+	b.IsForEverybody(t, "en", text)
+	if strings.Contains(text, "Ana's eyes") {
+		t.Error("another user's notification is shown")
+	}
+	if third, first := strings.Index(text, "An invoice"), strings.Index(text, "Your order is active"); third < 0 ||
+		first < third {
+		t.Errorf("not newest first: %d, %d", third, first)
+	}
+	paneltest.Has(t, text, `<span class="count">3</span>`, `data-live="`+paneltest.NoticeStream+`"`)
+	if unread(b) != "3" {
+		t.Errorf("the bell shows %q", unread(b))
+	}
+	if w := b.Get(paneltest.Attribute(bell(b), "data-count")); w.Body.String() != `{"unread_count":3}` {
+		t.Errorf("the bell asks: %d %s", w.Code, w.Body)
+	}
+	b.Get(web.NotificationsPath + "?is_read=false")
+	paneltest.Goes(t, b.Send(s.Known["second"]), web.NotificationsPath+"?is_read=false")
+	text = b.Get(web.NotificationsPath + "?is_read=false").Body.String()
+	paneltest.Has(t, text, "It is marked as read.", `<span class="count">2</span>`)
+	if strings.Contains(text, "It is there.") || unread(b) != "2" {
+		t.Errorf("it is still unread; the bell shows %q", unread(b))
+	}
+	path, sent := b.Fill("notices_read")
+	for range 2 {
+		paneltest.Goes(t, b.Twin().Do("POST", path, sent.Encode()), path)
+	}
+	b.Get("/panel/")
+	if unread(b) != "" {
+		t.Errorf("the bell shows %q", unread(b))
+	}
+	paneltest.Has(t, b.Get(web.NotificationsPath+"?is_read=false").Body.String(), "There are none.")
+	if n := s.Count(t, `select unread from inboxes where user_id = $1`, paneltest.Ana); n != 1 {
+		t.Errorf("%d notifications of another user are unread", n)
+	}
+}
+
+// Servers of mail providers unsubscribe without cookies and form tokens, with
+// any headers.
+func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t, paneltest.Guarded)
+	for i, headers := range [][]string{
+		{"Content-Type", "application/x-www-form-urlencoded"},
+		{"Content-Type", "multipart/form-data; boundary=x"},
+		{"Content-Type", "application/json"},
+		{},
+		{
+			"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site",
+			"cross-site", "Referer", "https://mail.example/",
+		},
+		{"Origin", "null"},
+		{"Accept", "application/json"},
+		{"Accept", "*/*", "User-Agent", ""},
+		{"Authorization", "Bearer nonsense", "Cookie", "session=nonsense"},
+	} {
+		user := int64(i + 1)
+		path := reader(t, s, user)
+		for range 20 {
+			if w := s.Call("POST", path, "--x\r\nContent-Disposition: form-data; "+
+				"name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--", headers...); w.Code != http.StatusOK {
+				t.Fatalf("%v: %d %s", headers, w.Code, w.Body)
+			}
+		}
+		if mails(t, s, user).OnInvoice {
+			t.Errorf("%v: still mailed", headers)
+		}
+	}
+	if w := s.Call("POST", reader(t, s, 50), strings.Repeat("x", 65<<10)); w.Code != http.StatusRequestEntityTooLarge ||
+		!mails(t, s, 50).OnInvoice {
+		t.Errorf("a body without end: %d", w.Code)
+	}
+}

@@ -87,43 +87,6 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 	}
 }
 
-// Servers of mail providers unsubscribe without cookies and form tokens, with
-// any headers.
-func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t, paneltest.Guarded)
-	for i, headers := range [][]string{
-		{"Content-Type", "application/x-www-form-urlencoded"},
-		{"Content-Type", "multipart/form-data; boundary=x"},
-		{"Content-Type", "application/json"},
-		{},
-		{
-			"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site",
-			"cross-site", "Referer", "https://mail.example/",
-		},
-		{"Origin", "null"},
-		{"Accept", "application/json"},
-		{"Accept", "*/*", "User-Agent", ""},
-		{"Authorization", "Bearer nonsense", "Cookie", "session=nonsense"},
-	} {
-		user := int64(i + 1)
-		path := reader(t, s, user)
-		for range 20 {
-			if w := s.Call("POST", path, "--x\r\nContent-Disposition: form-data; "+
-				"name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--", headers...); w.Code != http.StatusOK {
-				t.Fatalf("%v: %d %s", headers, w.Code, w.Body)
-			}
-		}
-		if mails(t, s, user).OnInvoice {
-			t.Errorf("%v: still mailed", headers)
-		}
-	}
-	if w := s.Call("POST", reader(t, s, 50), strings.Repeat("x", 65<<10)); w.Code != http.StatusRequestEntityTooLarge ||
-		!mails(t, s, 50).OnInvoice {
-		t.Errorf("a body without end: %d", w.Code)
-	}
-}
-
 func TestAHundredClicksAtOnceAreOneEvent(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t)

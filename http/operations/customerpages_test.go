@@ -12,57 +12,6 @@ import (
 	"hostpanel/paneltest"
 )
 
-// An operator finds a tenant by its name or slug, sees all that concerns it, and suspends,
-// resumes and terminates it.
-func TestAnOperatorLooksAfterATenantInTheBrowser(t *testing.T) {
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	tenant := s.Count(t, `select tenant from subscriptions where order_id = $1::uuid`, s.Known["running"])
-	page := "/storefront/tenants/" + strconv.Itoa(tenant) + "/"
-	s.Do(t, seen.ChangedTrouble(int64(tenant), "site", 1, []string{"ip_address"}).Report(time.Now()))
-
-	paneltest.Has(t, b.Get("/storefront/tenants/?search=bread").Body.String(), `<span class="count">1</span>`,
-		"Bread &amp; Co", `href="/storefront/tenants/1/"`)
-	paneltest.Has(t, b.Get("/storefront/tenants/?search=T2").Body.String(), `<span class="count">1</span>`,
-		"Cheese") // its slug
-	text := b.Get(page).Body.String()
-	b.IsForEverybody(t, "en", text)
-	paneltest.Has(t, text, "in service", s.Known["running_number"], "/storefront/orders/"+s.Known["running"]+"/",
-		"ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Usage against limits", "Act for this tenant")
-	if strings.Contains(text, s.Known["failed_number"]) {
-		t.Error("the order of another tenant is shown")
-	}
-
-	paneltest.Goes(t, b.Send("suspend_tenant", "suspended_reason", "<b>unpaid</b>"), page)
-	text = b.Get(page).Body.String()
-	paneltest.Has(t, text, "The tenant is suspended.", `badge failed">suspended`, "&lt;b&gt;unpaid&lt;/b&gt;",
-		"Suspended since")
-	paneltest.Has(t, b.Get("/storefront/tenants/?status=suspended").Body.String(), `<span class="count">1</span>`, page)
-	if strings.Contains(text, `value="suspend_tenant"`) {
-		t.Error("it can be suspended twice")
-	}
-	b.Get(page)
-	paneltest.Goes(t, b.Send("resume_tenant"), page)
-	if text = b.Get(page).Body.String(); strings.Contains(text, "unpaid") {
-		t.Error("the reason outlives the suspension")
-	}
-	path, sent := b.Fill("terminate_tenant")
-	twin := b.Twin()
-	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), "/storefront/tenants/")
-	paneltest.Has(t, b.Get("/storefront/tenants/").Body.String(), "The tenant is terminated.")
-	if w := twin.Do("POST", path, sent.Encode()); w.Code != http.StatusSeeOther && w.Code != http.StatusNotFound {
-		t.Errorf("again: %d", w.Code)
-	}
-	if w := b.Get(page); w.Code != http.StatusNotFound {
-		t.Errorf("a terminated tenant: %d", w.Code)
-	}
-	if n := s.Count(t, `select count(*) from events where actor = 'operator:901' and name = 'hosting.changed' and `+
-		`stream = $1`, "tenant-"+strconv.Itoa(tenant)); n < 2 {
-		t.Errorf("%d events of the operator", n)
-	}
-}
-
 // The API tells of a tenant what its page shows.
 func TestListsAreNarrowedToATenant(t *testing.T) {
 	s := paneltest.Desk(t)

@@ -56,34 +56,6 @@ func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T
 		`"total":"1.00"}]}`)
 }
 
-func TestADisputeThatIsLostLeavesARunThatOperatorsMayDirect(t *testing.T) { // T23, V3
-	t.Parallel()
-	s := paneltest.Office(t).Start(t)
-	a := s.Bought(t, "lost.example")
-	path, key := "orders/"+a.ID+"/", "deprovision:"+a.ID
-	s.Accepted(t, path+"dispute/", `{"outcome":"open","reason":"a letter of the bank"}`)
-	notNow(t, s.Operate("POST", path+"end_grace/", `{"reason":"too early"}`))
-	paneltest.Has(t, s.Accepted(t, path+"dispute/", `{"outcome":"lost","reason":"the bank has decided"}`),
-		`"status":"refunded"`, `"status":"lost"`)
-
-	run := s.Stands(t, key, "grace")
-	paneltest.Has(t, s.Accepted(t, run+"pause/", `{"reason":"the customer calls"}`), `"status":"paused"`)
-	notNow(t, s.Operate("POST", path+"end_grace/", `{"reason":"while it is paused"}`))
-	s.Accepted(t, run+"resume/", `{"reason":"they have called"}`)
-	s.Stands(t, key, "grace")
-	s.Accepted(t, run+"release/", `{"reason":"look again"}`)
-	s.Stands(t, key, "grace")
-
-	paneltest.Has(t, s.Accepted(t, path+"end_grace/", `{"reason":"nothing is needed any more"}`), `"status":"refunded"`)
-	s.Until(t, "it is removed", func() bool {
-		return s.Count(t, `select count(*) from saga_run where key = $1 and status = 'done'`, key) == 1
-	})
-	notNow(t, s.Operate("POST", path+"end_grace/", `{"reason":"once more"}`))
-	if n := s.Count(t, `select count(*) from events where name = 'saga.step_skipped' and actor = 'operator:1'`); n != 1 {
-		t.Errorf("%d facts of the operator", n)
-	}
-}
-
 func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t).Start(t)

@@ -4,9 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"hostpanel/domain/notice"
 	"hostpanel/paneltest"
 )
 
@@ -49,26 +47,4 @@ func TestAnOperatorReadsAndReplaysAWebhookInTheBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	paneltest.Has(t, b.Get(page).Body.String(), "The body is no longer kept.")
-}
-
-// The comparison shows orders with what repairs them, and differences to the engine.
-func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	text := b.Get("/storefront/reconciliation/").Body.String()
-	paneltest.Has(t, text, "Paid, and not set up", s.Known["failed_number"], "/storefront/orders/"+s.Known["failed"]+"/",
-		"let the order go on, or skip the step", notice.IncidentPage(paneltest.ChangedAtEngine.ID()))
-	if strings.Contains(text, s.Known["running_number"]) ||
-		strings.Contains(text, notice.IncidentPage(paneltest.Lonely.ID())) {
-		t.Error("what fits is shown, or an incident that is no difference")
-	}
-	s.Do(t, paneltest.ChangedAtEngine.Settle("it is over", time.Now()))
-	s.Accepted(t, "orders/"+s.Known["failed"]+"/cancel/", `{"reason":"asked for by mail"}`)
-	s.Until(t, "its money is back", func() bool {
-		text = b.Get("/storefront/reconciliation/").Body.String()
-		return strings.Contains(text, "All orders fit together.")
-	})
-	paneltest.Has(t, text, "The records and the engine do not differ.")
 }

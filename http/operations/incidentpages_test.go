@@ -4,12 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain/notice"
-	seen "hostpanel/domain/operations"
 	"hostpanel/paneltest"
 )
 
@@ -45,50 +41,5 @@ func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
 	paneltest.Has(t, b.Get(page).Body.String(), "Left as it is", "both stay as they are", "Make it again")
 	if w := b.Send("adopt", "reason", "the engine is right"); w.Code != http.StatusConflict {
 		t.Errorf("what does not differ is taken over: %d", w.Code)
-	}
-}
-
-// Each notice to operators leads to a page that a superuser can open, and where a
-// reader who has signed out arrives after the sign-in.
-func TestEveryNoticeToOperatorsLeadsToThePageOfWhatItIsAbout(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	id := uuid.MustParse(s.Known["failed"])
-	told := []notice.Text{
-		notice.OrderParked(id, "ORD-1", "site", "refused", "en"),
-		notice.PaymentMismatch(id, "ORD-1", []string{"amount"}, "en"),
-		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"), notice.ChangeDroppedOf(id, "ORD-1", "S", "7 sites of 5", "en"),
-	}
-	for _, kind := range seen.IncidentKinds {
-		trouble := seen.Trouble{Kind: kind, Subject: "of each", About: map[string]string{"provider": "test"}}
-		s.Do(t, trouble.Report(time.Now()))
-		told = append(told, notice.Incident(trouble.ID(), kind, trouble.About, "en"))
-	}
-	covered := map[string]bool{}
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	for _, text := range told {
-		covered[text.Template] = true
-		w := b.Get(text.URL)
-		if w.Code != http.StatusOK || text.URL == "/" {
-			t.Errorf("%s leads to %q: %d", text.Template, text.URL, w.Code)
-		}
-		stranger := s.Browser(t)
-		to := stranger.Get(text.URL).Header().Get("Location")
-		stranger.Get(to)
-		paneltest.Goes(t, stranger.Send("sign_in", "username", paneltest.OpMail, "password", paneltest.Password), text.URL)
-	}
-	for _, template := range notice.Templates() {
-		text := notice.Text{Template: template}
-		sample, _ := notice.Sample(template, "en")
-		if !text.ToOperators() {
-			continue
-		}
-		if !covered[template] {
-			t.Errorf("%s was not told", template)
-		}
-		if w := b.Get(sample.News.URL); w.Code != http.StatusOK {
-			t.Errorf("the sample of %s leads to %q: %d", template, sample.News.URL, w.Code)
-		}
 	}
 }

@@ -63,32 +63,3 @@ func TestAPlanThatWasOrderedIsNotDeletedInTheBrowser(t *testing.T) {
 	b.Get("/storefront/plans/1/")
 	paneltest.Refused(t, b.Send("withdraw_plan"), http.StatusConflict, "The plan is in use.")
 }
-
-// An operator makes an order form and sees what it looks like, and the lines that a
-// website needs.
-func TestOperatorsMakeOrderFormsInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	paneltest.Has(t, b.Get("/storefront/widgets/new/").Body.String(), `value="#4F46E5"`, "Plans and their numbers",
-		`href="/storefront/plans/1/"`)
-	paneltest.Refused(t, b.Send("create_widget", "name", "Shop", "primary_color", "red", "plans", "1\n999"),
-		http.StatusBadRequest, "999")
-	w := b.Send("create_widget", "name", "Shop", "theme", "dark", "primary_color", "#112233", "plans", "1", "success_url",
-		"https://shop.example/thanks")
-	made := w.Header().Get("Location")
-	if w.Code != http.StatusSeeOther || !strings.HasPrefix(made, "/storefront/widgets/1") {
-		t.Fatalf("%d %s %s", w.Code, made, w.Body)
-	}
-	paneltest.Has(t, b.Get(made).Body.String(), "The order form is made.", "data-preview=\"/storefront/preview/",
-		"/storefront/widget.js", "data-api-key", `value="https://shop.example/thanks"`)
-	paneltest.Goes(t, b.Send("change_widget", "success_url", "", "layout", "table", "plans", ""), made)
-	paneltest.Has(t, s.Operate("GET", "widgets/"+strings.TrimPrefix(made, "/storefront/widgets/"), "").Body.String(),
-		`"success_url":""`, `"layout":"table"`, `"theme":"dark"`, `"plans":[]`)
-	b.Get(made)
-	paneltest.Goes(t, b.Send("remove_widget"), "/storefront/widgets/")
-	if w := b.Get(made); w.Code != http.StatusNotFound {
-		t.Errorf("the order form is there: %d", w.Code)
-	}
-}

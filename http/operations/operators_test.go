@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
-	"hostpanel/domain/account"
 	"hostpanel/http/route/routetest"
 	"hostpanel/paneltest"
 )
@@ -50,31 +49,6 @@ func TestOperatorsConversations(t *testing.T) {
 	})
 }
 
-func TestOneOfManyEqualAccountsIsOpened(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	answers := s.AtOnce(50, func(i int) *httptest.ResponseRecorder {
-		email := "new@example.com"
-		if i%2 == 0 {
-			email = "NEW@Example.com"
-		}
-		return s.Operate("POST", "users/", `{"email":"`+email+`"}`)
-	})
-	paneltest.Wins(t, answers, http.StatusCreated, `400 {"email":["user with this email already exists."]}`)
-	if n := s.Count(t, `select count(*) from users where email ilike 'new@example.com'`); n != 1 {
-		t.Fatalf("%d users", n)
-	}
-}
-
-func TestOneOfManyPlansGetsASlug(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	answers := s.AtOnce(50, func(int) *httptest.ResponseRecorder {
-		return s.Operate("POST", "plans/", `{"name":"Wanted","slug":"wanted","price":1,"resource_type":"saas"}`)
-	})
-	paneltest.Wins(t, answers, http.StatusCreated, `400 {"slug":["plan with this slug already exists."]}`)
-}
-
 func TestPlansOfOneNameGetSlugsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t)
@@ -88,16 +62,6 @@ func TestPlansOfOneNameGetSlugsOfTheirOwn(t *testing.T) {
 	if n := s.Count(t, `select count(distinct slug) from plans where slug = 'same' or slug ~ '^same-1[0-9]{2}$'`); n != 20 {
 		t.Fatalf("%d slugs", n)
 	}
-}
-
-func TestAMembershipIsGrantedOnce(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	answers := s.AtOnce(50, func(int) *httptest.ResponseRecorder {
-		return s.Operate("POST", "users/4/memberships/", `{"tenant":1}`)
-	})
-	paneltest.Wins(t, answers, http.StatusCreated,
-		`400 {"non_field_errors":["The fields user, tenant must make a unique set."]}`)
 }
 
 // A change with If-Match applies to that version only.
@@ -129,50 +93,6 @@ func TestChangesOfDifferentFieldsAllStay(t *testing.T) {
 	}
 	paneltest.Has(t, s.Operate("GET", "users/3/", "").Body.String(), `"name":"Ben","language":"de","is_superuser":true`,
 		`"email":"ben@example.org"`)
-}
-
-func TestOneSuperuserStays(t *testing.T) {
-	t.Parallel()
-	for _, body := range []string{`{"is_superuser":false}`, `{"is_active":false}`} {
-		s := paneltest.Office(t)
-		s.Do(t, account.GrantSuperuser{User: paneltest.Ben})
-		tokens := map[int]string{1: s.Known["root"], 3: s.Token(t, paneltest.Ben, nil)}
-		s.AtOnce(2, func(i int) *httptest.ResponseRecorder {
-			who, whom := 1+2*i, 3-2*i
-			return s.Call("PATCH", fmt.Sprintf("%susers/%d/", paneltest.Operations, whom), body,
-				paneltest.Bearer(tokens[who])...)
-		})
-		if n := s.Count(t, `select count(*) from users where is_superuser and is_active`); n != 1 {
-			t.Fatalf("%s: %d superusers are left", body, n)
-		}
-	}
-}
-
-func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t)
-	for range 20 {
-		created := struct{ ID, Key string }{}
-		paneltest.Decode(t, s.Operate("POST", "api-keys/", `{"name":"Shop","rate_limit_per_minute":6000}`),
-			http.StatusCreated, &created)
-		get := func() int { return s.Call("GET", "/storefront/api/plans/", "", "X-API-Key", created.Key).Code }
-		if code := get(); code != http.StatusOK {
-			t.Fatal(code)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for get() == http.StatusOK {
-			}
-		}()
-		if w := s.Operate("POST", "api-keys/"+created.ID+"/revoke/", ""); w.Code != http.StatusOK {
-			t.Fatal(w.Code, w.Body)
-		}
-		if code := get(); code != http.StatusUnauthorized {
-			t.Fatal(code)
-		}
-		<-done
-	}
 }
 
 // A key is stored nowhere; only the answer that created it holds it.

@@ -6,42 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/adapters/faults"
 	"hostpanel/domain/order"
 	"hostpanel/http/web"
 	"hostpanel/paneltest"
 )
-
-// An operator finds the order that needs a person, sees why, and lets it go on.
-func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Desk(t)
-	s.Resident(t, 901, paneltest.OpMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.OpMail)
-	page := "/storefront/orders/" + s.Known["failed"] + "/"
-	s.Until(t, "operators are told, with the way to the page", func() bool {
-		return s.Count(t, `select count(*) from events where name = 'notification.raised' and data->>'url' = $1`, page) > 0
-	})
-	paneltest.Has(t, b.Get("/storefront/orders/").Body.String(), s.Known["running_number"], s.Known["failed_number"],
-		s.Known["unpaid_number"], `<span class="count">3</span>`)
-	failed := b.Get("/storefront/orders/?status=failed&search=fails.example").Body.String()
-	paneltest.Has(t, failed, page, "Failed")
-	if strings.Contains(failed, s.Known["running_number"]) {
-		t.Error("orders in another status are shown")
-	}
-	text := b.Get(page).Body.String()
-	paneltest.Has(t, text, "fails.example", `badge parked">stopped`, "What has happened", "Let it go on")
-	if n := strings.Count(text, `name="form" value="retry"`); n != 1 {
-		t.Errorf("%d forms to go on", n)
-	}
-	if err := faults.For(s.Pool(), "engine").Clear(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	paneltest.Goes(t, b.Send("retry", "reason", "the engine is well again"), page)
-	paneltest.Has(t, b.Get(page).Body.String(), "The order goes on.")
-	s.Await(t, paneltest.Answer{ID: s.Known["failed"]}, order.StatusActive)
-	paneltest.Has(t, b.Get(page).Body.String(), `badge active">Active`, "Send the welcome mail again")
-}
 
 // A refund asks for the password, and a double click gives the money back once.
 func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {

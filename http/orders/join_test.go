@@ -89,24 +89,6 @@ func TestTheCustomerChoosesTheTenantOfAnOrder(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsFollowedAfterThePaymentIsRefused(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t).Stock(t).Start(t)
-	s.PastPeople(t)
-	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.VPSOrder("ana@example.com")))
-	path := order.JoinPath + s.Joining(paneltest.Ana, uuid.MustParse(a.ID)) + "/"
-	s.Press(a, "action", "pay")
-	s.Await(t, a, order.StatusActive)
-	w := picks(s, path, "1")
-	if w.Code != http.StatusConflict {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	paneltest.Has(t, w.Body.String(), "The order is already paid, and a new tenant is made for it.")
-	if n := s.Events(t, "order.tenant_chosen"); n != 0 {
-		t.Errorf("%d events", n)
-	}
-}
-
 // What a forged link is answered tells nothing of orders and accounts.
 func TestALinkOfAnotherOrderOrUserIsAnsweredLikeAnUnknownOne(t *testing.T) {
 	t.Parallel()

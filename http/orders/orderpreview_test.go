@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"hostpanel/adapters/engine/sandbox"
-	"hostpanel/adapters/faults"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/storefront"
 	"hostpanel/paneltest"
@@ -140,21 +139,6 @@ func TestAPreviewForeseesWhatWouldStopTheSetup(t *testing.T) {
 	s.Do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
 	if p := foresee(t, s, `{"plan_id":2,"tenant":1}`); p.codes() != "tenant tenant_closed" {
 		t.Error(p.codes())
-	}
-}
-
-// While the engine is away the costs are known, and the answer says what is not.
-func TestAPreviewSaysWhichSystemDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).People(t).Stock(t).Start(t)
-	s.PastPeople(t)
-	if _, err := sandbox.New(s.Pool()).Faults().Order(t.Context(),
-		faults.Fault{Call: faults.Find, What: faults.ErrorBefore, Times: 100}); err != nil {
-		t.Fatal(err)
-	}
-	p := foresee(t, s, `{"plan_id":1,"domain":"new.example"}`)
-	if strings.Join(p.Unanswered, " ") != "engine:sandbox" || p.Total != "2.99" || p.calls() != "" || p.codes() != "" {
-		t.Errorf("%+v", p)
 	}
 }
 

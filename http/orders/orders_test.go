@@ -44,35 +44,6 @@ func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 	}
 }
 
-func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).Stock(t)
-	named := strings.Replace(paneltest.HostingOrder, `{`, `{"domain":"hundred.example",`,
-		1) // which no second order may have
-	answers := s.AtOnce(100, func(int) *httptest.ResponseRecorder {
-		return s.Call("POST", "/storefront/api/orders/", named, "X-API-Key", s.Known["key"], "Idempotency-Key", "once")
-	})
-	ids := map[string]bool{}
-	for _, w := range answers {
-		switch w.Code {
-		case http.StatusCreated:
-			ids[paneltest.Read(t, w).ID] = true
-		case http.StatusConflict:
-			if w.Header().Get("Retry-After") != "1" || paneltest.Read(t, w).Code != "idempotency_in_progress" {
-				t.Errorf("%s %v", w.Body, w.Header())
-			}
-		default:
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-	}
-	if n := s.Events(t, "order.placed"); n != 1 || len(ids) != 1 {
-		t.Fatalf("%d orders were placed, %d answered", n, len(ids))
-	}
-	if !ids[paneltest.Read(t, s.Order(t, http.StatusCreated, named, "Idempotency-Key", "once")).ID] {
-		t.Fatal("a later repeat got another order")
-	}
-}
-
 func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).Stock(t)
@@ -155,28 +126,6 @@ func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 		t.Fatalf("%d rows were left", n)
 	}
 	s.Order(t, http.StatusCreated, paneltest.HostingOrder, "Idempotency-Key", "free")
-}
-
-func TestOneOfManyCustomersGetsADomain(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t).Stock(t)
-	answers := s.AtOnce(20, func(i int) *httptest.ResponseRecorder {
-		body := strings.Replace(paneltest.HostingOrder, "{",
-			fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
-		return s.Call("POST", "/storefront/api/orders/", body, "X-API-Key", s.Known["key"])
-	})
-	won := 0
-	for _, w := range answers {
-		switch {
-		case w.Code == http.StatusCreated:
-			won++
-		case w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}`:
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-	}
-	if n := s.Events(t, "order.placed"); won != 1 || n != 1 {
-		t.Fatalf("%d won, %d orders were placed", won, n)
-	}
 }
 
 func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {

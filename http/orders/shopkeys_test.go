@@ -167,32 +167,6 @@ func TestARevokedKeyOpensNothingAtOnce(t *testing.T) {
 	}
 }
 
-func TestManyKeysComeInPages(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t)
-	s.Resident(t, 1, paneltest.RootMail, "en", true)
-	b := s.Browser(t).Enter(paneltest.RootMail)
-	b.Get("/storefront/keys/")
-	b.Send("create", "name", "First", "password", paneltest.Password)
-	for range 29 {
-		b.Get("/storefront/keys/")
-		b.Send("create", "name", "Key")
-	}
-	b.Get("/storefront/keys/")
-	if got := cards(b); len(got) != 25 || got[0] != "Key" {
-		t.Errorf("%v", got)
-	}
-	paneltest.Has(t, b.Get("/storefront/keys/?page=2").Body.String(), `href="/storefront/keys/?page=1"`)
-	if got := cards(b); len(got) != 5 || got[4] != "First" {
-		t.Errorf("%v", got)
-	}
-	for _, page := range []string{"0", "-1", "x", "99999999999999999999"} {
-		if w := b.Get("/storefront/keys/?page=" + page); w.Code != http.StatusOK || len(cards(b)) != 25 {
-			t.Errorf("page %s: %d", page, w.Code)
-		}
-	}
-}
-
 func rendered(n *html.Node) string {
 	var text strings.Builder
 	if err := html.Render(&text, n); err != nil {

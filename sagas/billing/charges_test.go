@@ -2,7 +2,6 @@ package billing_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,67 +36,6 @@ func happenings(w *sagastest.Renewals, id uuid.UUID) (names []string) {
 		names = append(names, strings.TrimPrefix(r.Name, "billing."))
 	}
 	return names
-}
-
-func TestRenewalsAreChargedByTheSavedCard(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
-	m := methods(w, id)
-	w.Equal(
-		"saved", fmt.Sprint(m[0].Kind, " ", m[0].Brand, " ", m[0].Last4, " ", m[0].Expires, " ", m[0].Provider),
-		"card visa 4242 2099-03 test",
-	)
-	for n := 1; n <= 2; n++ {
-		w.Until(id, "billing.period_renewed", n)
-	}
-	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, paid 12.10")
-	for _, o := range w.Charges(id) {
-		w.Equal("charges", w.Pay.Captures(o.ID), 1)
-		w.Equal("order", o.Status, order.StatusActive)
-	}
-	w.Equal("orders that charge", len(w.Charges(id)), 2)
-	for _, name := range happenings(w, id) {
-		if name == "payment_reminded" || name == "payment_overdue" {
-			t.Errorf("A customer whose card is charged gets %s.", name)
-		}
-	}
-}
-
-// The answer to a charge is lost, and the process that waits for it dies.
-func TestAChargeWithoutAnAnswerIsMadeOnce(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
-	var lost atomic.Int32
-	w.Pay.Tell(nil, func(call, _ string) error {
-		if (call == "capture" || call == "open") && lost.Add(1) <= 3 {
-			return domain.Fail(domain.Unknown, "no_answer", errors.New("cut"))
-		}
-		return nil
-	})
-	w.Until(id, "billing.period_renewed", 1)
-	for _, o := range w.Charges(id) {
-		w.Equal("charges", w.Pay.Captures(o.ID), 1)
-		w.Equal("sessions", w.Pay.Openings(o.ID), 1)
-	}
-	w.Equal("kept by the provider", w.Pay.Kept(w.Charges(id)[0].ID), int64(1210))
-}
-
-func TestADeclinedCardIsTriedAgainAndThenTheServiceRests(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id, token := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
-	w.Pay.Will(token, "insufficient_funds")
-	w.Until(id, "billing.charge_failed", 2)
-	w.Equal("status", w.Subscription(id).Status, billing.PastDue)
-	w.Until(id, "billing.subscription_suspended", 1)
-	w.Equal("charges", len(w.Charges(id)), 1+len(billing.UsualTerms.Retries))
-	w.Pays(id)
-	w.Eventually("it goes on", func() bool { return w.Subscription(id).Status == billing.Running })
-	w.Pay.Will(token, "")
-	w.Until(id, "billing.period_renewed", 2)
-	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, paid 12.10")
 }
 
 func TestACardThatNeedsItsOwnerLeadsToAPage(t *testing.T) {
@@ -179,36 +117,6 @@ func TestAProviderThatIsAwayIsChargedWhenItIsBack(t *testing.T) {
 		made += w.Pay.Captures(o.ID)
 	}
 	w.Equal("charges", made, 1)
-}
-
-// An invoice that is paid by other means while its charge is under way is not paid twice:
-// the money of the charge goes back.
-func TestAChargeOfAnInvoiceThatIsPaidMeanwhileGoesBack(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
-	marked := make(chan struct{})
-	w.Pay.Tell(func(call, _ string) error {
-		if call == "capture" {
-			<-marked
-		}
-		return nil
-	}, nil)
-	w.Until(id, "billing.charge_started", 1)
-	invoice := w.Subscription(id).Open
-	w.Eventually("the charge is under way", func() bool {
-		return len(w.Charges(id)) == 1 && w.Charges(id)[0].Status == order.StatusPaymentProcessing
-	})
-	_, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
-	w.Equal("a page beside the charge", fmt.Sprint(err), "The saved payment method is being charged.")
-	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
-	close(marked)
-	w.Becomes(w.Charges(id)[0].ID, order.StatusRefunded)
-	w.Equal("kept by the provider", w.Pay.Kept(w.Charges(id)[0].ID), int64(0))
-	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
-	if slices.Contains(happenings(w, id), "charge_failed") {
-		t.Error("A charge that was paid by other means has failed.")
-	}
 }
 
 // again lets the reactions to the last event of a name happen a second time, as after a

@@ -2,13 +2,10 @@ package billing_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -105,70 +102,6 @@ func holdsDocuments(w *sagastest.World, invoices []uuid.UUID, forms int) {
 		w.Equal("documents of an invoice and its credit note", len(made), 2)
 	}
 	w.Equal("stored files", w.Count(`select count(*) from invoice_documents`), files)
-}
-
-// Many workers of several processes make each document once.
-func TestEachDocumentIsStoredOnceByManyWorkers(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t, plainly)
-	var invoices []uuid.UUID
-	for range 10 {
-		invoices = append(invoices, issuedTo(w, buyer.Details{Country: "ES"}))
-	}
-	workers := []*invoicing.Service{w.Billing, w.Billing, w.Node(w.URL(), plainly).Billing, w.Node(w.URL(), plainly).Billing}
-	var all sync.WaitGroup
-	for _, one := range workers {
-		all.Go(func() {
-			if _, err := one.MakeDocuments(w.T.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	holdsDocuments(w, invoices, 3)
-	again, err := w.Billing.MakeDocuments(t.Context())
-	w.Must(err)
-	w.Equal("made again", again, 0)
-}
-
-// A process that stops between writing and storing has stored nothing. A document that
-// cannot be written stops no other, and is made once it can be.
-func TestADocumentIsStoredWholeOrNotAtAll(t *testing.T) {
-	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	broken := errors.New("out of ink")
-	var fails atomic.Bool
-	var first string
-	w := sagastest.NewWorld(t, plainly, func(o *assembly.Options) {
-		write := o.Documents.PDF
-		o.Documents.PDF = func(d document.Document) ([]byte, error) {
-			if !fails.Load() && ctx.Err() == nil {
-				stop() // the process ends while it writes
-				return nil, ctx.Err()
-			}
-			if fails.Load() && d.Number == first {
-				return nil, broken
-			}
-			return write(d)
-		}
-	})
-	invoices := []uuid.UUID{issuedTo(w, buyer.Details{Country: "ES"}), issuedTo(w, buyer.Details{Country: "ES"})}
-	first = invoiced(w, invoices[0]).Number()
-	if n, _ := w.Billing.MakeDocuments(ctx); n != 0 || w.Count(`select count(*) from invoice_documents`) != 0 {
-		t.Errorf("%d are stored by a process that was stopped", n)
-	}
-	fails.Store(true)
-	if n, err := w.Billing.MakeDocuments(t.Context()); n != 3 || !errors.Is(err, broken) {
-		t.Errorf("%d made, %v", n, err)
-	}
-	if _, err := w.Billing.Document(t.Context(), invoices[0], first, "html"); !errors.Is(err, billing.ErrNotMade) {
-		t.Errorf("a document that is not stored: %v", err)
-	}
-	fails.Store(false)
-	n, err := w.Billing.MakeDocuments(t.Context())
-	w.Must(err)
-	w.Equal("made in the end", n, 1)
-	holdsDocuments(w, invoices, 3)
 }
 
 // Without the buyer's country there is no XML. The other forms are stored, and the caller is

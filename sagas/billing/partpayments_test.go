@@ -139,31 +139,6 @@ func TestTheOldestInvoiceOfATenantIsPaidFirst(t *testing.T) {
 	addsUp(w, w.Account(id))
 }
 
-// A payment of the whole at the provider, begun before a part was booked, pays the invoice.
-// The part is kept for the next one.
-func TestAPaymentOfTheWholeGivesABookedPartBack(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	w.Until(id, "billing.period_invoiced", 1)
-	invoice := w.Subscription(id).Open
-	whole, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
-	w.Must(err)
-	w.Books(id, "5.00", "ST-1")
-	rest, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice})
-	w.Must(err)
-	w.Equal("another page", rest.ID != whole.ID && w.Order(rest.ID).Minor == 710, true)
-	w.Paid(whole.ID)
-	w.Becomes(whole.ID, order.StatusActive)
-	left(w, id, "5.00")
-	w.Equal("invoices", dues(w, id), "paid 12.10+0.00, paid 12.10+0.00")
-	repeats(w, billing.Pay{ID: invoice}.Stream(), "billing.invoice_paid")
-	paysRest(w, rest.ID)
-	w.Becomes(rest.ID, order.StatusRefunded)
-	left(w, id, "5.00")
-	addsUp(w, w.Account(id))
-}
-
 // A payment of the rest, whose booked part was reversed in the meantime, goes back.
 func TestAPaymentOfLessThanIsDueGoesBack(t *testing.T) {
 	t.Parallel()
@@ -206,37 +181,5 @@ func TestAWithdrawnInvoiceGivesItsPartBack(t *testing.T) {
 	w.Until(id, "billing.period_invoiced", 2)
 	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id))
 	left(w, id, "1.00")
-	addsUp(w, w.Account(id))
-}
-
-// A change of the plan is paid from the balance with its invoice.
-func TestAChangeOfThePlanIsPaidFromTheBalance(t *testing.T) {
-	t.Parallel()
-	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.OrderForm{Domain: "larger.example"})
-	w.Books(id, "100.00", "ST-1")
-	left(w, id, "100.00")
-	w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
-	s := w.Subscription(id)
-	w.Equal("it counts at once", s.Plan == sagastest.LargePlan && s.Change == nil, true)
-	addsUp(w, w.Account(id))
-}
-
-// A process dies between the booking and its application: the reaction applies it.
-func TestABookingIsAppliedAfterACrash(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	w.Until(id, "billing.period_invoiced", 1)
-	payment := w.Transfer(id, "12.60", "ST-1")
-	payment.ID, payment.At = uuid.New(), w.Runner.Now()
-	_, err := w.Store.Execute(t.Context(), sagastest.Cause(), payment) // and nothing more
-	w.Must(err)
-	left(w, id, "0.50")
-	w.Equal("invoices", dues(w, id), "paid 12.10+0.00, paid 12.10+0.00")
-	w.Equal("the import is repeated", w.Books(id, "12.60", "ST-1"), payment.ID)
-	repeats(w, w.Account(id).Stream(), "billing.payment_booked")
-	w.Equal("bookings", w.Often(w.Account(id).Stream(), "billing.payment_booked"), 1)
-	w.Equal("applications", w.Often(w.Account(id).Stream(), "billing.credit_applied"), 1)
 	addsUp(w, w.Account(id))
 }

@@ -3,9 +3,7 @@ package billing_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -100,39 +98,6 @@ func TestAnUnpaidUpgradeLapses(t *testing.T) {
 	}
 }
 
-// Of many changes at once one comes, with one open invoice at most.
-func TestManyChangesAtOnceAreOne(t *testing.T) {
-	t.Parallel()
-	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.OrderForm{})
-	var all sync.WaitGroup
-	for i := range 12 {
-		all.Go(func() {
-			err := w.Changes(id, []int64{sagastest.LargePlan, sagastest.SmallPlan}[i%2], []string{"monthly", "yearly"}[i/2%2])
-			if err != nil && domain.CodeOf(err) != domain.Conflict {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	s := w.Subscription(id)
-	w.Eventually("the others are withdrawn", func() bool {
-		var open []uuid.UUID
-		for _, i := range w.Invoices(id) {
-			if i.Status == billing.Open {
-				open = append(open, i.ID)
-			}
-		}
-		return len(open) == 0 && s.Change.Invoice == uuid.Nil || len(open) == 1 && open[0] == s.Change.Invoice
-	})
-	names := w.Happened(billing.Advance{Order: id}.Stream())
-	asked := w.Often(billing.Advance{Order: id}.Stream(), "billing.change_invoiced") + w.Often(
-		billing.Advance{Order: id}.Stream(), "billing.change_planned",
-	)
-	w.Equal("changes that were replaced", w.Often(billing.Advance{Order: id}.Stream(), "billing.change_withdrawn"), asked-1)
-	w.Equal("the last event", slices.Contains([]string{"billing.change_invoiced", "billing.change_planned"}, names[len(names)-1]), true)
-}
-
 // A downgrade counts from the end of the period on, with its price and its limits. Until
 // then it can be taken back.
 func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
@@ -202,55 +167,6 @@ func TestAPreviewDoesWithoutTheEngine(t *testing.T) {
 	preview, calls, err := w.Billing.PreviewChange(t.Context(), id, sagastest.LargePlan, "monthly")
 	w.Must(err)
 	w.Equal("preview", fmt.Sprint(preview.Silent, len(calls), preview.Invoice.Total), "true 0 12.1")
-}
-
-// From a month to a year a period begins now, and the unused time is taken off. Back to
-// months it goes when the year is over.
-func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
-	t.Parallel()
-	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.OrderForm{})
-	w.Must(w.Store.Clock().Advance(t.Context(), 3*sagastest.Day))
-	asked := w.Runner.Now()
-	w.Must(w.Changes(id, sagastest.BasicPlan, "yearly"))
-	i := w.Invoices(id)[1]
-	year, unused := i.Lines[0], i.Lines[1]
-	w.Equal("the year", year.Text+" "+year.Total.StringFixed(2), "Basic (anual) 116.16") //nolint:misspell // Spanish
-	w.Equal("less than a month", unused.Total.IsNegative() && unused.Total.GreaterThan(w.Invoices(id)[0].Total.Neg()), true)
-	w.Equal("total", i.Total, year.Total.Add(unused.Total))
-	w.Becomes(w.PaysChange(id), order.StatusActive)
-	w.Planned(id, "Basic", "5")
-	s := w.Subscription(id)
-	w.Equal("cycle", s.Cycle, "yearly")
-	w.Equal(
-		"the year is from now on",
-		!s.PeriodStart.Before(asked) && s.PeriodEnd.Equal(billing.PeriodStart(s.PeriodStart, "yearly", 1)), true,
-	)
-	w.Must(w.Changes(id, sagastest.BasicPlan, "monthly"))
-	w.Until(id, "billing.plan_changed", 2)
-	months := w.Subscription(id)
-	w.Equal("cycle", months.Cycle, "monthly")
-	start, end := months.NextPeriod()
-	w.Equal("the first month", fmt.Sprint(start, end), fmt.Sprint(s.PeriodEnd, billing.PeriodStart(s.PeriodEnd, "monthly", 1)))
-	w.Equal("its invoice", w.Invoices(id)[2].Total.StringFixed(2), "12.10")
-}
-
-// The tenant of a SaaS plan gets its new maxima, and no place at the engine because of them.
-func TestMaximaChangeWithoutThePlaceAtTheEngine(t *testing.T) {
-	t.Parallel()
-	w := sagastest.WithPlans(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	_, calls, err := w.Billing.PreviewChange(t.Context(), id, 5, "monthly")
-	w.Must(err)
-	w.Equal("calls", len(calls), 0)
-	w.Must(w.Changes(id, 5, "monthly"))
-	w.Must(w.Billing.Waive(t.Context(), sagastest.Cause(), w.Subscription(id).Change.Invoice, "a gift"))
-	ref := hosting.Ref{Kind: "tenant", ID: w.Subscription(id).Tenant}
-	w.Eventually("it may have more", func() bool { return string(w.Resource(ref).Spec["saas_max_vms"]) == "9" })
-	w.Eventually("its run is done", func() bool {
-		return w.Count(`select count(*) from saga_run where key like 'change-plan:%' and status = 'done'`) == 1
-	})
-	w.Equal("clients made", w.Engine.Creations(w.Client(id)), 0)
 }
 
 func TestAPlanThatAServiceCannotHaveIsRefused(t *testing.T) {

@@ -2,19 +2,15 @@ package billing_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
-	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -65,72 +61,6 @@ func TestARenewalIsCausedByItsDeadline(t *testing.T) {
 		w.Equal("a correlation of its own", r.Metadata.Correlation != uuid.Nil && r.Metadata.Correlation != id, true)
 		w.Equal("one correlation", r.Metadata.Correlation, invoice[0].Metadata.Correlation)
 	}
-}
-
-func TestAServiceThatIsNotPaidRestsUntilItIs(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Domain: "unpaid.example"})
-	tenant := hosting.Ref{Kind: "tenant", ID: w.Provision(id).Job.Tenant}
-	w.Until(id, "billing.subscription_suspended", 1)
-	w.Eventually("the tenant rests", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
-	w.Eventually("the site rests", func() bool { return sagastest.Value(w.Has("site", "unpaid.example"), "is_active") == "false" })
-	w.Must(w.Billing.Extend(t.Context(), sagastest.Cause(), id, w.Runner.Now().Add(10*sagastest.Day), "a new card is on its way"))
-	w.Eventually("the tenant is in service for a while", func() bool { return len(w.Reasons(tenant)) == 0 })
-	w.Until(id, "billing.subscription_suspended", 2)
-	w.Eventually("the tenant rests again", func() bool { return slices.Contains(w.Reasons(tenant), hosting.ByInvoice) })
-	w.Pays(id)
-	w.Eventually("the tenant is in service", func() bool { return len(w.Reasons(tenant)) == 0 })
-	w.Eventually("the site is served", func() bool { return sagastest.Value(w.Has("site", "unpaid.example"), "is_active") == "true" })
-	w.Equal("status", w.Subscription(id).Status, billing.Running)
-}
-
-func TestAServiceThatIsNeverPaidEnds(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	w.Until(id, "billing.subscription_ended", 1)
-	w.Becomes(id, order.StatusCancelled)
-	w.Eventually("its invoice is withdrawn", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "withdrawn 12.10"}) })
-	w.Eventually("its service ends", func() bool { return w.RunOf("deprovision:"+id.String()).Status != "" })
-	late, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: w.Invoices(id)[1].ID})
-	w.Equal("a payment", fmt.Sprint(late, err), fmt.Sprint(order.Payable{}, billing.ErrNotOpen))
-}
-
-// A hundred clicks lead to one page, and a second payment goes back.
-func TestAnInvoiceIsPaidOnceHoweverOftenItIsAsked(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	w.Until(id, "billing.period_invoiced", 1)
-	invoice := w.Subscription(id).Open
-	pages := make([]order.Payable, 100)
-	var clicks sync.WaitGroup
-	for i := range pages {
-		clicks.Go(func() {
-			page, err := w.Orders.PayInvoice(t.Context(), sagastest.Cause, order.BillPayment{Invoice: invoice, Method: "test"})
-			if err != nil {
-				t.Error(err)
-			}
-			pages[i] = page
-		})
-	}
-	clicks.Wait()
-	for _, page := range pages {
-		if page != pages[0] {
-			t.Errorf("%+v and %+v", page, pages[0])
-		}
-	}
-	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "bank_transfer", "statement 7"))
-	w.Equal("period", w.Subscription(id).Period, 1)
-	w.Paid(pages[0].ID)
-	w.Becomes(pages[0].ID, order.StatusRefunded)
-	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10")
-	w.Equal("credit notes", w.Count(`select count(*) from credit_notes`), 0)
-	w.Equal("paid by", w.Invoices(id)[1].PaymentMethod+" "+w.Invoices(id)[1].Reference, "bank_transfer statement 7")
-	w.Equal("service", w.Order(id).Status, order.StatusActive)
-	err := w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "cash", "")
-	w.Equal("another payment", fmt.Sprint(err), billing.ErrNotOpen.Message)
 }
 
 // The refund of a renewal is credited on its own invoice, and ends nothing by itself.
@@ -202,26 +132,4 @@ func TestAFreePlanIsRenewedByItself(t *testing.T) {
 		) == 3
 	})
 	w.Equal("calls to pay", w.Count(`select count(*) from notifications where user_id = $1 and url like '/billing/invoices/%'`, user), 0)
-}
-
-// Two processes that find the same deadline take one step.
-func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	var processes []func()
-	for range 2 {
-		other := w.Node(w.URL())
-		processes = append(processes, w.Passing(other))
-	}
-	w.Until(id, "billing.subscription_suspended", 1)
-	for _, stop := range processes {
-		stop()
-	}
-	w.Equal("steps", strings.Join(w.Happened(billing.Advance{Order: id}.Stream()), " "),
-		"billing.subscription_started billing.period_invoiced "+
-			"billing.payment_reminded billing.payment_overdue billing.payment_reminded "+
-			"billing.payment_reminded billing.subscription_suspended")
-	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, open 12.10")
-	w.Equal("runs that are stuck", w.Count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
 }

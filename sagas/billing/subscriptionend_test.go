@@ -56,18 +56,6 @@ func lookingHourly(t *testing.T) *sagastest.Renewals {
 	return sagastest.RenewalsOn(sagastest.NewWorldWithClock(t, func(o *assembly.Options) { o.Times.BillingLook = time.Hour }))
 }
 
-// The clock is advanced while the panel looks which subscriptions are due: it looks again.
-func TestAnAdvanceOfTheClockDuringALookIsNotMissed(t *testing.T) {
-	t.Parallel()
-	w := lookingHourly(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	due := w.Subscription(id).NextAt.Sub(w.Runner.Now())
-	whileLocked(w.World, "subscriptions", func() {
-		w.Must(w.Store.Clock().Advance(t.Context(), due/2))
-	}, func() { w.Must(w.Store.Clock().Advance(t.Context(), due/2+time.Minute)) })
-	w.Eventually("the next invoice is issued", func() bool { return slices.Equal(told(w, id), []string{"paid 12.10", "open 12.10"}) })
-}
-
 // What is cancelled at once ends at once, and its unused time is refunded and credited.
 func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
@@ -95,18 +83,6 @@ func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	w.Equal("refunds that were asked for", w.Count(`select count(*) from saga_run where key like 'refund:%'`), 1)
 	w.Equal("kept of the first payment", money.Major(w.Pay.Kept(id), "EUR").StringFixed(2), "12.10")
 	w.Equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), sagastest.Cause(), id)), domain.Conflict)
-}
-
-// A cancellation that comes while the next invoice is being written leaves none open.
-func TestACancellationOvertakesTheInvoiceOfTheNextPeriod(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewRenewals(t)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	whileLocked(w.World, "invoices", func() {
-		w.Must(w.Store.Clock().Advance(t.Context(), w.Subscription(id).NextAt.Sub(w.Runner.Now())))
-	}, func() { w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), id)) })
-	w.Until(id, "billing.subscription_ended", 1)
-	w.Equal("invoices", told(w, id), []string{"paid 12.10"})
 }
 
 // whileLocked does something while a process waits for a table that cannot be read. What it

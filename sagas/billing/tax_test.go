@@ -65,23 +65,6 @@ func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
 	})
 }
 
-// A consumer pays the same everywhere. The tax inside is that of the day and of the country
-// where the mode says so.
-func TestAConsumerPaysTheSamePriceWithTheTaxOfTheirCountryInside(t *testing.T) {
-	t.Parallel()
-	for mode, want := range map[tax.Mode][2]string{
-		tax.Seller: {`standard ES 21 % of 12.10: 10.00 + 2.10, accepted by ""`, `standard ES 21 % of 12.10: 10.00 + 2.10, accepted by ""`},
-		tax.OSS:    {`oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`, `oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`},
-	} {
-		w, policy := taxedBy(t, mode)
-		id := w.Serves(sagastest.OrderForm{Kind: "saas", Details: buyer.Details{Country: "FI"}, Taxes: policy})
-		w.Until(id, "billing.period_invoiced", 1)
-		for n, i := range w.Invoices(id) {
-			w.Equal(fmt.Sprint(mode, " ", n), taxOf(i), want[n])
-		}
-	}
-}
-
 // A panel that begins to tax by country taxes the next renewal so. An id that was never
 // checked is taken by its form, or the buyer is a consumer.
 func TestARenewalIsTaxedByTheRulesOfItsDay(t *testing.T) {

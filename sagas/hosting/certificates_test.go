@@ -30,48 +30,6 @@ func renewals(w *sagastest.World) int {
 	return w.Count(`select count(*) from saga_run where key like 'renewal:%' and status <> 'done'`)
 }
 
-// TestACertificateLives from its first order to its end, a year long.
-func TestACertificateLives(t *testing.T) {
-	t.Parallel()
-	w, clock := sagastest.Certified(t, nil)
-	w.Goes()
-	ninety := sagastest.Noon.Add(90 * sagastest.Day)
-	sagastest.Issues(w, sagastest.TheCertificate, ninety)
-	var site hosting.Site
-	w.Eventually("the site serves HTTPS", func() bool {
-		row(w, sagastest.TheSite, &site)
-		return site.SSLEnabled
-	})
-	clock.Set(ninety.Add(-30 * sagastest.Day).Add(-time.Minute))
-	rests(w)
-	w.Equal("ordered too early", w.Often(sagastest.TheCertificate.Stream(), "certificate.ordered"), 0)
-
-	clock.Set(ninety.Add(-30 * sagastest.Day))
-	happens(w, sagastest.TheCertificate, "certificate.ordered", 1)
-	var c hosting.Certificate
-	row(w, sagastest.TheCertificate, &c)
-	w.Equal("status", c.Status, "pending")
-	w.Equal("replaces", c.Replaces.Equal(ninety), true)
-	next := ninety.Add(60 * sagastest.Day)
-	sagastest.Issues(w, sagastest.TheCertificate, next)
-	c = hosting.Certificate{}
-	row(w, sagastest.TheCertificate, &c)
-	w.Equal("status", c.Status, "issued")
-	w.Equal("expires", c.ExpiresAt.Equal(next), true)
-
-	w.Asks(hosting.Change{Ref: sagastest.TheCertificate, Spec: field.Values{"auto_renew": []byte("false")}})
-	clock.Set(next.Add(-30 * sagastest.Day))
-	rests(w)
-	w.Equal("renewed although renewal is off", w.Often(sagastest.TheCertificate.Stream(), "certificate.ordered"), 1)
-	clock.Set(next.Add(-14 * sagastest.Day))
-	happens(w, sagastest.TheCertificate, "certificate.expiring", 1)
-	clock.Set(next)
-	happens(w, sagastest.TheCertificate, "certificate.expired", 1)
-	w.Eventually("nothing is due any more", func() bool { return renewals(w) == 0 })
-	w.Equal("warned", w.Often(sagastest.TheCertificate.Stream(), "certificate.expiring"), 1)
-	w.Equal("ordered", w.Often(sagastest.TheCertificate.Stream(), "certificate.ordered"), 1)
-}
-
 // rests lets runs look a few times, and sees that one of them waits.
 func rests(w *sagastest.World) {
 	w.T.Helper()

@@ -32,60 +32,6 @@ func refusing(h *sagastest.Household, names ...string) {
 	}, nil)
 }
 
-// The engine owes the answer to the making of the first when it is renamed, and
-// has yet to carry that out when another one takes the name.
-func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
-	t.Parallel()
-	for _, how := range []string{"asked for", "renamed"} {
-		h := sagastest.NewHousehold(t)
-		h.Engine.Strict = true
-		first, other := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
-		if how == "renamed" {
-			other = h.Ask(other.ID, sagastest.Site("three.example.com"))
-			h.Carry(other)
-		}
-		var once sync.Once
-		takes := func() {
-			if how == "renamed" {
-				h.Carry(sagastest.Set(other.Ref, `{"domain":"one.example.com"}`))
-			} else {
-				h.Carry(other)
-			}
-			h.Eventually("the other one has got its turn", func() bool {
-				return h.Count(
-					`select count(*) from saga_run where about = $1 and awaits = $2`, other.Stream().String(),
-					first.Stream().String(),
-				) == 1 ||
-					h.Resource(other.Ref).SyncStatus == "synced"
-			})
-		}
-		h.Engine.Tell(func(call, name string) error {
-			if call == "change" && name == "site/two.example.com" && h.Resource(first.Ref).EngineID == nil {
-				once.Do(takes)
-			}
-			return nil
-		}, func(call, name string) error {
-			if call != "create" || name != "site/one.example.com" || h.Resource(first.Ref).Wish > 1 {
-				return nil
-			}
-			h.Carry(sagastest.Set(first.Ref, `{"domain":"two.example.com"}`))
-			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
-		})
-		h.Carry(first)
-		h.Goes()
-		h.Eventually("both are as wanted", func() bool {
-			return h.Resource(first.Ref).SyncStatus == "synced" && h.Resource(other.Ref).SyncStatus == "synced"
-		})
-		h.Quiet()
-		h.Equal(how+", the first", h.Has("site", "two.example.com").ID, *h.Resource(first.Ref).EngineID)
-		h.Equal(how+", the other", h.Has("site", "one.example.com").ID, *h.Resource(other.Ref).EngineID)
-		h.Equal(how+", at the engine", len(h.Engine.All()), 3) // with the client
-		h.Equal(how+", claims of the first", claims(h.World, first.Ref), "two.example.com")
-		h.Equal(how+", claims of the other", claims(h.World, other.Ref), "one.example.com")
-		h.End()
-	}
-}
-
 func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
 	t.Parallel()
 	h := sagastest.NewHousehold(t)
@@ -118,18 +64,6 @@ func refusedTwice(h *sagastest.Household) (s, other hosting.Request) {
 	h.Carry(sagastest.Set(s.Ref, `{"domain":"worse.example.com"}`))
 	h.Eventually("it is refused again", func() bool { return h.Resource(s.Ref).SyncStatus == "error" && h.Resource(s.Ref).Wish > 1 })
 	return s, other
-}
-
-// It was refused under two names, and wants a third by now.
-func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
-	t.Parallel()
-	h := sagastest.NewHousehold(t)
-	s, other := refusedTwice(h)
-	refusing(h, "worse.example.com")
-	h.Carry(other)
-	h.Stands(other.Ref, hosting.Running)
-	h.Equal("claims of the other", claims(h.World, other.Ref), "bad.example.com")
-	h.Equal("claims of the one", claims(h.World, s.Ref), "worse.example.com")
 }
 
 // The engine has refused to rename the site.
@@ -199,35 +133,6 @@ func TestClaimsOutliveARebuild(t *testing.T) {
 	h.Equal("another one", *h.Stands(other.Ref, hosting.Running).EngineID != made, true)
 	h.Quiet()
 	h.Equal("claims in the end", claims(h.World, first.Ref)+" "+claims(h.World, other.Ref), "two.example.com one.example.com")
-}
-
-// Each is to be called as the other is, by way of a name in between, and the
-// engine does nothing before all of it has been asked for.
-func TestTwoExchangeTheirNames(t *testing.T) {
-	t.Parallel()
-	h := sagastest.NewHousehold(t)
-	h.Engine.Strict = true
-	one, two := h.Ask(h.Draw("site"), sagastest.Site("one.example.com")), h.Ask(h.Draw("site"), sagastest.Site("two.example.com"))
-	h.Carry(one, two)
-	h.Goes()
-	numbers := []int64{*h.Stands(one.Ref, hosting.Running).EngineID, *h.Stands(two.Ref, hosting.Running).EngineID}
-	h.Quiet()
-	h.Engine.Tell(func(call, _ string) error {
-		if call == "change" {
-			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	h.Carry(sagastest.Set(one.Ref, `{"domain":"between.example.com"}`))
-	h.Carry(sagastest.Set(two.Ref, `{"domain":"one.example.com"}`))
-	h.Carry(sagastest.Set(one.Ref, `{"domain":"two.example.com"}`))
-	h.Engine.Tell(nil, nil)
-	for _, ref := range []hosting.Ref{one.Ref, two.Ref} {
-		h.Eventually("it is as wanted", func() bool { return h.Resource(ref).SyncStatus == "synced" })
-	}
-	h.Quiet()
-	h.Equal("numbers", []int64{h.Has("site", "two.example.com").ID, h.Has("site", "one.example.com").ID}, numbers)
-	h.Equal("claims", claims(h.World, one.Ref)+" "+claims(h.World, two.Ref), "two.example.com one.example.com")
 }
 
 // To some engines a DNS record of another type is a new object. Its id was not known

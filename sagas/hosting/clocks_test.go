@@ -1,7 +1,6 @@
 package hosting_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,41 +15,6 @@ import (
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
-
-// The bin's run sleeps in one process; another one advances the clock. Polls are
-// far apart, so what is done at once was woken by the advance.
-func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
-	t.Parallel()
-	patient := sagastest.Quick
-	patient.Poll, patient.BinLook = 20*time.Second, sagastest.Day
-	h := sagastest.NewHousehold(t, func(o *assembly.Options) { o.Times = patient })
-	other := h.Node(h.URL(), func(o *assembly.Options) { o.Times = patient })
-	h.Moves()
-	h.Start(other)
-	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
-	_, err := other.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
-	h.Must(err)
-	h.Stands(s.Ref, hosting.Running)
-	_, err = other.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, hosting.MoveToBin{Ref: s.Ref})
-	h.Must(err)
-	h.Eventually("its run waits for the end of the grace", func() bool {
-		return h.Count(`select count(*) from saga_run where key like 'grace:%' and status = 'waiting' and run_at > now()`) == 1
-	})
-	moved := lastEvent(h.World)
-	begun := time.Now()
-	h.Must(h.Store.Clock().Advance(t.Context(), 31*sagastest.Day))
-	h.Stands(s.Ref, hosting.Gone)
-	if took := time.Since(begun); took > patient.Poll/2 {
-		t.Errorf("the bin was emptied after %v: the advance has not woken its run", took)
-	}
-	if aged := lastEvent(h.World).Sub(moved); aged < 31*sagastest.Day || aged > 31*sagastest.Day+time.Hour {
-		t.Errorf("the log says that it took %s", aged)
-	}
-	h.Equal(
-		"runs whose lease ends with the offset",
-		h.Count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0,
-	)
-}
 
 // A hesitant household looks and polls seldom. Its engine creates tenants once answers is
 // closed. The run of its site has looked for the tenant when looked is closed, and records
@@ -121,42 +85,6 @@ func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
 	close(h.waits)
 	h.Eventually("the site waits", h.siteWaits)
 	close(h.answers)
-	h.standsSoon(s)
-}
-
-// The tenant is confirmed after its site's run has looked for it, and before that run
-// waits: it is not woken, and has to see that there is nothing to wait for.
-func TestAConfirmationBeforeTheWaitLetsTheRunGoOn(t *testing.T) {
-	t.Parallel()
-	h := newHesitantHousehold(t)
-	s := h.asksForASite()
-	close(h.answers)
-	h.Eventually("the tenant's own run is done", func() bool {
-		return h.RunOf(fmt.Sprintf("engine:tenant-%d/1", h.Tenant)).Status == sagas.StatusDone
-	})
-	close(h.waits)
-	h.standsSoon(s)
-}
-
-// The run of a site begins to wait while the confirmation of its tenant is being
-// committed: neither sees what the other has written.
-func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
-	t.Parallel()
-	h := newHesitantHousehold(t)
-	s := h.asksForASite()
-	writer, err := eventstoretest.Owner(t, h.URL()).Begin(t.Context())
-	h.Must(err)
-	_, err = writer.Exec(t.Context(), `select pg_advisory_xact_lock(4801223014)`) // the writers' lock
-	h.Must(err)
-	blocked := func() int {
-		return h.Count(`select count(*) from pg_locks where locktype = 'advisory' and not granted
-			and database = (select oid from pg_database where datname = current_database())`)
-	}
-	close(h.answers)
-	h.Eventually("the confirmation has released who waits, and waits for its commit", func() bool { return blocked() == 1 })
-	close(h.waits)
-	h.Eventually("the site's run begins to wait", func() bool { return blocked() == 2 || h.siteWaits() })
-	h.Must(writer.Rollback(t.Context()))
 	h.standsSoon(s)
 }
 

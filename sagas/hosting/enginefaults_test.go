@@ -36,32 +36,6 @@ func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T
 	h.Equal("the run that was overtaken", h.RunOf(fmt.Sprintf("engine:site-%d/1", s.ID)).Status, sagas.StatusDone)
 }
 
-// What the engine has accepted and then would not carry out is no more as it was
-// asked for, whatever it said first. The next request tries again.
-func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
-	t.Parallel()
-	h := sagastest.NewHousehold(t)
-	var mu sync.Mutex
-	refuses := true
-	h.Engine.Refused = func(o hosting.EngineObject) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return refuses && o.Name == "bad.example.com"
-	}
-	s := h.Ask(h.Draw("site"), sagastest.Site("bad.example.com"))
-	h.Carry(s)
-	h.Goes()
-	row := h.Stands(s.Ref, hosting.Refused)
-	h.Equal("sync", row.SyncStatus+" "+row.SyncError, "error engine_refused")
-	mu.Lock()
-	refuses = false
-	mu.Unlock()
-	h.Carry(sagastest.Set(s.Ref, `{"ip_address":"192.0.2.1"}`))
-	row = h.Stands(s.Ref, hosting.Running)
-	h.Equal("sync", row.SyncStatus+row.SyncError, "synced")
-	h.Quiet()
-}
-
 // A server that does not let the panel in, or not call a function, is one incident.
 // Nothing is parked for it, the queue rests, and all goes on by itself.
 func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
@@ -203,30 +177,6 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 	h.Equal("still there", h.Has("site", "taken.example.com").Owner, 999)
 }
 
-func TestRunsForTheEngineSurviveARestart(t *testing.T) {
-	t.Parallel()
-	url := sagastest.Database(t)
-	w := &sagastest.World{
-		T: t, Engine: sagastest.NewEngine(), Compute: sagastest.NewCompute(), Mail: sagastest.NewMail(),
-		Pay: sagastest.NewPayments(), Logged: &sagastest.SyncBuffer{},
-	}
-	w.Instance = w.Node(url)
-	h := &sagastest.Household{World: w, Tenant: w.Draw("tenant")}
-	h.Engine.Tell(func(string, string) error { return domain.Fail(domain.Transient, "away", sagastest.ErrLie) }, nil)
-	s := h.Ask(h.Draw("site"), sagastest.Site("example.com"))
-	h.Carry(h.NewTenant(h.Tenant), s)
-	h.Goes()
-	h.Eventually("an attempt was made", func() bool { return h.Count(`select count(*) from saga_attempt where outcome = 'retry'`) > 0 })
-	h.End()
-	h.Engine.Tell(nil, nil)
-	h.Instance = h.Node(url)
-	loses(h.World)
-	h.Goes()
-	h.Stands(s.Ref, hosting.Running)
-	h.Quiet()
-	h.Equal("made", h.Engine.Creations("site/example.com"), 1)
-}
-
 // An engine may switch everything on along with a change of the tenant.
 func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 	t.Parallel()
@@ -262,35 +212,6 @@ func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 	h.Carry(sagastest.Set(tenant, `{"city":"another"}`))
 	h.Quiet()
 	h.Equal("pushed without need", h.Engine.Changes("site/off.example.com"), 2)
-}
-
-// The same, and the name is another one since: what was made gets it.
-func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
-	t.Parallel()
-	for _, then := range []hosting.Status{hosting.Running, hosting.Gone} {
-		h := sagastest.NewHousehold(t)
-		h.Engine.Strict = true
-		s := h.Ask(h.Draw("site"), sagastest.Site("one.example.com"))
-		h.Engine.Tell(nil, func(call, name string) error {
-			if call != "create" || name != "site/one.example.com" {
-				return nil
-			}
-			h.Carry(sagastest.Set(s.Ref, `{"domain":"two.example.com"}`))
-			if then == hosting.Gone {
-				h.Carry(hosting.Remove{Ref: s.Ref})
-			}
-			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
-		})
-		h.Carry(s)
-		h.Goes()
-		h.Stands(s.Ref, then)
-		h.Quiet()
-		if then == hosting.Running {
-			h.Equal("number", h.Has("site", "two.example.com").ID, *h.Resource(s.Ref).EngineID)
-		}
-		h.Equal("made", h.Engine.Creations("site/one.example.com")+h.Engine.Creations("site/two.example.com"), 1)
-		h.Equal("at the engine", len(h.Engine.All()), map[hosting.Status]int{hosting.Running: 2, hosting.Gone: 1}[then]) // with the client
-	}
 }
 
 // Another client has taken over the name and the object.

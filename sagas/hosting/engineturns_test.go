@@ -139,38 +139,6 @@ func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 	)
 }
 
-// The run of an order creates its resources at the engine. Later changes have runs
-// of their own.
-func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
-	t.Parallel()
-	h := &sagastest.Household{World: sagastest.NewWorld(t)}
-	id := h.Placed(sagastest.OrderForm{Domain: "ordered.example.com"})
-	_, err := h.Payments.Pages.OpenSession(t.Context(), id)
-	h.Must(err)
-	h.Engine.Tell(func(call, name string) error {
-		if call == "create" && name == "site/ordered.example.com" {
-			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	h.Goes()
-	h.Paid(id)
-	h.Eventually("the site is asked for", func() bool {
-		return h.Provision(id).Job.Site != 0 && h.Resource(hosting.Ref{Kind: "site", ID: h.Provision(id).Job.Site}).Kind != ""
-	})
-	ref := hosting.Ref{Kind: "site", ID: h.Provision(id).Job.Site}
-	h.Equal("runs of its own", h.Count(`select count(*) from saga_run where about <> ''`), 0)
-	h.Carry(sagastest.Set(ref, `{"ip_address":"192.0.2.3"}`)) // before the order's run has made it
-	h.Eventually("it waits for the order", func() bool {
-		return h.Count(`select count(*) from saga_run where about = $1 and awaits = $1`, ref.Stream().String()) == 1
-	})
-	h.Engine.Tell(nil, nil)
-	h.Becomes(id, order.StatusActive)
-	h.Eventually("it is as wanted", func() bool { return h.Resource(ref).SyncStatus == "synced" && h.Resource(ref).Wish == 2 })
-	h.Equal("address", sagastest.Value(h.Has("site", "ordered.example.com"), "ip_address"), `"192.0.2.3"`)
-	h.Equal("made", h.Engine.Creations("site/ordered.example.com"), 1)
-}
-
 // A tenant with machines only has no client at the engine until its first resource
 // there.
 func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {

@@ -4,18 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore/clock"
-	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -108,20 +104,6 @@ func TestInASiteOneInstallationRunsAtATime(t *testing.T) {
 	w.Equal("second", w.Over(second.Operation).Status, "succeeded")
 }
 
-func TestADirectoryThatIsNotEmptyIsRefusedAtOnceWhereThatIsKnown(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t)
-	first := order7("wordpress", "/")
-	w.Must(install(w, first))
-	w.Over(first.Operation)
-	err := install(w, order7("drupal", "/"))
-	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Reason != "docroot_not_empty" ||
-		refusal.Message != "The document root is not empty." || refusal.Code != domain.Conflict {
-		t.Fatal(err)
-	}
-}
-
 // What an engine will not do ends the operation, and nothing of it stays.
 func TestARefusalOfTheEngineEndsTheInstallation(t *testing.T) {
 	t.Parallel()
@@ -151,24 +133,6 @@ func TestARefusalOfTheEngineEndsTheInstallation(t *testing.T) {
 	}
 }
 
-// An answer that got lost is looked for: nothing is installed twice.
-func TestAnInstallationWhoseAnswerGotLostIsFound(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t)
-	lost := false
-	w.Engine.Tell(nil, func(call, name string) error {
-		if call == "create" && strings.HasPrefix(name, "cms/") && !lost {
-			lost = true
-			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
-		}
-		return nil
-	})
-	o := order7("drupal", "/")
-	w.Must(install(w, o))
-	w.Equal("end", w.Over(o.Operation).Status, "succeeded")
-	w.Equal("installations", w.Engine.Creations("cms/bread.example/"), 1)
-}
-
 func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 	t.Parallel()
 	w := newHouse(t)
@@ -191,37 +155,4 @@ func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 	w.Equal("status", now.Status, "running")
 	close(applied)
 	w.Equal("end", w.Over(o.Operation).Status, "succeeded")
-}
-
-// Who has waited for a day is told, and nothing of it stays.
-func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t, func(o *assembly.Options) {
-		if err := clock.Install(t.Context(), eventstoretest.Owner(t, o.Store.Pool().Config().ConnString())); err != nil {
-			t.Fatal(err)
-		}
-	})
-	var tries atomic.Int64
-	w.Engine.Tell(func(call, name string) error {
-		if call == "create" && strings.HasPrefix(name, "cms/") {
-			tries.Add(1)
-			return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	o := order7("wordpress", "/")
-	w.Must(install(w, o))
-	w.Eventually("the engine has refused", func() bool { return tries.Load() > 1 })
-	w.Must(w.Store.Clock().Advance(t.Context(), 2*sagastest.Quick.EngineBudget))
-	done := w.Over(o.Operation)
-	w.Equal("end", done.Status+" "+done.Error, "failed busy")
-	w.Equal("run", w.RunOf("install:"+o.Operation.String()).Status, sagas.StatusParked)
-	w.Eventually("the database is gone", func() bool {
-		return w.Count(`select count(*) from resources where kind = 'database' and status = 'gone'`) == 1
-	})
-	w.Engine.Tell(nil, nil)
-	run := w.RunOf("install:" + o.Operation.String())
-	w.Must(w.Runner.Operators.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, run.ID(), "it answers again"))
-	w.Eventually("the run is over", func() bool { return w.RunOf(run.Key).Status == sagas.StatusDone })
-	w.Equal("installations", w.Engine.Creations("cms/bread.example/"), 0) // the operation has ended
 }

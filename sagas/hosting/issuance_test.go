@@ -111,43 +111,6 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	h.Equal("orders", h.Engine.Creations(theOrder)+h.Engine.Changes(theOrder), 2)
 }
 
-// An open order stays open while its site is in the bin, and is not repeated after.
-func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
-	t.Parallel()
-	h, a, ref := issuances(t, nil)
-	h.Eventually("the run waits", func() bool { return h.RunOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
-	h.Carry(hosting.Disable{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
-	h.Quiet()
-	h.Equal("changed", h.Engine.Changes(theOrder), 0)
-	h.Carry(hosting.Enable{Ref: ref, By: hosting.BySite})
-	a.issue(sagastest.Noon.Add(90 * sagastest.Day))
-	becomesCertificate(h, ref, "issued")
-	h.Quiet()
-	h.Equal("made", h.Engine.Creations(theOrder), 1)
-}
-
-// The engine takes the order and drops it without a word.
-func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
-	t.Parallel()
-	h, a, ref := issuances(t, nil)
-	h.Eventually("it is ordered", func() bool { return h.Resource(ref).SyncStatus == "synced" })
-	h.Must(a.Remove(t.Context(), h.Has("ssl_certificate", "example.com")))
-	becomesCertificate(h, ref, "failed")
-	h.Quiet()
-	c := certificate(h, ref)
-	h.Equal("why", c.LastError, "not_issued")
-	h.Equal("parked", h.Count(`select count(*) from saga_run where status = 'parked'`), 0)
-	h.Carry(sagastest.Set(ref, `{"auto_renew":false}`), hosting.Push{Ref: ref})
-	h.Quiet()
-	h.Equal("ordered by the way", h.Engine.Creations(theOrder), 1)
-
-	h.Carry(hosting.Order{Ref: ref, At: c.FailedAt.Add(time.Hour)})
-	h.Eventually("it is ordered again", func() bool { return h.Engine.Creations(theOrder) == 2 })
-	a.issue(sagastest.Noon.Add(90 * sagastest.Day))
-	becomesCertificate(h, ref, "issued")
-	h.Equal("failures", certificate(h, ref).Failures, 0)
-}
-
 // The engine refuses for good.
 func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 	t.Parallel()
@@ -168,25 +131,6 @@ func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 	becomesCertificate(h, ref, "issued")
 	h.Quiet()
 	h.Equal("parked", h.Count(`select count(*) from saga_run where status = 'parked'`), 0)
-}
-
-// A renewal that fails leaves what there is.
-func TestARenewalThatFailsLeavesWhatThereIs(t *testing.T) {
-	t.Parallel()
-	h, a, ref := issuances(t, nil)
-	ends := sagastest.Noon.Add(90 * sagastest.Day)
-	a.issue(ends)
-	becomesCertificate(h, ref, "issued")
-	h.Quiet()
-	h.Engine.Tell(func(call, name string) error {
-		if call == "change" && name == theOrder {
-			return domain.Fail(domain.Permanent, "not_issued", errors.New("no"))
-		}
-		return nil
-	}, nil)
-	h.Carry(hosting.Order{Ref: ref, At: sagastest.Noon, Anew: true})
-	becomesCertificate(h, ref, "failed")
-	h.Equal("expires", certificate(h, ref).ExpiresAt.Equal(ends), true)
 }
 
 func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
@@ -213,23 +157,6 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 	h.Equal("installed again", h.Engine.Changes(theOrder), 0)
 }
 
-// A comparison orders a lost certificate anew. Disabled sites are skipped.
-func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
-	t.Parallel()
-	h, a, ref := issuances(t, nil)
-	a.issue(sagastest.Noon.Add(90 * sagastest.Day))
-	becomesCertificate(h, ref, "issued")
-	h.Quiet()
-	h.Must(a.Remove(t.Context(), h.Has("ssl_certificate", "example.com")))
-	h.Carry(hosting.Disable{Ref: ref, By: hosting.BySite})
-	h.Quiet()
-	h.Equal("ordered while its site is off", h.Engine.Creations(theOrder), 1)
-	h.Carry(hosting.Enable{Ref: ref, By: hosting.BySite})
-	h.Eventually("it is ordered anew", func() bool { return h.Engine.Creations(theOrder) == 2 })
-	h.Quiet()
-	h.Equal("status", certificate(h, ref).Status, "issued")
-}
-
 // A site has one certificate at the engine, whatever the panel knows of.
 func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 	t.Parallel()
@@ -246,45 +173,6 @@ func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 	h.Carry(hosting.Remove{Ref: second.Ref})
 	h.Stands(second.Ref, hosting.Gone)
 	h.Equal("withdrawn", h.Engine.Removals(theOrder), 1)
-}
-
-// The engine calls a certificate after its site, and has yet to rename the site,
-// or does so between two looks at the certificate.
-func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
-	t.Parallel()
-	for _, when := range []string{"not yet", "meanwhile"} {
-		h, a, ref := issuances(t, nil)
-		h.Engine.Strict = true
-		a.issue(sagastest.Noon.Add(90 * sagastest.Day))
-		becomesCertificate(h, ref, "issued")
-		h.Quiet()
-		var renames sync.Once
-		busy := func(call, _ string) error {
-			if call == "change" {
-				return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
-			}
-			return nil
-		}
-		h.Engine.Tell(func(call, name string) error {
-			if call == "remove" && name == theOrder && when == "meanwhile" {
-				renames.Do(func() {
-					h.Engine.Tell(nil, nil)
-					h.Eventually("the site is renamed", func() bool { return h.Resource(sagastest.TheSite).SyncStatus == "synced" })
-				})
-			}
-			return busy(call, name)
-		}, nil)
-		h.Carry(sagastest.Set(sagastest.TheSite, `{"domain":"example.org"}`))
-		h.Carry(hosting.Remove{Ref: ref})
-		h.Stands(ref, hosting.Gone)
-		h.Equal(when+", the site waits", h.Resource(sagastest.TheSite).SyncStatus == "pending", when == "not yet")
-		h.Engine.Tell(nil, nil)
-		h.Quiet()
-		h.Equal(when+", at the engine", h.Has("site", "example.org").ID, *h.Resource(sagastest.TheSite).EngineID)
-		h.Equal(when+", beside the client", len(h.Engine.All()), 2)
-		h.Equal(when+", parked", h.Count(`select count(*) from saga_run where status = 'parked'`), 0)
-		h.End()
-	}
 }
 
 func TestACertificateWaitsForTheNameOfItsSite(t *testing.T) {

@@ -2,8 +2,6 @@ package hosting_test
 
 import (
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -32,23 +30,6 @@ func TestTheBuyerOfAMachineGetsNoSites(t *testing.T) {
 	w.Equal("mail domains", fmt.Sprint(used, " of ", most), "0 of 0")
 }
 
-func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	_, vm, tenant := sagastest.Machine(w)
-	w.Carry(hosting.SuspendService{Ref: tenant, By: hosting.ByOrder})
-	w.Powered(vm, "stopped")
-	w.Equal("clients made for the tenant of a machine", len(w.Engine.All()), 0)
-	w.Carry(hosting.ResumeService{Ref: tenant, By: hosting.ByOrder})
-	w.Powered(vm, "running")
-	w.Carry(sagastest.Set(tenant, `{"status":"suspended"}`), hosting.SuspendService{Ref: tenant, By: hosting.ByOrder})
-	w.Powered(vm, "stopped")
-	w.Carry(hosting.ResumeService{Ref: tenant, By: hosting.ByOrder}) // it is still suspended
-	w.Carry(hosting.Remove{Ref: vm})
-	w.Stands(vm, hosting.Gone)
-	w.Equal("machines", len(w.Compute.All()), 0)
-}
-
 func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
@@ -64,21 +45,4 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 	w.Stands(vm, hosting.Gone)
 	w.Equal("machines", len(w.Compute.All()), 1)
 	w.Equal("order", w.Order(id).Status, order.StatusActive)
-}
-
-func TestALaterRequestForAMachineWins(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	_, vm, _ := sagastest.Machine(w)
-	var asked atomic.Int32
-	w.Compute.Tell(nil, func(call, _ string) error {
-		if call == "switch" && asked.Add(1) == 1 {
-			w.Carry(hosting.Enable{Ref: vm, By: hosting.BySite}) // while the answer gets lost
-			return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie)
-		}
-		return nil
-	})
-	w.Carry(hosting.Disable{Ref: vm, By: hosting.BySite})
-	w.Powered(vm, "running")
-	w.Equal("events", strings.Join(w.Happened(vm.Stream())[2:], " "), "hosting.disabled hosting.enabled hosting.engine_confirmed")
 }

@@ -3,7 +3,6 @@ package hosting_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -57,42 +56,6 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	w.Must(err)
 	w.Must(w.Runner.Reactions.React(t.Context(), history[0]))
 	w.Equal("events after a repeat", w.Count(followed), before)
-}
-
-// Records with frequent changes are suspended with their tenant too, and do not
-// delay others.
-func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Pauses("engine:one") // which is not what this is about
-	tenant := w.Tenant(1, 11)
-	const sites = 8
-	for n := range int64(sites) {
-		w.Does(
-			hosting.Request{
-				Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1,
-				Spec: (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values(),
-				For:  "test",
-			},
-		)
-	}
-	w.Goes()
-	ctx, halt := context.WithCancel(t.Context())
-	var writers sync.WaitGroup
-	for n := range int64(sites) {
-		writers.Go(func() { keepsWriting(w, ctx, hosting.Ref{Kind: "site", ID: n}) })
-	}
-	const resting = `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`
-	for _, state := range []struct {
-		status string
-		rest   int
-	}{{hosting.Suspended, sites}, {hosting.InService, 0}} {
-		w.Does(hosting.Change{Ref: tenant, Spec: field.Values{"status": field.AppendText(nil, state.status)}})
-		w.Eventually("the sites do as their tenant", func() bool { return w.Count(resting) == state.rest })
-	}
-	halt()
-	writers.Wait()
-	w.Equal("given up", w.Count(`select count(*) from poisoned`), 0)
 }
 
 // keepsWriting changes a site again and again, as a busy customer does.

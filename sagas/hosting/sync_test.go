@@ -2,11 +2,9 @@ package hosting_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -14,7 +12,6 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -112,35 +109,6 @@ func TestAnObjectUnderAnotherNumberIsFoundByItsNameInItsParent(t *testing.T) {
 	w.Equal("found", countsOf(w, syncs(w, hosting.Sync{DryRun: true})).String(), "created 0 updated 0 missing 0")
 }
 
-func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t)
-	address := func(o *hosting.EngineObject) { o.Values["ip_address"] = json.RawMessage(`"192.0.2.1"`) }
-	theirs := func() string { return string(w.Engine.All()["site/bread.example"].Values["ip_address"]) }
-
-	meddle(w, "site/bread.example", address)
-	for range 2 {
-		found := countsOf(w, syncs(w, hosting.Sync{}))
-		if len(found.Drift) != 1 || found.Updated != 0 {
-			t.Fatal(found, found.Drift)
-		}
-		d := found.Drift[0]
-		w.Equal("drift", fmt.Sprint(d.Resource, d.ID, d.Field, string(d.Panel), string(d.Engine)), `site7ip_address"*""192.0.2.1"`)
-	}
-	w.Equal("would be", countsOf(w, syncs(w, hosting.Sync{DryRun: true, Repair: true})).String(), "created 0 updated 1 missing 0")
-	w.Equal("theirs", theirs(), `"192.0.2.1"`)
-	w.Equal("repaired", countsOf(w, syncs(w, hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
-	w.Equal("theirs", theirs(), `"*"`)
-
-	meddle(w, "site/bread.example", address)
-	before := w.Engine.Changed["site/bread.example"]
-	w.Equal("would be", countsOf(w, syncs(w, hosting.Sync{DryRun: true, Adopt: true})).String(), "created 0 updated 1 missing 0")
-	w.Equal("adopted", countsOf(w, syncs(w, hosting.Sync{Adopt: true})).String(), "created 0 updated 1 missing 0")
-	w.Equal("ours", site7(w).IPAddress, "192.0.2.1")
-	w.Equal("changes at the engine", w.Engine.Changed["site/bread.example"], before)
-	w.Equal("drift that is left", len(countsOf(w, syncs(w, hosting.Sync{})).Drift), 0)
-}
-
 // What the panel may not say, it does not take over: it goes on reporting it.
 // The limits that a package sets are no fields of the tenant. They are compared all
 // the same, and repaired; the engine's own are never adopted.
@@ -169,22 +137,6 @@ func TestLimitsOfATenantAreComparedAsWell(t *testing.T) {
 	w.Equal("theirs", theirs(), "5")
 }
 
-// A tenant that came with an order has limits of its own instead of a package.
-func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t)
-	w.Carry(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Spec: field.Values{"max_sites": []byte("5")}})
-	name := "tenant/" + hosting.CustomerNumber(5)
-	theirs := func() string { return string(w.Engine.All()[name].Values["max_sites"]) }
-	w.Eventually("the engine knows the limit", func() bool { return theirs() == "5" })
-	have(w, hosting.Ref{Kind: "tenant", ID: 5})
-	meddle(w, name, func(o *hosting.EngineObject) { o.Values["max_sites"] = []byte("500") })
-	found := countsOf(w, syncs(w, hosting.Sync{}))
-	w.Equal("drift", len(found.Drift), 1)
-	w.Equal("repaired", countsOf(w, syncs(w, hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
-	w.Equal("theirs", theirs(), "5")
-}
-
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	t.Parallel()
 	w := newHouse(t)
@@ -200,54 +152,6 @@ func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	w.Equal("ours", fmt.Sprint(site7(w).IsActive, site7(w).IPAddress), "false*")
 	w.Equal("repaired", countsOf(w, syncs(w, hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
 	w.Equal("theirs", string(w.Engine.All()["site/bread.example"].Values["is_active"]), "false")
-}
-
-func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t)
-	refusing := func(call, name string) error {
-		if call == "create" && name == "dns_zone/bread.example." {
-			return domain.Fail(domain.Permanent, "invalid", sagastest.ErrLie)
-		}
-		return nil
-	}
-	w.Engine.Tell(refusing, nil)
-	zone := hosting.Ref{Kind: "dns_zone", ID: 9}
-	add(
-		w, "dns_zone", 9,
-		&hosting.DNSZone{Origin: "bread.example.", NSPrimary: "ns.example.", AdminEmail: "a.bread.example.", TTL: 3600, IsActive: true},
-	)
-	w.Eventually("the zone is refused", func() bool {
-		return w.Count(`select count(*) from resources where kind = 'dns_zone' and sync_status = 'error'`) == 1
-	})
-	w.Equal("refused again", countsOf(w, syncs(w, hosting.Sync{})).String(), "created 0 updated 0 missing 0")
-	w.Engine.Tell(nil, nil)
-	w.Equal("found", countsOf(w, syncs(w, hosting.Sync{})).String(), "created 1 updated 0 missing 0")
-	have(w, zone)
-}
-
-func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
-	t.Parallel()
-	w := newHouse(t, func(o *assembly.Options) { o.Times.SyncBudget = 300 * time.Millisecond })
-	away := func(string, string) error { return domain.Fail(domain.Transient, "refused", sagastest.ErrLie) }
-	w.Engine.Tell(away, nil)
-	err := w.Jobs.Sync(t.Context(), domain.Metadata{}, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: 5})
-	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Reason != "engine_unavailable" || refusal.Code != domain.Unavailable {
-		t.Fatal(err)
-	}
-	w.Equal("operations", w.Count(`select count(*) from operations`), 0)
-
-	id := uuid.New() // which goes away right after
-	w.Does(
-		hosting.QueueOperation{
-			ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5},
-			Sync: &hosting.Sync{},
-		},
-	)
-	w.Runner.Wake(w.Reconciler.EngineQueue())
-	o := w.Over(id)
-	w.Equal("end", o.Status+" "+o.Error, "failed engine_unavailable")
 }
 
 // Kinds that the engine does not have are nothing to compare.

@@ -2,25 +2,18 @@ package notices_test
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
-	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -141,55 +134,6 @@ func TestWhoSaysGoneIsToldNothingMore(t *testing.T) {
 	w.Equal("calls", len(r.Heard(sagastest.URLOf(1))), 1)
 }
 
-func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
-	t.Parallel()
-	r := sagastest.NewEndpoints()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Webhooks = r; o.Times.WebhookBudget = 300 * time.Millisecond })
-	sagastest.Listens(w, 1, 17)
-	r.Answers(sagastest.URLOf(1), func(context.Context, int) (int, error) { return sagastest.Answer(503) })
-	w.Goes()
-	id := sagastest.Sends(w, 1, 17)
-	sagastest.Delivered(w, id, webhook.Failed)
-	history, err := w.Store.Read(t.Context(), webhook.DeliveryStream(id))
-	w.Must(err)
-	w.Equal("code", history[len(history)-1].Event.(webhook.DeliveryFailed).Code, "gave_up")
-	r.Answers(sagastest.URLOf(1), nil)
-	w.Asks(webhook.Redeliver{ID: id, By: 1})
-	sagastest.Delivered(w, id, webhook.Succeeded)
-}
-
-// All messages to an endpoint respect its Retry-After.
-func TestWhoAsksForAPauseGetsIt(t *testing.T) {
-	t.Parallel()
-	w, r := sagastest.ListeningWorld(t)
-	sagastest.Listens(w, 1, 17)
-	const rest = 400 * time.Millisecond
-	var mu sync.Mutex
-	var asked time.Time
-	r.Answers(sagastest.URLOf(1), func(_ context.Context, nth int) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if nth == 1 {
-			asked = time.Now()
-			return 429, &domain.Failure{
-				Class: domain.Transient, Code: "status_429", RetryAfter: rest,
-				Err: errors.New("the endpoint answered 429"),
-			}
-		}
-		if early := rest - time.Since(asked); early > 0 {
-			t.Errorf("called %s too early", early)
-		}
-		return 200, nil
-	})
-	w.Goes()
-	id := sagastest.Sends(w, 1, 17)
-	w.Eventually("it was asked", func() bool { return len(r.Heard(sagastest.URLOf(1))) > 0 })
-	other := sagastest.Sends(w, 1, 17)
-	sagastest.Delivered(w, id, webhook.Succeeded)
-	sagastest.Delivered(w, other, webhook.Succeeded)
-	w.Equal("attempts of the other", sagastest.Delivery(w, other).Attempts, 1)
-}
-
 // What is asked for under one secret key is delivered under the next.
 func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
 	t.Parallel()
@@ -205,34 +149,6 @@ func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
 	if left, err := w.Vault().EndpointSecrets(t.Context(), 1); !errors.Is(err, credentials.ErrShredded) {
 		t.Errorf("%d secrets are left: %v", len(left), err)
 	}
-}
-
-func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
-	t.Parallel()
-	w, r := sagastest.ListeningWorld(t)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{})
-	w.Becomes(id, order.StatusActive)
-	tenant := w.Provision(id).Job.Tenant
-	sagastest.Listens(w, 1, tenant, "order.*", "credit_note.*", "tenant.*")
-	w.Must(w.Payments.Refund(t.Context(), sagastest.Operator, id, nil, "withdrawn"))
-	w.Becomes(id, order.StatusRefunded)
-	said := func() map[string]string {
-		all := map[string]string{}
-		for _, one := range r.Heard(sagastest.URLOf(1)) {
-			all[one.Message.Type] = string(one.Message.Data)
-		}
-		return all
-	}
-	w.Eventually("all is told", func() bool { return len(said()) == 2 })
-	w.Equal(
-		"the order", said()["order.refunded"],
-		fmt.Sprintf(`{"kind":"order","order_id":"%[1]s","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant),
-	)
-	note := w.Text(`select id::text from credit_notes where order_id = $1`, id)
-	w.Equal("the credit note", said()["credit_note.created"],
-		fmt.Sprintf(`{"kind":"credit_note","order_id":"%s","number":"%s","tenant":%d,"url":"/billing/api/v1/credit-notes/%s/"}`,
-			id, w.Text(`select number from credit_notes where order_id = $1`, id), tenant, note))
 }
 
 func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
@@ -268,28 +184,4 @@ func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
 	w.Equal("messages", w.Count(`select count(*) from events where name = 'webhook.delivery_requested'`), 6)
 	one := r.Heard(sagastest.URLOf(1))[0].Message
 	w.Equal("data", string(one.Data), `{"kind":"site","id":3,"tenant":17,"url":"/hosting/api/rest/sites/3/"}`)
-}
-
-func TestNothingOfAnEndpointIsLoggedOrKeptInTheClear(t *testing.T) {
-	t.Parallel()
-	w, r := sagastest.ListeningWorld(t)
-	secret := sagastest.Listens(w, 1, 17)
-	r.Answers(sagastest.URLOf(1), func(_ context.Context, nth int) (int, error) {
-		if nth < 8 { // more than opens a breaker
-			return sagastest.Answer(500)
-		}
-		return 200, nil
-	})
-	w.Goes()
-	sagastest.Delivered(w, sagastest.Sends(w, 1, 17), webhook.Succeeded)
-	kept := w.Count(`select count(*) from events e where e::text like '%s3same%' or e::text like '%t1.example%'`) +
-		w.Count(`select count(*) from saga_attempt a where a::text like '%s3same%' or a::text like '%t1.example%'`) +
-		w.Count(`select count(*) from effect a where a::text like '%s3same%' or a::text like '%t1.example%'`) +
-		w.Count(`select count(*) from saga_run a where a::text like '%s3same%' or a::text like '%t1.example%'`)
-	w.Equal("places where the address stands", kept, 0)
-	if said := w.Logged.String(); strings.Contains(said, "s3same") || strings.Contains(said, "t1.example") || strings.Contains(
-		said, base64.StdEncoding.EncodeToString(secret),
-	) {
-		t.Errorf("logged %s", said)
-	}
 }

@@ -195,43 +195,6 @@ func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 	w.Equal("names the invoice", strings.Contains(welcome[0].Text, "La factura está en el panel."), true)
 }
 
-// A welcome mail that comes more than a minute late says nothing for others: the
-// customer has mails of the invoice and of the success besides.
-func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorldWithClock(t)
-	w.Mail.Tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", sagastest.ErrLie) }, nil)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Email: "late@example.com"})
-	w.Becomes(id, order.StatusActive)
-	w.Heard()
-	w.Must(w.Store.Clock().Advance(t.Context(), 2*time.Minute))
-	w.Mail.Tell(nil, nil)
-	w.AllTold()
-	w.Equal("the other mails", len(w.Mail.News("late@example.com")), 2)
-	w.Equal("welcomed", len(w.Mail.To("late@example.com")), 1)
-}
-
-// The order goes on; its customer's account knows that mails do not get there.
-func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Mail.Tell(func(string, string) error {
-		return domain.Fail(domain.Permanent, notice.RecipientRefused, sagastest.ErrLie)
-	}, nil)
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Email: "typo@example.com"})
-	w.Becomes(id, order.StatusActive)
-	w.Equal("mail", w.Order(id).Mail, "given_up")
-	w.AllTold()
-	user := w.Provision(id).Job.User
-	w.Equal("refused", w.Often(account.Stream(user), "account.address_refused"), 1)
-	for _, code := range becameOf(w, user) { // that of the invoice may be under way before the welcome
-		w.Equal("news", code == "address_refused" || code == notice.RecipientRefused, true)
-	}
-	w.Equal("news", len(becameOf(w, user)), 2)
-}
-
 // L-3: a mail with an unknown outcome is sent once more, and never a third time.
 func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 	t.Parallel()

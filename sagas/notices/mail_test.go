@@ -2,7 +2,6 @@ package notices_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -62,26 +61,6 @@ func TestNothingBreaksOutOfAHeader(t *testing.T) {
 	w.Mail.Mu.Lock()
 	defer w.Mail.Mu.Unlock()
 	w.Equal("mails", len(w.Mail.Sent), 1)
-}
-
-func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	var down sync.Map
-	down.Store("is", true)
-	w.Mail.Tell(func(_, _ string) error {
-		if is, _ := down.Load("is"); is.(bool) {
-			return domain.Fail(domain.Transient, "busy", errors.New("come back later"))
-		}
-		return nil
-	}, nil)
-	w.Opens(1, "ana@example.com", "en")
-	w.Must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
-	w.Goes()
-	w.Eventually("it was refused", func() bool { return w.Count(`select count(*) from saga_attempt where outcome = 'retry'`) > 2 })
-	w.Equal("mails", len(w.Mail.To("ana@example.com")), 0)
-	down.Store("is", false)
-	w.Equal("the link works", w.Dead(sagastest.TokenIn(t, w.Mailed("ana@example.com", 1))), false)
 }
 
 // mailedUser is the user whom a run sends a link.

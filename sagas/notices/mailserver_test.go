@@ -40,18 +40,3 @@ func TestAMailThatIsRefusedForGoodIsNotTriedAgain(t *testing.T) { // F-22
 	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'mail:o/%'`), 0)
 	w.Equal("links that still work", w.Count(`select count(*) from one_time_tokens where used_at is null and expires_at > now()`), 1)
 }
-
-func TestAMailWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) { // L-3
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Mail.Tell(nil, func(string, string) error { return domain.Fail(domain.Unknown, "lost", sagastest.ErrLie) })
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Email: "twice@example.com"})
-	w.Becomes(id, order.StatusActive)
-	w.Eventually("it is given up", func() bool { return w.Order(id).Mail == order.MailGivenUp })
-	mails := w.Mail.To("twice@example.com")
-	w.Equal("mails", len(mails), 2)
-	if mails[0].MessageID != mails[1].MessageID || mails[0].Text != mails[1].Text {
-		t.Error("the second mail is another message")
-	}
-}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -65,35 +64,4 @@ func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
 	w.Equal("of a member of a tenant", isOfBread(of("ana@example.com")), true)
 	w.Equal("of a user without a tenant", isOfBread(of("bob@example.com")), false)
 	w.Equal("of a superuser who looks at a tenant", isOfBread(of("root@example.com")), false)
-}
-
-func TestEveryLetterCanBeLookedAt(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	looks(w, 7)
-	for _, template := range notice.Templates() {
-		m, err := w.Notify.Preview(t.Context(), template, "es", 7)
-		if err != nil || !isOfBread(m) || m.To != `"Ana Ruiz" <ana@example.com>` {
-			t.Errorf("%s: %v %+v", template, err, m)
-		}
-		if plain, err := w.Notify.Preview(t.Context(), template, "", 0); err != nil ||
-			plain.From != sagastest.PanelAddress || plain.Headers["Content-Language"] != "en" ||
-			strings.Contains(plain.Text+plain.HTML, "panel.example/") && !strings.Contains(plain.Text, "http://127.0.0.1:8080/") {
-			t.Errorf("%s: %v %+v", template, err, plain)
-		}
-	}
-	for _, c := range []struct {
-		template, language string
-		tenant             int64
-		says               string
-	}{
-		{"love", "en", 0, "No MailTemplate matches the given query."},
-		{"reset", "fr", 0, `language: "fr" is not a valid choice.`},
-		{"reset", "en", 9, `tenant: Invalid pk "9" - object does not exist.`},
-	} {
-		_, err := w.Notify.Preview(t.Context(), c.template, c.language, c.tenant)
-		w.Equal(c.template, err, c.says)
-	}
-	_, err := w.Notify.Preview(t.Context(), "love", "en", 0)
-	w.Equal("no such template", domain.CodeOf(err), domain.NotFound)
 }

@@ -1,8 +1,6 @@
 package notices_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,39 +79,4 @@ func TestACustomerIsToldOfCredit(t *testing.T) {
 	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), w.Subscription(id).Open, "cash", "till"))
 	told("Your payment has arrived", 1)
 	told("A payment was received", 2)
-}
-
-func TestTenantsHearOfTheirRenewals(t *testing.T) {
-	t.Parallel()
-	listening, r := sagastest.ListeningWorld(t)
-	listening.Moves()
-	w := sagastest.RenewalsOn(listening)
-	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
-	tenant := w.Provision(id).Job.Tenant
-	sagastest.Listens(w.World, 1, tenant, "subscription.*", "invoice.*")
-	heard := func(names ...string) {
-		t.Helper()
-		w.Eventually(fmt.Sprint("the endpoint has heard ", names), func() bool {
-			var all []string
-			for _, one := range r.Heard(sagastest.URLOf(1)) {
-				all = append(all, one.Message.Type)
-			}
-			slices.Sort(all)
-			return slices.Equal(all, slices.Sorted(slices.Values(names)))
-		})
-	}
-	w.Until(id, "billing.period_invoiced", 1)
-	heard("invoice.created") // before the clock goes on: messages have their time
-	w.Until(id, "billing.payment_overdue", 1)
-	heard("invoice.created", "subscription.past_due")
-	invoice := w.Subscription(id).Open
-	w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), invoice, "cash", "till"))
-	heard("invoice.created", "subscription.past_due", "invoice.paid", "subscription.renewed")
-	for _, one := range r.Heard(sagastest.URLOf(1)) {
-		about := map[string]string{"invoice": "invoices/" + invoice.String(), "subscription": "subscriptions/" + id.String()}
-		kind, _, _ := strings.Cut(one.Message.Type, ".")
-		if url := fmt.Sprintf(`"url":"/billing/api/v1/%s/"`, about[kind]); !strings.Contains(string(one.Message.Data), url) {
-			t.Errorf("%s is about %s, not about %s", one.Message.Type, one.Message.Data, url)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package operations_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
@@ -89,40 +87,4 @@ func TestTwoRequestsForARebuildAreOne(t *testing.T) {
 	w.Equal("the latest ones", []uuid.UUID{latest[0].ID, latest[1].ID}, []uuid.UUID{again, other})
 	_, err = w.Operations.QueueRebuild(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, 1, "nothing")
 	w.Equal("a table that there is not", domain.CodeOf(err), domain.NotFound)
-}
-
-// While the command rebuilds the table, the run waits. A rebuild that fails ends the
-// operation, and the old table stays.
-func TestARebuildWaitsForAnotherAndFailsOnce(t *testing.T) {
-	t.Parallel()
-	w, r := rebuildingWorld(t)
-	r.instead = func(
-		call int32, rebuild func(context.Context, projections.Options) (projections.Result, error),
-		ctx context.Context, o projections.Options,
-	) (projections.Result, error) {
-		if call > 1 {
-			return projections.Result{}, errors.New("event 3 breaks a rule")
-		}
-		result, err := projections.Result{}, error(nil)
-		_, outer := rebuild(ctx, projections.Options{KeepOld: true, Progress: func(int64, int64) {
-			result, err = rebuild(ctx, o)
-		}})
-		w.Must(outer)
-		return result, err
-	}
-	w.Goes()
-	id := rebuilds(w, "users")
-	o := w.Over(id)
-	w.Equal("status", o.Status+" "+o.Error, "failed rebuild_failed")
-	w.Equal("attempts", r.calls.Load(), 2)
-	w.Equal(
-		"waits",
-		w.Count(
-			`select count(*) from saga_attempt where saga_id = $1 and outcome = 'wait' and error like '%too early%'`,
-			sagas.RunID("rebuild:"+id.String()),
-		),
-		1,
-	)
-	w.Equal("users", w.Count(`select count(*) from users`), 3)
-	w.Equal("run", w.RunOf("rebuild:"+id.String()).Status, sagas.StatusDone)
 }

@@ -144,8 +144,3 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 	w.Equal("holds", len(w.Order(id).Holds), 0)
 	sagastest.Untouched(w)
 }
-
-func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
-	t.Parallel()
-	sagastest.CancellationRace(t, 4)
-}

@@ -1,10 +1,8 @@
 package orders_test
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -14,7 +12,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	"hostpanel/sagas"
 	"hostpanel/sagas/orders"
 	"hostpanel/sagas/sagastest"
 )
@@ -90,29 +87,6 @@ func (r regular) nameOf(id uuid.UUID) string {
 	return r.Text(`select spec ->> 'name' from resources where kind = 'tenant' and id = $1`, r.Provision(id).Job.Tenant)
 }
 
-func TestASecondOrderJoinsTheTenantAfterItsLink(t *testing.T) {
-	t.Parallel()
-	r := newRegular(t)
-	tenants, users := r.tenants(), r.Count(`select count(*) from users`)
-	for kind, site := range map[string]string{"hosting": "joined.example.com", "vps": "", "saas": ""} {
-		id := r.Place(sagastest.OrderForm{Email: again, Company: "Again SL", Kind: kind, Domain: site})
-		r.Must(r.chooses(id, r.Tenant))
-		r.Must(r.chooses(id, 0))
-		r.Must(r.chooses(id, r.Tenant))
-		r.Paid(id)
-		r.Becomes(id, order.StatusActive)
-		r.Equal("the tenant of the service", r.Provision(id).Job.Tenant, r.Tenant)
-		r.Equal("the tenant of the order", r.Count(`select tenant from orders where id = $1`, id), int(r.Tenant))
-		r.Equal("invoices", r.Count(`select count(*) from invoices where order_id = $1 and tenant = $2`, id, r.Tenant), 1)
-	}
-	r.Equal("tenants", r.tenants(), tenants)
-	r.Equal("accounts", r.Count(`select count(*) from users`), users)
-	r.Equal(
-		"the first service is still the first",
-		r.Count(`select count(*) from orders where tenant = $1 and ordered_by is null`, r.Tenant), 1,
-	)
-}
-
 // A paid order waits for no choice: without the link a new tenant is made, and its name tells
 // both apart. The link changes nothing afterwards.
 func TestAnOrderThatIsPaidBeforeItsLinkIsFollowedMakesATenant(t *testing.T) {
@@ -127,37 +101,6 @@ func TestAnOrderThatIsPaidBeforeItsLinkIsFollowedMakesATenant(t *testing.T) {
 		t.Error(err)
 	}
 	r.Equal("choices", r.Often(order.Stream(id), "order.tenant_chosen"), 0)
-}
-
-// Two first orders that are paid at once cannot see each other's tenant. One of them looks
-// again.
-func TestTenantsOfOrdersThatArePaidAtOnceCanBeToldApart(t *testing.T) {
-	t.Parallel()
-	r := regular{Household: &sagastest.Household{World: sagastest.NewWorld(t)}}
-	r.Opens(90, again, "en") // two that open the account would meet at its address
-	first, second := r.Buy(sagastest.OrderForm{Email: again, Company: "Again SL"}), r.Buy(
-		sagastest.OrderForm{Email: again, Company: "Again SL"},
-	)
-	var named sync.WaitGroup // both names are chosen before one of them is written
-	named.Add(2)
-	chose := map[uuid.UUID]func(){first: sync.OnceFunc(named.Done), second: sync.OnceFunc(named.Done)}
-	r.Fault.To(func(p sagas.Point, c sagas.Run) error {
-		if p == sagas.BeforeComplete && c.At().Name == "tenant" {
-			chose[c.Order]()
-			named.Wait()
-		}
-		return nil
-	})
-	r.Goes()
-	r.Becomes(first, order.StatusActive)
-	r.Becomes(second, order.StatusActive)
-	for _, id := range []uuid.UUID{first, second} {
-		if other := map[uuid.UUID]uuid.UUID{first: second, second: first}[id]; r.nameOf(id) == "Again SL" {
-			r.Equal("the other's name", r.nameOf(other), "Again SL ("+r.Order(other).Number+")")
-			return
-		}
-	}
-	t.Errorf("%s, %s", r.nameOf(first), r.nameOf(second))
 }
 
 func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
@@ -185,27 +128,6 @@ func TestALinkIsMailedOnceAndOnlyToWhomHasAChoice(t *testing.T) {
 	token := notice.Joining{User: r.user, Order: id}.Token(sagastest.UnsubscribeKey)
 	r.Equal("rows of the log with the token", r.Count(`select count(*) from events where data::text like '%' || $1 || '%'`, token), 0)
 	r.Equal("inputs of runs with the token", r.Count(`select count(*) from saga_run where input::text like '%' || $1 || '%'`, token), 0)
-}
-
-// The mail server's answer is lost, or the process is: the mail that is sent again is the same.
-func TestAMailWithALinkToJoinIsTheSameWhenItIsSentAgain(t *testing.T) {
-	t.Parallel()
-	r := newRegular(t)
-	var once sync.Once
-	r.Mail.Tell(nil, func(_, to string) (err error) {
-		if to == again {
-			once.Do(func() { err = errors.New("the connection is lost") })
-		}
-		return err
-	})
-	id := r.Place(sagastest.OrderForm{Email: again})
-	r.link(id)
-	r.mailsEnd()
-	ids := map[string]bool{}
-	for _, m := range r.Mail.Offers(again) {
-		ids[m.MessageID+m.Text] = true
-	}
-	r.Equal("different mails", len(ids), 1)
 }
 
 // What the tenant or the user has become meanwhile never keeps a paid order waiting.
@@ -249,30 +171,6 @@ func TestAChoiceThatCannotBeKeptMakesANewTenant(t *testing.T) {
 	}
 }
 
-// What was made instead of the chosen tenant is taken back as any other.
-func TestATenantMadeInsteadOfTheChosenOneIsTakenBack(t *testing.T) {
-	t.Parallel()
-	r := newRegular(t)
-	id := r.Place(sagastest.OrderForm{Email: again, Domain: "back.example.com"})
-	r.Must(r.chooses(id, r.Tenant))
-	r.Asks(account.RevokeMembership{User: r.user, Tenant: r.Tenant, At: r.Runner.Now()})
-	r.Engine.Tell(func(call, name string) error {
-		if call == "create" && strings.Contains(name, "back.example.com") {
-			return domain.Fail(domain.Permanent, "name_taken", errors.New("taken"))
-		}
-		return nil
-	}, nil)
-	r.Paid(id)
-	r.Becomes(id, order.StatusFailed)
-	made := r.Provision(id).Job.Tenant
-	r.Must(r.Orders.Cancel(t.Context(), domain.Metadata{Actor: "operator:1"}, id, "given up"))
-	r.Becomes(id, order.StatusRefunded)
-	r.Eventually("nothing is left of it", func() bool {
-		return r.Count(`select count(*) from resources where kind = 'tenant' and id = $1 and present`, made) == 0
-	})
-	r.Equal("the chosen one is there", r.Count(`select count(*) from resources where kind = 'tenant' and id = $1 and present`, r.Tenant), 1)
-}
-
 // An erased customer has no choice any more, and gets no mail.
 func TestTheLinkOfAnErasedAccountLeadsNowhere(t *testing.T) {
 	t.Parallel()
@@ -286,41 +184,5 @@ func TestTheLinkOfAnErasedAccountLeadsNowhere(t *testing.T) {
 	}
 	if _, err := r.orders().Choice(t.Context(), uuid.New(), j.User); !errors.Is(err, orders.ErrNoChoice) {
 		t.Error(err)
-	}
-}
-
-// A hundred choices race with the payment: the service joins the tenant if the choice was
-// in before, and otherwise all were refused.
-func TestAChoiceIsInBeforeThePaymentOrRefused(t *testing.T) {
-	t.Parallel()
-	r := newRegular(t)
-	for range 4 {
-		id := r.Place(sagastest.OrderForm{Email: again, Company: "Again SL"})
-		orders, done := r.orders(), make(chan error, 100)
-		var ready sync.WaitGroup
-		ready.Add(1)
-		for range cap(done) {
-			go func() {
-				ready.Wait()
-				done <- orders.ChooseTenant(
-					context.Background(), domain.Metadata{Actor: "user:1"}, id,
-					order.Joining{Tenant: r.Tenant, User: r.user},
-				)
-			}()
-		}
-		ready.Done()
-		r.Paid(id)
-		chose := 0
-		for range cap(done) {
-			switch err := <-done; {
-			case err == nil:
-				chose++
-			case domain.CodeOf(err) != domain.Conflict:
-				t.Error(err)
-			}
-		}
-		r.Becomes(id, order.StatusActive)
-		r.Equal("choices", r.Often(order.Stream(id), "order.tenant_chosen"), min(chose, 1))
-		r.Equal("it joins", r.Provision(id).Job.Tenant == r.Tenant, chose > 0)
 	}
 }

@@ -97,18 +97,6 @@ func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) { // R-2
 	}
 }
 
-func TestTwoOrdersOfOneNewAddressAtOnceOpenOneAccount(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	a, b := w.Place(sagastest.OrderForm{Email: "twin@example.com"}), w.Place(sagastest.OrderForm{Email: "twin@example.com"})
-	w.Paid(a)
-	w.Paid(b)
-	w.Goes()
-	w.Becomes(a, order.StatusActive)
-	w.Becomes(b, order.StatusActive)
-	w.Equal("the user", w.Provision(a).Job.User, w.Provision(b).Job.User)
-}
-
 func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()

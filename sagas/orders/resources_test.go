@@ -2,15 +2,11 @@ package orders_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -51,44 +47,4 @@ func TestTheClientOfAnOrderHasTheLimitsOfItsPackage(t *testing.T) {
 	client := w.Has("tenant", hosting.CustomerNumber(w.Provision(id).Job.Tenant))
 	w.Equal("sites", sagastest.Value(client, "max_sites"), "3")
 	w.Equal("shell users", sagastest.Value(client, "max_shell_users"), "0")
-}
-
-// What is asked of a machine while it is being made follows once it is.
-func TestAMachineThatIsSwitchedOffWhileItIsMadeIsOffAfterwards(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	var vm hosting.Ref
-	w.Compute.Tell(nil, func(call, tag string) error {
-		if call == "create" {
-			vm = hosting.Ref{Kind: "vm", ID: w.Provision(uuid.MustParse(tag)).Job.VM}
-			w.Carry(hosting.Disable{Ref: vm, By: hosting.BySite})
-		}
-		return nil
-	})
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
-	w.Becomes(id, order.StatusActive)
-	w.Powered(vm, "stopped")
-}
-
-// What was made for an order and is gone has been taken back, though another client has an
-// object of its name by now.
-func TestTakingBackLeavesWhatAnotherClientHas(t *testing.T) { // E-3
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.ReadyBudget = sagastest.Quick.Quarantine })
-	const domain = "taken.example.com"
-	w.Engine.Applied = func(o hosting.EngineObject) bool { return o.Kind != "site" }
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Domain: domain})
-	w.Becomes(id, order.StatusFailed)
-	w.Engine.Forget("site/" + domain)
-	w.Engine.Put("site/"+domain, hosting.EngineObject{Kind: "site", Name: domain, Owner: 4711})
-	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the customer changed their mind"))
-	w.Refunded(id)
-	left := w.Engine.All()
-	w.Equal("left at the engine", len(left), 1)
-	w.Equal("whose", left["site/"+domain].Owner, int64(4711))
-	run := w.Provision(id)
-	w.Equal("the run", run.Status, sagas.StatusUndone)
-	w.Equal("parked", strings.Count(strings.Join(w.Happened(sagas.StreamOf(run.Key)), " "), "saga.parked"), 1)
 }

@@ -3,7 +3,6 @@ package orders_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -12,26 +11,6 @@ import (
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/sagastest"
 )
-
-func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { // T19, V3
-	t.Parallel()
-	for _, kind := range []string{"hosting", "vps"} {
-		b := sagastest.NewPurchase(t, kind)
-		b.Pay.GiveAll(b.ID)
-		b.Must(b.Payments.Hint(t.Context(), b.ID, "refund"))
-		b.Becomes(b.ID, order.StatusRefunded)
-		b.Off()
-		b.Equal("subscription", b.Count(`select count(*) from events where name = 'billing.subscription_ended'
-			and data ->> 'reason' = 'refunded'`), 1)
-		b.Clock.Pass(7*sagastest.Day - time.Minute)
-		b.Quiet()
-		run := b.RunOf("deprovision:" + b.ID.String())
-		b.Equal("before the grace is over", fmt.Sprint(run.At().Name, run.Status), "grace"+string(sagas.StatusReady))
-		b.Clock.Pass(2 * time.Minute)
-		b.Removed()
-		b.End()
-	}
-}
 
 func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 	t.Parallel()
@@ -49,44 +28,6 @@ func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 	b.Must(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "the customer wants it gone"))
 	b.Removed()
 	b.Equal("again", domain.CodeOf(b.Orders.EndGrace(t.Context(), sagastest.Operator, b.ID, "again")), domain.Conflict)
-}
-
-func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	before := b.Ask(b.Draw("site"), sagastest.Site("off.example.com"))
-	b.Carry(before)
-	b.Stands(before.Ref, hosting.Running)
-	b.Carry(sagastest.Set(before.Ref, `{"is_active":false}`))
-	b.Stands(before.Ref, hosting.Running)
-	b.Pay.Dispute(b.ID, order.DisputeOpen)
-	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
-	b.Off()
-	b.Equal("holds", b.Order(b.ID).Holds, []order.Hold{order.DisputeHold})
-	b.Pay.Dispute(b.ID, order.DisputeWon)
-	b.Must(b.Payments.Hint(t.Context(), b.ID, "dispute"))
-	b.On()
-	b.Equal("what was off before", sagastest.Value(b.Has("site", "off.example.com"), "is_active"), "false")
-	b.Equal("status", b.Order(b.ID).Status, order.StatusActive)
-}
-
-func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	tenant := hosting.Ref{Kind: "tenant", ID: b.Tenant}
-	b.Carry(sagastest.Set(tenant, `{"status":"suspended"}`))
-	b.Off()
-	for _, outcome := range []order.DisputeState{order.DisputeOpen, order.DisputeWon} {
-		b.Must(b.Payments.Dispute(t.Context(), sagastest.Operator, b.ID, outcome, "by letter")) // P-9
-		b.Eventually(
-			"the tenant follows",
-			func() bool { return (len(b.Resource(tenant).DisabledBy) == 1) == (outcome == order.DisputeOpen) },
-		)
-		b.Quiet()
-		b.Off()
-	}
-	b.Carry(sagastest.Set(tenant, `{"status":"active"}`))
-	b.On()
 }
 
 func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
@@ -165,120 +164,6 @@ func TestTheEndOfAServiceLeavesTheOthersOfItsTenant(t *testing.T) {
 	b.Equal("at the engine", len(b.Engine.All()), 0)
 }
 
-func TestTheSecondOfTwoHostingServicesKeepsTheSites(t *testing.T) {
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	second := joins(b, "hosting")
-	may(b, 10)
-	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "one is enough"))
-	may(b, 5)
-	reasons(b)
-	b.On()
-	b.Clock.Pass(8 * sagastest.Day)
-	b.Eventually("its run is done", func() bool { return b.RunOf("deprovision:"+b.ID.String()).Status == sagas.StatusDone })
-	may(b, 5)
-	b.On()
-	disputes(b, second, order.DisputeOpen)
-	reasons(b, "order")
-	b.Off()
-	disputes(b, second, order.DisputeWon)
-	reasons(b)
-	b.On()
-	may(b, 5)
-}
-
-func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testing.T) {
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	saas := joins(b, "saas")
-	b.Eventually("it may have sub-tenants", func() bool { _, t := tenancy(b); return t.MaySaaS().MaxHostingAccounts == 10 })
-	child := b.NewTenant(b.Draw("tenant"))
-	parent := &hosting.Tenant{Parent: &b.Tenant}
-	child.Spec["parent"] = parent.Fields().Only("parent").Values()["parent"]
-	b.Carry(child)
-	own := b.Ask(b.Draw("site"), sagastest.Site("child.example.com"))
-	own.Tenant = child.ID
-	b.Carry(own)
-	b.Stands(own.Ref, hosting.Running)
-	rests := func(want bool) {
-		b.T.Helper()
-		b.Eventually(fmt.Sprint("the sub-tenant rests: ", want), func() bool {
-			return slices.Contains(b.Resource(child.Ref).DisabledBy, hosting.ByParent) == want &&
-				slices.Contains(b.Resource(own.Ref).DisabledBy, hosting.ByTenant) == want
-		})
-	}
-	// A sub-tenant with a service of its own stays, with that alone.
-	stays := b.NewTenant(b.Draw("tenant"))
-	stays.Spec["parent"] = child.Spec["parent"]
-	b.Carry(stays)
-	kept := b.Ask(b.Draw("site"), sagastest.Site("stays.example.com"))
-	kept.Tenant = stays.ID
-	b.Carry(kept)
-	b.Stands(kept.Ref, hosting.Running)
-	vps := b.Buy(
-		sagastest.OrderForm{
-			Kind: "vps", Email: "stays@example.com",
-			Joins: order.Joining{Tenant: stays.ID, User: b.Provision(b.ID).Job.User},
-		},
-	)
-	b.Becomes(vps, order.StatusActive)
-	machine := hosting.Ref{Kind: "vm", ID: b.Provision(vps).Job.VM}
-	siteRests := func(want bool) {
-		b.T.Helper()
-		b.Eventually(fmt.Sprint("its site rests: ", want), func() bool {
-			return slices.Contains(b.Resource(kept.Ref).DisabledBy, hosting.ByOrder) == want && len(b.Resource(stays.Ref).DisabledBy) == 0
-		})
-		b.Powered(machine, "running")
-	}
-	disputes(b, saas, order.DisputeOpen)
-	rests(true)
-	siteRests(true)
-	reasons(b)
-	b.On()
-	disputes(b, saas, order.DisputeWon)
-	rests(false)
-	siteRests(false)
-	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, saas, "no customers"))
-	rests(true)
-	b.On()
-	b.Clock.Pass(8 * sagastest.Day)
-	b.Eventually("the sub-tenant is gone", func() bool { return b.Resource(child.Ref).Status == hosting.Gone })
-	b.Eventually("the run is done", func() bool { return b.RunOf("deprovision:"+saas.String()).Status == sagas.StatusDone })
-	b.On()
-	siteRests(true)
-	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, vps, "the last of it"))
-	b.Powered(machine, "stopped")
-	b.Clock.Pass(8 * sagastest.Day)
-	b.Eventually("it is gone too", func() bool { return b.Resource(stays.Ref).Status == hosting.Gone })
-}
-
-// Who is refunded before the service is set up gets it back; the tenant stays as it was.
-func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	b.Quiet()
-	before := snapshot(b)
-	b.Pauses(b.Reconciler.ComputeQueue())
-	id := b.Buy(
-		sagastest.OrderForm{
-			Kind: "vps", Email: "joins@example.com",
-			Joins: order.Joining{Tenant: b.Tenant, User: b.Provision(b.ID).Job.User},
-		},
-	)
-	sagastest.StandsAt(b.World, id, "vm")
-	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, id, "a mistake"))
-	sagastest.GoesOn(b.World)
-	sagastest.GivesBack(b.World, id)
-	b.Becomes(id, order.StatusRefunded)
-	b.On()
-	b.Eventually("the tenant is as it was", func() bool {
-		return b.Text(`select string_agg(kind || ' ' || id || ' ' || active || disabled_by::text || case kind
-			when 'tenant' then (spec - 'synced_at')::text else '' end, ' ' order by kind, id)
-			from resources where tenant = $1 and kind <> 'vm'`, b.Tenant) == before
-	})
-	b.Equal("members", b.Count(`select count(*) from memberships where tenant = $1`, b.Tenant), 1)
-}
-
 // A customer who orders again in the shop gets another tenant, whose name tells them apart.
 func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
 	t.Parallel()
@@ -297,31 +182,4 @@ func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
 	w.Equal("the first", name(first), "Twice SL")
 	w.Equal("the second", name(second), "Twice SL ("+w.Order(second).Number+")")
 	w.Equal("one of another name", name(other), "Other SL")
-}
-
-// An invoice that is not paid lets its own service rest, and no other of the tenant.
-func TestAnUnpaidServiceRestsAlone(t *testing.T) {
-	t.Parallel()
-	w := sagastest.WithPlans(t)
-	first := w.Serves(sagastest.OrderForm{Kind: "hosting", Period: order.Yearly, Price: "1.26"})
-	tenant := w.Subscription(first).Tenant
-	joined := w.Serves(
-		sagastest.OrderForm{
-			Kind: "hosting", Email: "joins@example.com",
-			Joins: order.Joining{Tenant: tenant, User: w.Provision(first).Job.User},
-		},
-	)
-	b := sagastest.Purchase{Household: &sagastest.Household{World: w.World, Tenant: tenant}, ID: first}
-	may(b, 10)
-	w.Equal(
-		"another plan", fmt.Sprint(w.Changes(joined, sagastest.LargePlan, "monthly")),
-		"plan: A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.",
-	)
-	w.Until(joined, "billing.subscription_suspended", 1)
-	may(b, 5)
-	reasons(b)
-	w.Equal("the other service", w.Subscription(first).Status, billing.Running)
-	w.Pays(joined)
-	may(b, 10)
-	reasons(b)
 }

@@ -146,36 +146,6 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	}
 }
 
-func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-20
-	t.Parallel()
-	var c *sagastest.HandClock
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { c = clocked(o) })
-	var down atomic.Bool
-	w.Pay.Tell(func(call, _ string) error {
-		if down.Load() {
-			return domain.Fail(domain.Transient, "down", sagastest.ErrLie)
-		}
-		return nil
-	}, func(call, _ string) error {
-		if call == "capture" { // it gets through, and from then on nothing is heard
-			down.Store(true)
-			return domain.Fail(domain.Unknown, "no_answer", sagastest.ErrLie)
-		}
-		return nil
-	})
-	w.Goes()
-	id := approved(w)
-	w.Must(w.Webhook("evt_1", id))
-	w.Eventually("it got through", func() bool { return w.Pay.Captures(id) == 1 })
-	c.Move(3 * time.Hour)
-	w.Must(w.Payments.Hint(t.Context(), id, "clock"))
-	w.Eventually("operators are told", func() bool { return w.Warned("a payment provider does not answer") })
-	w.Equal("status while no provider answers", w.Order(id).Status, order.StatusPaymentProcessing)
-	down.Store(false)
-	w.Becomes(id, order.StatusActive)
-	w.Equal("captures", w.Pay.Captures(id), 1)
-}
-
 // attemptsAt counts the attempts at all steps of a name.
 func attemptsAt(w *sagastest.World, step string) int {
 	w.T.Helper()

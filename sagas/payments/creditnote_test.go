@@ -50,22 +50,6 @@ func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 	w.Equal("credited", invoice.Credited.Total.Equal(invoice.Total), true)
 }
 
-func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
-	t.Parallel()
-	w := sagastest.NewWorld(t)
-	w.Pauses(w.Reconciler.ComputeQueue())
-	w.Goes()
-	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
-	sagastest.StandsAt(w, id, "vm")
-	w.Pay.Give(id, "re_early", 210)
-	w.Must(w.Payments.Hint(t.Context(), id, "refund"))
-	w.Eventually("it is known", func() bool { return len(w.Order(id).Refunds) == 1 })
-	w.Equal("credit notes without an invoice", len(notes(w, id)), 0)
-	sagastest.GoesOn(w)
-	w.Becomes(id, order.StatusActive)
-	w.Eventually("the credit note is written", func() bool { return strings.Join(notes(w, id), "; ") == "2.10 = 1.74 + 0.36" })
-}
-
 func TestALostDisputeIsCredited(t *testing.T) { // T23
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()

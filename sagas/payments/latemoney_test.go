@@ -12,9 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -73,55 +71,6 @@ func agrees(w *sagastest.World, id uuid.UUID) {
 	w.Eventually("the agreement is known", func() bool { return w.Order(id).Approved })
 }
 
-func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // F-11, T20, T24
-	t.Parallel()
-	var c *sagastest.HandClock
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { c = clocked(o) })
-	w.Pay.Tell(func(call, _ string) error {
-		if call == "capture" {
-			return domain.Fail(domain.Transient, "down", sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	sagastest.OffersItsPlan(w)
-	soon, late := map[order.CancelReason]uuid.UUID{}, map[order.CancelReason]uuid.UUID{}
-	for _, reason := range []order.CancelReason{ // the deadline first: the others are given up when its time has passed
-		order.CaptureDeadline, order.Expired, order.PaymentFailed, order.ApprovalReversed, order.ByCustomer, order.ByAdmin,
-	} {
-		for _, orders := range []map[order.CancelReason]uuid.UUID{soon, late} {
-			id := w.Place(sagastest.OrderForm{})
-			comesTo[reason](w, c, id)
-			hint(w, id)
-			w.Becomes(id, order.StatusCancelled)
-			w.Equal("reason", w.Order(id).Cause, reason)
-			orders[reason] = id
-		}
-	}
-	pay := func(orders map[order.CancelReason]uuid.UUID) {
-		for _, id := range orders {
-			w.Pay.Pay(id, func(p *order.Payment) { p.At = w.Runner.Now() })
-			hint(w, id)
-		}
-	}
-	c.Move(65 * time.Hour) // the deadlines took some hours
-	pay(soon)
-	c.Move(9 * time.Hour)
-	pay(late)
-	for reason, id := range soon {
-		if reason != order.Expired {
-			goesBack(w, id)
-		}
-	}
-	for _, id := range late {
-		goesBack(w, id)
-	}
-	w.Becomes(soon[order.Expired], order.StatusActive)
-	w.Equal("reopened", w.Often(order.Stream(soon[order.Expired]), "order.reopened"), 1)
-	sagastest.Balance(w, soon[order.Expired], 1210)
-	w.Equal("provisioned", w.Count(`select count(*) from saga_run where key like 'provision:%'`), 1)
-}
-
 // goesBack waits until all the money of an order has gone back, once.
 func goesBack(w *sagastest.World, id uuid.UUID) {
 	w.T.Helper()
@@ -163,61 +112,6 @@ func chances(t *testing.T) func(n int) int {
 	return func(n int) int { mu.Lock(); defer mu.Unlock(); return random.IntN(n) }
 }
 
-func TestACancellationThatRacesWithThePaymentLosesNoMoney(t *testing.T) { // F-11, T10, V2, V4
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	w.Pauses("local") // what is paid for stays so: what comes of it is told elsewhere
-	chance := chances(t)
-	ids := make([]uuid.UUID, 40*rounds())
-	for i := range ids {
-		ids[i] = w.Place(sagastest.OrderForm{Kind: "saas"})
-	}
-	var racing sync.WaitGroup
-	for _, id := range ids {
-		acts := []func(){
-			func() {
-				w.Pay.Race(id, chance(4) == 0)
-				for range 1 + chance(3) {
-					if err := w.Webhook(fmt.Sprintf("evt_%s_%d", id, chance(2)), id); err != nil {
-						t.Error(err)
-					}
-				}
-			},
-			func() {
-				if err := cancels(w, id, order.ByAdmin); err != nil && domain.CodeOf(err) != domain.Conflict {
-					t.Error(err)
-				}
-			},
-		}
-		if chance(2) == 0 {
-			slices.Reverse(acts)
-		}
-		for _, act := range acts {
-			racing.Go(act)
-		}
-	}
-	racing.Wait()
-	ends := map[string]int{}
-	for _, id := range ids {
-		hint(w, id)
-		w.Eventually("the order knows what is true", func() bool {
-			o := w.Order(id)
-			net := o.Net()["EUR"]
-			switch o.Status {
-			case order.StatusPaid:
-				return net == 1210 || o.CancelRequested
-			case order.StatusCancelled, order.StatusRefunded:
-				return net == 0 && len(o.Open()) == 0 && w.Pay.Kept(id) == 0
-			default:
-				return false
-			}
-		})
-		ends[string(w.Order(id).Status)]++
-		w.Equal("confirmations", w.Often(order.Stream(id), "order.payment_confirmed") <= 1, true)
-	}
-	t.Logf("ends: %v", ends)
-}
-
 // What may come to light about one payment, in any order.
 var findings = map[string]func(*order.Fetched){
 	"completed": func(f *order.Fetched) { f.State = order.SessionComplete },
@@ -244,47 +138,6 @@ func disputeFound(state order.DisputeState) func(*order.Fetched) {
 		f.Payments[0].Disputes = []order.Dispute{
 			{ID: "dp_" + f.Order.String(), State: state, Minor: 1000, Currency: "EUR", At: f.ExpiresAt},
 		}
-	}
-}
-
-func TestInWhateverOrderThingsComeToLightTheyEndTheSame(t *testing.T) { // F-5, F-6, V6, I-15
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	w.Pauses("local")
-	chance := chances(t)
-	stories := []struct {
-		found []string
-		ends  order.Status
-		net   int64
-	}{
-		{[]string{"completed", "succeeded", "part", "rest", "opened", "won"}, order.StatusRefunded, 0},
-		{[]string{"completed", "succeeded", "part", "opened", "won"}, order.StatusPaid, 1000},
-		{[]string{"completed", "succeeded", "part", "opened", "lost"}, order.StatusRefunded, 0},
-		{[]string{"completed", "succeeded", "part"}, order.StatusPaid, 1000},
-	}
-	ids := make([]uuid.UUID, 32*rounds())
-	var telling sync.WaitGroup
-	for i := range ids {
-		id := w.Place(sagastest.OrderForm{Kind: "saas"})
-		ids[i] = id
-		found := slices.Clone(stories[i%len(stories)].found)
-		for j := range found {
-			k := chance(j + 1)
-			found[j], found[k] = found[k], found[j]
-		}
-		telling.Go(func() { comesToLight(w, id, found, chance) })
-	}
-	telling.Wait()
-	for i, id := range ids {
-		story := stories[i%len(stories)]
-		hint(w, id)
-		w.Eventually(fmt.Sprintf("story %d of order %s has ended", i%len(stories), id), func() bool {
-			o := w.Order(id)
-			return o.Status == story.ends && o.Net()["EUR"] == story.net && !o.OnHold()
-		})
-		w.Equal("received", w.Order(id).Received()["EUR"], 1210)
-		w.Equal("confirmations", w.Often(order.Stream(id), "order.payment_confirmed"), 1)
-		w.Equal("runs", w.Count(`select count(*) from saga_run where key = 'provision:' || $1`, id.String()), 1)
 	}
 }
 

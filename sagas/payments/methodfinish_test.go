@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/order"
@@ -68,29 +66,6 @@ func TestAMethodThatTheProviderDoesNotKeepEndsItsSetup(t *testing.T) {
 	if a.begins() == id {
 		t.Error("A setup that has ended goes on.")
 	}
-}
-
-// What is approved too late, or belongs to another setup, is not kept.
-func TestOnlyAnOpenSetupOfItsOwnIsFinished(t *testing.T) {
-	t.Parallel()
-	a := newAdding(t)
-	id := a.begins()
-	a.Eventually("it expires", func() bool { a.advance(time.Hour); return a.setup(id).Status == billing.SetupEnded })
-	a.Pay.Approves(id)
-	a.news("evt_late_"+id.String(), id)
-	a.looksAgain(id)
-	a.Equal("kept too late", a.Pay.Captures(id), 0)
-
-	id = a.begins()
-	a.Pay.Approves(id)
-	a.Pay.Mu.Lock()
-	f := a.Pay.Sessions[sagastest.SessionOf(id)]
-	f.Order = uuid.New()
-	a.Pay.Sessions[sagastest.SessionOf(id)] = f
-	a.Pay.Mu.Unlock()
-	a.Must(a.Payments.Hint(t.Context(), id, "return"))
-	a.ends(id, billing.SetupForeign)
-	a.Equal("kept for another", a.Pay.Captures(id), 0)
 }
 
 // A session that the provider has forgotten expires, and is not foreign.

@@ -170,24 +170,6 @@ func TestAPageOfASetupIsOpenedOnce(t *testing.T) {
 	a.Eventually("it is saved", func() bool { return len(a.saved()) == 1 })
 }
 
-// A page that is not finished expires, and leaves nothing. What the provider shows all the
-// same afterwards is forgotten there.
-func TestAnAbandonedSetupExpires(t *testing.T) {
-	t.Parallel()
-	a := newAdding(t)
-	id := a.begins()
-	a.Eventually("it expires", func() bool { a.advance(time.Hour); return a.setup(id).Status == billing.SetupEnded })
-	a.Equal("reason", a.setup(id).EndReason, billing.SetupExpired)
-	a.Equal("page", a.setup(id).URL, "")
-	token := a.Pay.Adds(id) // too late
-	a.news("evt_late_"+id.String(), id)
-	a.Eventually("it is forgotten", func() bool { return a.Pay.Forgets(token) == 1 })
-	a.Equal("saved", len(a.saved()), 0)
-	if a.begins() == id {
-		t.Error("A setup that has ended goes on.")
-	}
-}
-
 // Who leaves the tenant, or is erased, before the page is finished saves nothing.
 func TestNothingIsSavedForAPersonWhoIsGone(t *testing.T) {
 	t.Parallel()

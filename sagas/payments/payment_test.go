@@ -3,7 +3,6 @@ package payments_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -23,26 +22,6 @@ func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
 	w.Becomes(id, order.StatusActive)
 	w.Settled(id)
 	w.Equal("rows in the inbox", w.Count(`select count(*) from webhook_inbox`), 1)
-	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'provision:%'`), 1)
-}
-
-func TestAHundredEventsAboutOnePaymentBookItOnce(t *testing.T) { // F-4, I-14
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	id := w.Place(sagastest.OrderForm{})
-	w.Pay.Pay(id, nil)
-	atOnce(w, 100, func(i int) error {
-		if i%5 == 0 {
-			if err := w.Payments.Hint(t.Context(), id, "return"); err != nil {
-				return err
-			}
-		}
-		return w.Webhook(fmt.Sprintf("evt_%d", i), id)
-	})
-	w.Becomes(id, order.StatusActive)
-	w.Settled(id)
-	w.Eventually("every webhook is done", func() bool { return w.Count(`select count(*) from webhook_inbox where state = 'done'`) == 100 })
-	w.Equal("payments booked", w.Count(`select count(*) from payment_object`), 1)
 	w.Equal("runs", w.Count(`select count(*) from saga_run where key like 'provision:%'`), 1)
 }
 
@@ -99,15 +78,6 @@ func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 	w.Eventually("the order was looked at", func() bool { return checked(w) > before })
 	w.Equal("status", w.Order(id).Status, order.StatusPaymentProcessing)
 	w.Equal("runs", w.Count(`select count(*) from saga_run`), 0)
-}
-
-func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.SessionChecks[0] = 50 * time.Millisecond }).Goes()
-	id := w.Place(sagastest.OrderForm{})
-	w.Pay.Pay(id, nil)
-	w.Becomes(id, order.StatusActive)
-	w.Equal("webhooks", w.Count(`select count(*) from webhook_inbox`), 0)
 }
 
 func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
@@ -210,22 +180,4 @@ func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 	w.Becomes(unpaid, order.StatusCancelled)
 	w.Equal("reason", w.Order(unpaid).Cause, order.Expired)
 	w.Becomes(paid, order.StatusActive)
-}
-
-func TestAnOrderWhoseTimeRunsOutDuringALookIsLookedAtOnceMore(t *testing.T) { // T9, J-1
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) {
-		o.Times.OrderTTL = 400 * time.Millisecond
-		o.Times.SessionChecks[0] = 50 * time.Millisecond
-	})
-	w.Pay.Tell(func(call, _ string) error {
-		if call == "fetch" {
-			time.Sleep(500 * time.Millisecond) // the provider answers when the time is over
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	id := w.Place(sagastest.OrderForm{})
-	w.Becomes(id, order.StatusCancelled)
-	w.Equal("reason", w.Order(id).Cause, order.Expired)
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/domain"
-	"hostpanel/sagas"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -20,37 +18,6 @@ func stillLive(b sagastest.Purchase) (actions []string) {
 		actions = append(actions, f.Action)
 	}
 	return actions
-}
-
-func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // J-4, V3
-	t.Parallel()
-	b := sagastest.NewPurchase(t, "hosting")
-	refuses := func(call, name string) error {
-		if call == "remove" && name == "site/own.example.com" {
-			return domain.Fail(domain.Permanent, "broken", sagastest.ErrLie)
-		}
-		return nil
-	}
-	b.Engine.Tell(refuses, nil)
-	b.Must(b.Orders.Cancel(t.Context(), sagastest.Operator, b.ID, "does not pay any more"))
-	b.Off()
-	b.Eventually("its grace begins", func() bool { return b.RunOf("deprovision:"+b.ID.String()).At().Name == "grace" })
-	b.Clock.Pass(6 * sagastest.Day)
-	b.Equal("in its grace", stillLive(b), []string{})
-	b.Clock.Pass(2 * sagastest.Day)
-	b.Eventually("it is not gone", func() bool { return b.RunOf("deprovision:"+b.ID.String()).At().Name == "verify" })
-	b.Equal("after its grace", stillLive(b), []string{"release"})
-	var runs []sagas.RunView
-	b.Eventually("the removal of the site waits for a person", func() (stopped bool) {
-		var err error
-		runs, err = b.Runner.Operators.Runs(t.Context(), sagas.RunFilter{About: b.Own.Stream().String(), Status: sagas.StatusParked})
-		b.Must(err)
-		return len(runs) > 0
-	})
-	b.Engine.Tell(nil, nil)
-	b.Must(b.Runner.Operators.RetryRun(t.Context(), sagastest.Operator, runs[0].ID, "the engine is well again"))
-	b.Removed()
-	b.Equal("when it is gone", stillLive(b), []string{})
 }
 
 func TestWhatDoesNotFitIsReportedOnceADay(t *testing.T) { // J-4

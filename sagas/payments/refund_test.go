@@ -133,53 +133,6 @@ func TestARefundThatIsRefusedHoldsTheOrderUntilItIsDecidedAnew(t *testing.T) { /
 	w.Eventually("the run that was refused is over", func() bool { return refundRun(w, id, 1).Status == sagas.StatusDone })
 }
 
-// The bank takes back itself what the panel could not give back.
-func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.RefundBudget = 100 * time.Millisecond }).Goes()
-	for _, how := range []string{"dispute", "refund"} {
-		for _, sent := range []error{
-			domain.Fail(domain.Permanent, "charge_disputed", sagastest.ErrLie), // nothing went out
-			domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie),           // no answer, until the time is up
-		} {
-			id := bought(w)
-			var calls atomic.Int32
-			w.Pay.Tell(func(call, _ string) error {
-				if call == "refund" {
-					calls.Add(1)
-					return sent
-				}
-				return nil
-			}, nil)
-			w.Must(w.Back(id, ""))
-			w.Eventually("it is parked", func() bool { return refundRun(w, id, 1).Status == sagas.StatusParked })
-			before := calls.Load()
-			w.Pay.Change(id, func(p *order.Payment) {
-				if how == "dispute" {
-					p.Disputes = []order.Dispute{
-						{ID: "dp_" + id.String(), State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()},
-					}
-				} else {
-					p.Refunds = append(
-						p.Refunds,
-						order.Refund{
-							ID: "re_" + id.String(), State: order.RefundSucceeded, Minor: p.Minor,
-							Currency: p.Currency, At: time.Now(),
-						},
-					)
-				}
-			})
-			w.Must(w.Payments.Hint(t.Context(), id, "clock"))
-			w.Becomes(id, order.StatusRefunded)
-			w.Eventually("its run is over", func() bool { return refundRun(w, id, 1).Status == sagas.StatusDone })
-			w.Equal(how+": sent after that", calls.Load()-before, int32(0))
-			w.Equal(how+": holds", len(w.Order(id).Holds), 0)
-			sagastest.Balance(w, id, 0)
-			w.Pay.Reset()
-		}
-	}
-}
-
 func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
@@ -218,36 +171,6 @@ func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 	sagastest.Balance(w, id, 1210)
 	w.Pay.Change(id, func(p *order.Payment) { p.Refunds[0].State = order.RefundSucceeded })
 	w.Becomes(id, order.StatusRefunded) // without a webhook
-}
-
-func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N-9
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond }).Goes()
-	id := bought(w)
-	w.Pay.Stores(sagastest.Reference(id, 1))
-	w.Must(w.Back(id, ""))
-	w.Becomes(id, order.StatusRefunded)
-	w.Equal("the next generation came", w.Pay.Came(sagastest.Reference(id, 1)+"/g2"), true)
-	w.Equal("refunds", w.Pay.Refunds(sagastest.Reference(id, 1)), 1)
-	sagastest.Balance(w, id, 0)
-}
-
-func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
-	t.Parallel()
-	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond })
-	var once atomic.Bool
-	w.Pay.Tell(func(call, _ string) error {
-		if call == "refund" && once.CompareAndSwap(false, true) {
-			return domain.Fail(domain.Unknown, sagas.StoredError, sagastest.ErrLie)
-		}
-		return nil
-	}, nil)
-	w.Goes()
-	id := bought(w)
-	w.Must(w.Back(id, ""))
-	w.Becomes(id, order.StatusRefunded)
-	w.Equal("the old key", w.Pay.Came(sagastest.Reference(id, 1)), false)
-	w.Equal("the next key", w.Pay.Came(sagastest.Reference(id, 1)+"/g2"), true)
 }
 
 func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11

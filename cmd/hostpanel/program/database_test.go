@@ -87,17 +87,6 @@ func (r *recovering) answer(c net.Conn) {
 	_, _ = io.Copy(c, real)
 }
 
-func TestAStartWaitsWhileTheDatabaseRecovers(t *testing.T) {
-	r, through := recoverFor(t, eventstoretest.URL(t), 3)
-	p := &Program{Config: &config.Config{DatabaseURL: through}, Log: slog.New(slog.DiscardHandler)}
-	if err := p.database(t.Context(), need{}); err != nil {
-		t.Fatal(err)
-	}
-	if r.left.Load() >= 0 {
-		t.Error("it has not waited for the server")
-	}
-}
-
 func TestAStartDoesNotWaitForEver(t *testing.T) {
 	const refusals = 1 << 40
 	r, through := recoverFor(t, eventstoretest.URL(t), refusals)

@@ -3,11 +3,17 @@
 package serve_test
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 )
@@ -35,5 +41,54 @@ func TestDemosThatStartAtOnceAgree(t *testing.T) {
 	keys, err := programs[0].Tables.For(projections.System).Orders().APIKeys(t.Context(), projections.Listing{})
 	if err != nil || len(keys.Rows) != 2 {
 		t.Errorf("%+v, %v", keys, err)
+	}
+}
+
+func TestADatabaseWhoseClockIsAheadStartsWithTheDemoOnly(t *testing.T) {
+	url, dir := eventstoretest.URL(t), t.TempDir()
+	p := programtest.Open(t, url, dir, true)
+	const week = 7 * 24 * time.Hour
+	if err := p.Store.Clock().Advance(t.Context(), week); err != nil {
+		t.Fatal(err)
+	}
+	for what, as := range map[string]program.Part{"serve": program.Serving, "worker": program.Working} {
+		if _, err := program.Open(t.Context(), withoutDemo(t, p.Config), slog.Default(), as); !errors.Is(err,
+			clock.ErrAhead) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if again := programtest.Open(t, url, dir, true); again.Store.Clock().Ahead() != week {
+		t.Errorf("the demo's next start is %s ahead", again.Store.Clock().Ahead())
+	}
+}
+
+// The engine knows the demo's tenant as it knows every other: what is made for
+// it needs its client.
+func TestTheDemosTenantGetsItsClient(t *testing.T) {
+	p := programtest.Demo(t)
+	d, err := serve.ReadDemo(filepath.Join(p.Config.DataDir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Sagas.Runner.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		tenant, err := p.Tables.For(projections.System).Hosting().Tenant(ctx, d.TenantAdmin.Tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tenant.EngineID != nil && tenant.SyncStatus == "synced" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the engine has no client for %+v", tenant)
+		}
 	}
 }
