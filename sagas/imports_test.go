@@ -1,4 +1,4 @@
-package sagas
+package sagas_test
 
 import (
 	"go/parser"

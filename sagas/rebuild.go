@@ -36,7 +36,7 @@ func (s *Operators) rebuildRows(ctx context.Context) (written int64, err error) 
 	runs := map[uuid.UUID]Run{}
 	log := s.store.Reader().Closed().Of(func(name string) bool { return strings.HasPrefix(name, Category+".") })
 	err = log.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
-		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
+		if e, ok := r.Event.(Event); ok && r.Stream.Category == Category {
 			id := uuid.MustParse(r.Stream.ID)
 			runs[id] = Decider.Evolve(runs[id], e)
 		}

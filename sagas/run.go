@@ -77,18 +77,19 @@ func (r Run) At() StepRef {
 }
 
 // Decider is the behaviour of the streams of all runs (docs/sagas.md, "Runs").
-var Decider = domain.Decider[Run, Command, event]{
-	Decide: func(r Run, c Command) ([]event, error) { return c.decide(r) },
-	Evolve: func(r Run, e event) Run { r = e.evolve(r); r.Version++; return r },
+var Decider = domain.Decider[Run, Command, Event]{
+	Decide: func(r Run, c Command) ([]Event, error) { return c.decide(r) },
+	Evolve: func(r Run, e Event) Run { r = e.evolve(r); r.Version++; return r },
 }
 
 type (
 	// A Command changes one run.
 	Command interface {
 		domain.Command
-		decide(Run) ([]event, error)
+		decide(Run) ([]Event, error)
 	}
-	event interface {
+	// An Event is what has happened to one run.
+	Event interface {
 		domain.Event
 		evolve(Run) Run
 	}
@@ -193,110 +194,110 @@ func (c Compensate) Stream() domain.Stream   { return StreamOf(c.Key) }
 // Begins marks the first command of a stream ([domain.Beginning]).
 func (Start) Begins() {}
 
-func (c Start) decide(r Run) ([]event, error) {
+func (c Start) decide(r Run) ([]Event, error) {
 	if r.Key != "" {
 		return nil, nil // a run starts once only
 	}
-	return []event{Started(c)}, nil
+	return []Event{Started(c)}, nil
 }
 
-func (c Complete) decide(r Run) ([]event, error) {
+func (c Complete) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady || r.Step != c.Step {
 		return nil, errMovedOn
 	}
 	if r.Direction == DirectionUndo {
-		return []event{StepUndone{c.Step, r.At().Name}}, nil
+		return []Event{StepUndone{c.Step, r.At().Name}}, nil
 	}
-	return []event{StepCompleted{Step: c.Step, Name: r.At().Name, External: c.External, Found: c.Found, Input: c.Input}}, nil
+	return []Event{StepCompleted{Step: c.Step, Name: r.At().Name, External: c.External, Found: c.Found, Input: c.Input}}, nil
 }
 
-func (c Defer) decide(r Run) ([]event, error) {
+func (c Defer) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady || r.Direction != DirectionDo || r.Step != c.Step {
 		return nil, errMovedOn
 	}
-	return []event{Deferred{c.Step, r.At().Name, c.Code}}, nil
+	return []Event{Deferred{c.Step, r.At().Name, c.Code}}, nil
 }
 
-func (c GoBack) decide(r Run) ([]event, error) {
+func (c GoBack) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady || r.Direction != DirectionDo || r.Step != c.Step || c.To < 0 || c.To >= c.Step {
 		return nil, errMovedOn
 	}
-	return []event{EffectLost{Step: c.To, Name: r.Steps[c.To].Name, At: r.At().Name}}, nil
+	return []Event{EffectLost{Step: c.To, Name: r.Steps[c.To].Name, At: r.At().Name}}, nil
 }
 
-func (c Supersede) decide(r Run) ([]event, error) {
+func (c Supersede) decide(r Run) ([]Event, error) {
 	if r.Status != StatusParked {
 		return nil, errNotParked
 	}
-	return []event{Superseded{r.Step, r.At().Name}}, nil
+	return []Event{Superseded{r.Step, r.At().Name}}, nil
 }
 
-func (c Park) decide(r Run) ([]event, error) {
+func (c Park) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady || r.Step != c.Step {
 		return nil, errMovedOn
 	}
-	return []event{Parked{c.Step, r.At().Name, c.Code}}, nil
+	return []Event{Parked{c.Step, r.At().Name, c.Code}}, nil
 }
 
-func (c Retry) decide(r Run) ([]event, error) {
+func (c Retry) decide(r Run) ([]Event, error) {
 	if r.Status != StatusParked {
 		return nil, errNotParked
 	}
-	return []event{Retried{r.Step, r.At().Name, c.Reason, c.Corrections, c.Input}}, nil
+	return []Event{Retried{r.Step, r.At().Name, c.Reason, c.Corrections, c.Input}}, nil
 }
 
-func (c Skip) decide(r Run) ([]event, error) {
+func (c Skip) decide(r Run) ([]Event, error) {
 	if r.Status != StatusParked || r.Direction != DirectionDo || r.Step != c.Step {
 		return nil, NotNow("The run is not parked at this step.")
 	}
-	return []event{StepSkipped{Step: c.Step, Name: r.At().Name, External: c.External, Reason: c.Reason, Input: c.Input}}, nil
+	return []Event{StepSkipped{Step: c.Step, Name: r.At().Name, External: c.External, Reason: c.Reason, Input: c.Input}}, nil
 }
 
-func (c Pass) decide(r Run) ([]event, error) {
+func (c Pass) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady || r.Direction != DirectionDo || r.At().Name != c.Name {
 		return nil, domain.Refuse(domain.Conflict, "The run does not wait for this.")
 	}
-	return []event{StepSkipped{Step: r.Step, Name: c.Name, Reason: c.Reason}}, nil
+	return []Event{StepSkipped{Step: r.Step, Name: c.Name, Reason: c.Reason}}, nil
 }
 
-func (c Pause) decide(r Run) ([]event, error) {
+func (c Pause) decide(r Run) ([]Event, error) {
 	switch r.Status {
 	case StatusPaused:
 		return nil, nil
 	case StatusReady:
-		return []event{Paused{c.Reason}}, nil
+		return []Event{Paused{c.Reason}}, nil
 	default:
 		return nil, NotNow("The run cannot be paused.")
 	}
 }
 
-func (c Resume) decide(r Run) ([]event, error) {
+func (c Resume) decide(r Run) ([]Event, error) {
 	switch r.Status {
 	case StatusReady:
 		return nil, nil
 	case StatusPaused:
-		return []event{Resumed{c.Reason}}, nil
+		return []Event{Resumed{c.Reason}}, nil
 	default:
 		return nil, NotNow("The run is not paused.")
 	}
 }
 
-func (c ReleaseLease) decide(r Run) ([]event, error) {
+func (c ReleaseLease) decide(r Run) ([]Event, error) {
 	if r.Status != StatusReady {
 		return nil, errNotWorkedOn
 	}
-	return []event{LeaseReleased{c.Reason}}, nil
+	return []Event{LeaseReleased{c.Reason}}, nil
 }
 
 // errNotWorkedOn refuses to release a run without a lease.
 var errNotWorkedOn = NotNow("No worker holds the run.")
 
-func (c Compensate) decide(r Run) ([]event, error) {
+func (c Compensate) decide(r Run) ([]Event, error) {
 	switch {
 	case r.Key == "" || r.Over():
 		return nil, NotNow("The run is over.")
 	case r.Direction == DirectionUndo:
 		return nil, nil
 	}
-	return []event{CompensationStarted{c.From, r.At().Name, c.Reason}}, nil
+	return []Event{CompensationStarted{c.From, r.At().Name, c.Reason}}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
+	"hostpanel/sagas/memory"
 )
 
 // An executor claims runs and works on their steps: it calls systems outside,
@@ -47,7 +48,7 @@ func (s *executor) faultAt(p Point, c claimed) error { return s.fault.at(p, c.Ru
 // workOn executes the steps of a run until it ends, waits or fails.
 func (s *executor) workOn(ctx context.Context, c claimed) {
 	id := c.id
-	ctx = withMemory(ctx)
+	ctx = memory.With(ctx)
 	for on := true; on && ctx.Err() == nil; {
 		stepCtx, h := s.leases.take(ctx, c)
 		c.hold = h
@@ -266,7 +267,7 @@ const appends = 3
 func (s *executor) append(
 	ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command,
 ) error {
-	defer forget(ctx)
+	defer memory.Forget(ctx)
 	return c.hold.write(func() (err error) {
 		for range appends {
 			if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); !errors.Is(err, eventstore.ErrUnavailable) {

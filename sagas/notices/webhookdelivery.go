@@ -17,6 +17,7 @@ import (
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notices/endpointlimiter"
 )
 
 // A message to an endpoint of a tenant is an effect like a mail: one run, tried
@@ -47,7 +48,7 @@ type publisher struct {
 	customer   func(context.Context, uuid.UUID) (Customer, error)
 	times      Times
 	deliveries sagas.Definition[DeliveryInput]
-	limiter    endpointLimiter
+	limiter    *endpointlimiter.Limiter
 }
 
 // registerWebhooks registers the saga, reaction and sweep of webhooks with the
@@ -55,7 +56,7 @@ type publisher struct {
 func registerWebhooks(d Deps) {
 	p := &publisher{
 		runner: d.Runner, store: d.Store, vault: d.Vault, tables: d.Tables, webhooks: d.Webhooks, customer: d.Customer,
-		times: d.Times, limiter: newEndpointLimiter(),
+		times: d.Times, limiter: endpointlimiter.New(),
 	}
 	p.runner.AddQueue(webhookQueue, deliveriesAtOnce)
 	p.deliveries = sagas.Register(p.runner, sagas.Saga[DeliveryInput]{
@@ -104,7 +105,7 @@ func (p *publisher) deliveryRun(r eventstore.RecordedEvent, d webhook.Delivery, 
 // deliverCall prepares a message. The endpoint is read from its stream, so a
 // change of it counts from the next attempt on.
 func (p *publisher) deliverCall(ctx context.Context, job *DeliveryInput) (sagas.Call, error) {
-	if full := p.limiter.busy(limitsOf(*job)); full > 0 {
+	if full := p.limiter.Busy(endpointlimiter.Limits(job.Endpoint, job.Tenant)); full > 0 {
 		return sagas.Call{}, sagas.TooEarly("endpoint_busy", full)
 	}
 	endpoint, _, err := eventstore.Fold(ctx, p.store, webhook.Endpoints, webhook.EndpointStream(job.Endpoint))
@@ -136,7 +137,7 @@ func (p *publisher) deliverCall(ctx context.Context, job *DeliveryInput) (sagas.
 
 // deliver posts a message, if there is room at the endpoint.
 func (p *publisher) deliver(ctx context.Context, job DeliveryInput, url string, secrets [][]byte, m webhook.Message) (sagas.Result, error) {
-	leave, full := p.limiter.enter(limitsOf(job))
+	leave, full := p.limiter.Enter(endpointlimiter.Limits(job.Endpoint, job.Tenant))
 	if full > 0 {
 		return sagas.Result{}, sagas.TooEarly("endpoint_busy", full)
 	}

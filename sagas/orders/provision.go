@@ -18,13 +18,14 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/memory"
 )
 
-// provisionSteps are the steps of an order's setup (docs/sagas.md, "Provisioning"). An
+// ProvisionSteps are the steps of an order's setup (docs/sagas.md, "Provisioning"). An
 // order that joins a tenant makes neither an account nor a tenant. Where the customer has
 // chosen the tenant by a link, a new one may be made instead. A change to a list is a new
 // definition; a running saga keeps the list that it started with.
-func provisionSteps(resourceType string, hasDomain, joins, chosen bool) (list []string) {
+func ProvisionSteps(resourceType string, hasDomain, joins, chosen bool) (list []string) {
 	hosts := resourceType == storefront.HostingPlan
 	add := func(when bool, steps ...string) {
 		if when {
@@ -142,7 +143,7 @@ func keyed(step string) func(ProvisionInput) string {
 
 // listFor are the steps of an order.
 func listFor(o projections.Order, chosen bool) []string {
-	return provisionSteps(o.ResourceType, o.Domain != "", o.OrderedBy != nil, chosen)
+	return ProvisionSteps(o.ResourceType, o.Domain != "", o.OrderedBy != nil, chosen)
 }
 
 // provisioning is the run that a paid order starts. The numbers of everything
@@ -196,7 +197,7 @@ type orderOf uuid.UUID
 
 // order is all that is known of an order, personal data included.
 func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return sagas.Remembered(ctx, orderOf(id), func(ctx context.Context) (projections.Order, error) {
+	return memory.Read(ctx, orderOf(id), func(ctx context.Context) (projections.Order, error) {
 		return p.deps.Tables.For(projections.System).Orders().OrderForRun(ctx, id)
 	})
 }

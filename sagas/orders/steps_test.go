@@ -1,9 +1,11 @@
-package orders
+package orders_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostpanel/sagas/orders"
 )
 
 // The list of an order follows from what was bought, and from whether its tenant is there.
@@ -30,7 +32,7 @@ func TestAnOrderHasTheStepsOfWhatWasBought(t *testing.T) {
 		{"vps", false, true, true, "tenant vm vm.ready" + rest},
 		{"saas", false, true, true, "tenant" + rest},
 	} {
-		if got := provisionSteps(c.resourceType, c.domain, c.joins, c.chosen); !slices.Equal(got, strings.Fields(c.steps)) {
+		if got := orders.ProvisionSteps(c.resourceType, c.domain, c.joins, c.chosen); !slices.Equal(got, strings.Fields(c.steps)) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

@@ -22,7 +22,7 @@ func (s *Service) CancelUnpaid(ctx context.Context, cause domain.Metadata, cance
 	if err := s.runner.KeepRecovery(ctx); err != nil {
 		return err
 	}
-	timeline := timelineOf(history, s.runner.Now())
+	timeline := TimelineOf(history, s.runner.Now())
 	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
 	timeline.late = true
 	truths, err := s.fetch(ctx, c, timeline)

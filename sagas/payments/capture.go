@@ -57,7 +57,7 @@ func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, err
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	timeline := timelineOf(history, s.runner.Now())
+	timeline := TimelineOf(history, s.runner.Now())
 	p, err := s.providers.named(timeline.order.Provider)
 	if err != nil {
 		return sagas.Call{}, err
@@ -93,7 +93,7 @@ func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, err
 
 // capturable refuses a capture that is not due, or so late that the provider
 // may have told the customer that nothing will be charged.
-func (s *captures) capturable(timeline paymentTimeline) error {
+func (s *captures) capturable(timeline Timeline) error {
 	switch {
 	case timeline.order.Status != order.StatusPaymentProcessing:
 		return domain.Fail(domain.Permanent, "not_due", errors.New("the order is not waiting for its payment"))

@@ -45,7 +45,7 @@ func (s *Service) watchCharge(ctx context.Context, e order.Placed) error {
 // withoutSession decides what becomes of an order that has no session. One that charges a
 // saved payment method gets its session here. An order that has waited too long is given
 // up, and so is a charge that the provider refuses for good.
-func (s *Service) withoutSession(ctx context.Context, c check, timeline paymentTimeline) ([]domain.Command, error) {
+func (s *Service) withoutSession(ctx context.Context, c check, timeline Timeline) ([]domain.Command, error) {
 	if timeline.order.Status != order.StatusPending {
 		return nil, nil
 	}

@@ -75,7 +75,7 @@ func (s *Service) checkOrder(ctx context.Context, task *sagas.Task[check]) (end 
 	if len(c.history) == 0 {
 		return setups{s}.checkSetup(ctx, c)
 	}
-	timeline := timelineOf(c.history, s.runner.Now())
+	timeline := TimelineOf(c.history, s.runner.Now())
 	timeline.late = s.times.timeUp(timeline)
 	if ctx, err = c.follow(ctx, order.Stream(c.order), timeline.setBy); err != nil {
 		return end, err
@@ -128,10 +128,10 @@ func (c check) follow(ctx context.Context, stream domain.Stream, setBy int) (con
 // the next check are one fenced append. A hint that came meanwhile causes
 // another check.
 func (s *Service) closeCheck(
-	ctx context.Context, c check, timeline paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command,
+	ctx context.Context, c check, timeline Timeline, rows []eventstore.TxStatement, commands []domain.Command,
 ) (sagas.TaskEnd, error) {
 	foreseen := s.afterCommands(timeline, commands)
-	return s.endCheck(ctx, c, s.times.nextCheck(foreseen, s.runner.Now()), nil, rows, commands)
+	return s.endCheck(ctx, c, s.times.NextCheck(foreseen, s.runner.Now()), nil, rows, commands)
 }
 
 // endCheck ends a check in one append, and makes the next one due; next nil: there is none.
@@ -170,7 +170,7 @@ func (s *Service) endCheck(
 
 // afterCommands is the order as the commands will leave it, for its schedule.
 // What changes the order in between sends a hint.
-func (s *Service) afterCommands(timeline paymentTimeline, commands []domain.Command) paymentTimeline {
+func (s *Service) afterCommands(timeline Timeline, commands []domain.Command) Timeline {
 	for _, c := range commands {
 		events, err := order.Decider.Decide(timeline.order, c.(order.Command))
 		if err != nil {

@@ -41,7 +41,7 @@ func (s *Service) reportedDisputes(ctx context.Context, c check) ([]domain.Comma
 
 // alarmOverdueRefund raises an alarm about a refund that has been pending for
 // too long. From then on it is not polled any more.
-func (s *Service) alarmOverdueRefund(ctx context.Context, timeline paymentTimeline) {
+func (s *Service) alarmOverdueRefund(ctx context.Context, timeline Timeline) {
 	if timeline.moneyOnItsWay() && !timeline.at.Before(timeline.refunded.Add(s.times.RefundTTL)) {
 		s.runner.Alarm(ctx, "a refund has not come to an end", "order", timeline.order.ID, "provider", timeline.order.Provider)
 	}

@@ -31,7 +31,7 @@ func (s *Service) takeTurn(ctx context.Context) (end func(), err error) {
 
 // fetch reads the provider's books: the order's session, and others that claim
 // to pay for the order.
-func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) (truths []order.Fetched, err error) {
+func (s *Service) fetch(ctx context.Context, c check, timeline Timeline) (truths []order.Fetched, err error) {
 	if c.until.IsZero() { // it is not one of the schedule
 		named, err := s.namedSessions(ctx, c.order)
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) inTurn(ctx context.Context, c check, call func(context.Context
 }
 
 // fetchAll reads the order's session, which is expired first if its time is up, and others.
-func fetchAll(ctx context.Context, p order.Provider, c check, timeline paymentTimeline) ([]order.Fetched, error) {
+func fetchAll(ctx context.Context, p order.Provider, c check, timeline Timeline) ([]order.Fetched, error) {
 	if timeline.late {
 		if err := p.ExpireSession(ctx, timeline.order.Session); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ const mostNamed = 5
 
 // otherSessions are sessions that have also paid for this order, and those that
 // webhooks have named for it.
-func otherSessions(c check, timeline paymentTimeline) (sessions []string) {
+func otherSessions(c check, timeline Timeline) (sessions []string) {
 	add := func(session string) (added bool) {
 		if added = session != timeline.order.Session && !slices.Contains(sessions, session); added {
 			sessions = append(sessions, session)
@@ -141,7 +141,7 @@ func (s *Service) namedSessions(ctx context.Context, orders ...uuid.UUID) (map[w
 // observe makes the commands that tell the order what was fetched, and the rows
 // that book each payment once.
 func (s *Service) observe(
-	ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched,
+	ctx context.Context, c check, timeline Timeline, truths []order.Fetched,
 ) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	for _, truth := range truths {
 		o := order.Observe{
@@ -179,7 +179,7 @@ func isDomainFree(ctx context.Context, scope projections.Scope, name string, ord
 // reopenable tells whether a cancelled order could be placed again: its plan is
 // offered at the same price, and its name is free. What pays an invoice needs neither: the
 // money goes back if the invoice is not open any more.
-func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (offered, free bool, err error) {
+func (s *Service) reopenable(ctx context.Context, timeline Timeline) (offered, free bool, err error) {
 	if timeline.placed.Invoice != uuid.Nil {
 		return true, true, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments/webhookwriter"
 )
 
 // A webhook is stored first, answered second and handled third. It is a hint:
@@ -29,7 +30,7 @@ type Inbox struct {
 	pool      *pgxpool.Pool
 	providers map[string]order.Provider
 	times     Times
-	storing   webhookWriter
+	storing   *webhookwriter.Writer
 	tasks     *sagas.Tasks
 
 	rejected atomic.Int64 // since this process started
@@ -37,7 +38,7 @@ type Inbox struct {
 
 func newInbox(d Deps) *Inbox {
 	s := &Inbox{runner: d.Runner, store: d.Store, pool: d.Store.Pool(), providers: d.Providers, times: d.Times}
-	s.storing.pool = s.pool
+	s.storing = webhookwriter.New(s.pool)
 	s.handle()
 	s.runner.EachRound("bodies of webhooks were not swept", s.SweepBodies)
 	return s
@@ -84,14 +85,14 @@ type simulator interface {
 // keepWebhook inserts a webhook into the inbox, once for ever.
 func (s *Inbox) keepWebhook(ctx context.Context, provider string, n order.News, raw []byte, header map[string][]string) error {
 	hash := sha256.Sum256(raw)
-	w := newWebhook{
-		provider: provider, News: n, body: raw, hash: hash[:],
-		headers: string(sagas.Encode(maskedHeaders(provider, header))), state: "stored",
+	w := webhookwriter.Webhook{
+		Provider: provider, News: n, Body: raw, Hash: hash[:],
+		Headers: string(sagas.Encode(maskedHeaders(provider, header))), State: "stored",
 	}
 	if !n.Handled {
-		w.state = "ignored"
+		w.State = "ignored"
 	}
-	stored, err := s.storing.add(ctx, w)
+	stored, err := s.storing.Add(ctx, w)
 	if err != nil || stored {
 		return err
 	}

@@ -7,10 +7,10 @@ import (
 	"hostpanel/projections"
 )
 
-// nextCheck is the pause until an order is checked again without a hint; nil: it
+// NextCheck is the pause until an order is checked again without a hint; nil: it
 // is not checked any more. With every webhook lost, this alone brings an order
 // to its end (rule J-1). A moment that passed during the check is due at once.
-func (t Times) nextCheck(timeline paymentTimeline, now time.Time) *time.Duration {
+func (t Times) NextCheck(timeline Timeline, now time.Time) *time.Duration {
 	var moments []time.Time
 	switch timeline.order.Status {
 	case order.StatusPending:
@@ -31,7 +31,7 @@ func (t Times) nextCheck(timeline paymentTimeline, now time.Time) *time.Duration
 	return until(soonest(moments, timeline.at), now)
 }
 
-func (t Times) whileUnpaid(timeline paymentTimeline) []time.Time {
+func (t Times) whileUnpaid(timeline Timeline) []time.Time {
 	switch {
 	case timeline.order.Settling:
 		return []time.Time{timeline.at.Add(t.SettlementCheck), t.payableUntil(timeline)}

@@ -1,20 +1,25 @@
-package payments
+package payments_test
 
 import (
 	"testing"
 	"time"
 
 	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/sagas/payments"
 )
 
-const never = -time.Second
+const (
+	day   = 24 * time.Hour
+	never = -time.Second
+)
 
 func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	after := func(d time.Duration) time.Time { return at.Add(d) }
 	payment := order.Seen{Session: "cs_1", ID: "pay_1", State: order.StatePaid, Minor: 1210, Currency: "EUR", At: at}
 	placed := []order.Event{order.Placed{Minor: 1210, Currency: "EUR", At: at}}
-	opened := append(placed[:1:1], order.PaymentSessionOpened{Session: "cs_1", ExpiresAt: after(Defaults.SessionLife), At: at})
+	opened := append(placed[:1:1], order.PaymentSessionOpened{Session: "cs_1", ExpiresAt: after(payments.Defaults.SessionLife), At: at})
 	agreed := payment
 	agreed.State, agreed.At = order.StateCreated, after(time.Hour)
 	approved := append(opened[:2:2], order.PaymentApproved{Payment: agreed, At: after(time.Hour)})
@@ -68,12 +73,12 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 		{"late money goes back", given, 100 * day, day},
 		{"refunded", refunded, 2 * time.Hour, never},
 	} {
-		timeline := paymentTimeline{at: after(c.looked)}
+		var history []eventstore.RecordedEvent
 		for _, e := range c.facts {
-			timeline = timeline.after(e)
+			history = append(history, eventstore.RecordedEvent{Event: e})
 		}
 		got := never
-		if next := Defaults.nextCheck(timeline, timeline.at); next != nil {
+		if next := payments.Defaults.NextCheck(payments.TimelineOf(history, after(c.looked)), after(c.looked)); next != nil {
 			got = *next
 		}
 		if got != c.want {

@@ -169,7 +169,7 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 	if err != nil {
 		return err
 	}
-	timeline := timelineOf(history, s.runner.Now())
+	timeline := TimelineOf(history, s.runner.Now())
 	if _, err := order.Decider.Decide(timeline.order, decide); domain.CodeOf(err) == domain.Invalid ||
 		domain.CodeOf(err) == domain.NotFound {
 		return err // the provider need not be asked
@@ -188,7 +188,7 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 }
 
 // observeNow fetches and records the state of an order outside its schedule.
-func (s *Service) observeNow(ctx context.Context, timeline paymentTimeline) error {
+func (s *Service) observeNow(ctx context.Context, timeline Timeline) error {
 	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
 	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {

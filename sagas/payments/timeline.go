@@ -7,8 +7,8 @@ import (
 	"hostpanel/eventstore"
 )
 
-// A paymentTimeline is an order with the moments that its schedule depends on.
-type paymentTimeline struct {
+// A Timeline is an order with the moments that its schedule depends on.
+type Timeline struct {
 	at     time.Time // of the check
 	order  order.Order
 	placed order.Placed
@@ -22,15 +22,16 @@ type paymentTimeline struct {
 	version, setBy int // of the order, and of the event that has set the time of its next check
 }
 
-func timelineOf(history []eventstore.RecordedEvent, at time.Time) paymentTimeline {
-	timeline := paymentTimeline{at: at}
+// TimelineOf folds the events of an order until a check.
+func TimelineOf(history []eventstore.RecordedEvent, at time.Time) Timeline {
+	timeline := Timeline{at: at}
 	for _, r := range history {
 		timeline = timeline.after(r.Event.(order.Event))
 	}
 	return timeline
 }
 
-func (timeline paymentTimeline) after(e order.Event) paymentTimeline {
+func (timeline Timeline) after(e order.Event) Timeline {
 	timeline.order = order.Decider.Evolve(timeline.order, e)
 	timeline.version++
 	switch e := e.(type) {
@@ -60,7 +61,7 @@ func (timeline paymentTimeline) after(e order.Event) paymentTimeline {
 }
 
 // moneyOnItsWay tells whether a refund has not come to an end.
-func (timeline paymentTimeline) moneyOnItsWay() bool {
+func (timeline Timeline) moneyOnItsWay() bool {
 	for _, r := range timeline.order.Refunds {
 		if r.State == order.RefundPending {
 			return true
@@ -70,13 +71,13 @@ func (timeline paymentTimeline) moneyOnItsWay() bool {
 }
 
 // timeUp tells whether the order's time to be paid had passed at the check.
-func (t Times) timeUp(timeline paymentTimeline) bool {
+func (t Times) timeUp(timeline Timeline) bool {
 	return timeline.order.Status == order.StatusPaymentProcessing && !timeline.at.Before(t.payableUntil(timeline))
 }
 
 // payableUntil is when an order without a payment is given up. An order that the
 // customer has approved gets all the time that a capture may take.
-func (t Times) payableUntil(timeline paymentTimeline) time.Time {
+func (t Times) payableUntil(timeline Timeline) time.Time {
 	switch {
 	case timeline.order.Settling:
 		return timeline.placed.At.Add(t.SettlementTTL)
@@ -87,6 +88,6 @@ func (t Times) payableUntil(timeline paymentTimeline) time.Time {
 }
 
 // lastCapture is when no capture is tried any more (rule P-8).
-func (t Times) lastCapture(timeline paymentTimeline) time.Time {
+func (t Times) lastCapture(timeline Timeline) time.Time {
 	return timeline.approved.Add(t.CaptureDeadline)
 }

@@ -1,4 +1,4 @@
-package notices
+package endpointlimiter
 
 import (
 	"testing"
@@ -7,11 +7,11 @@ import (
 )
 
 func TestAnEndpointGetsTwoDeliveriesAtOnceAndATenantFour(t *testing.T) {
-	c := newEndpointLimiter()
+	c := New()
 	var leave []func(time.Duration)
 	enter := func(endpoint, tenant int64, fits bool) {
 		t.Helper()
-		left, full := c.enter(limitsOf(DeliveryInput{Endpoint: endpoint, Tenant: tenant}))
+		left, full := c.Enter(Limits(endpoint, tenant))
 		if fits != (full == 0) || full > longestTurn*6/5 {
 			t.Errorf("endpoint %d of tenant %d waits %s", endpoint, tenant, full)
 		}
@@ -38,15 +38,15 @@ func TestAnEndpointGetsTwoDeliveriesAtOnceAndATenantFour(t *testing.T) {
 
 func TestDeliveriesThatWaitTryAgainOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newEndpointLimiter()
-		in := limitsOf(DeliveryInput{Endpoint: 1, Tenant: 7})
+		c := New()
+		in := Limits(1, 7)
 		for range 2 {
-			if _, full := c.enter(in); full != 0 {
+			if _, full := c.Enter(in); full != 0 {
 				t.Fatal(full)
 			}
 		}
 		for i := range 5 {
-			if wait := c.busy(in); wait != time.Duration(i+1)*betweenTurns {
+			if wait := c.Busy(in); wait != time.Duration(i+1)*betweenTurns {
 				t.Errorf("number %d waits %s", i, wait)
 			}
 		}
@@ -55,12 +55,12 @@ func TestDeliveriesThatWaitTryAgainOneAfterTheOther(t *testing.T) {
 
 func TestAnEndpointIsLeftAloneAsLongAsItAsksButNotLongerThanAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newEndpointLimiter()
-		for endpoint, asked := range map[int64]time.Duration{1: time.Minute, 2: 30 * day} {
-			in := limitsOf(DeliveryInput{Endpoint: endpoint, Tenant: endpoint})
-			leave, _ := c.enter(in)
+		c := New()
+		for endpoint, asked := range map[int64]time.Duration{1: time.Minute, 2: 30 * 24 * time.Hour} {
+			in := Limits(endpoint, endpoint)
+			leave, _ := c.Enter(in)
 			leave(asked)
-			if rest := c.busy(in); rest != min(asked, longestRest) {
+			if rest := c.Busy(in); rest != min(asked, longestRest) {
 				t.Errorf("endpoint %d asks for %s and gets %s", endpoint, asked, rest)
 			}
 		}

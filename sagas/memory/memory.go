@@ -1,4 +1,6 @@
-package sagas
+// Package memory lets the steps of a run that follow each other share what they have read
+// (docs/sagas.md).
+package memory
 
 import (
 	"context"
@@ -25,12 +27,13 @@ const rememberedFor = 5 * time.Second
 
 type memoryKey struct{}
 
-func withMemory(ctx context.Context) context.Context {
+// With gives what is done under a context a memory of its own.
+func With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, memoryKey{}, &memory{read: map[any]remembered{}})
 }
 
-// forget is called once the worker has recorded something: what it has read may differ now.
-func forget(ctx context.Context) {
+// Forget is called once the worker has recorded something: what it has read may differ now.
+func Forget(ctx context.Context) {
 	if m, has := ctx.Value(memoryKey{}).(*memory); has {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -38,9 +41,9 @@ func forget(ctx context.Context) {
 	}
 }
 
-// Remembered reads something for a step, unless an earlier step of the run has read it
+// Read reads something for a step, unless an earlier step of the run has read it
 // within the same write. Beside a run it is read each time.
-func Remembered[T any](ctx context.Context, key any, read func(context.Context) (T, error)) (T, error) {
+func Read[T any](ctx context.Context, key any, read func(context.Context) (T, error)) (T, error) {
 	m, has := ctx.Value(memoryKey{}).(*memory)
 	if !has {
 		return read(ctx)

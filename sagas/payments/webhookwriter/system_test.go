@@ -1,6 +1,6 @@
 //go:build system
 
-package payments
+package webhookwriter
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 func TestWebhooksThatComeAtOnceShareACommit(t *testing.T) {
 	t.Parallel()
 	w := emptyInbox(t)
-	var all []newWebhook
+	var all []Webhook
 	for i := range 50 {
 		all = append(all, webhookCalled(fmt.Sprintf("evt_%d", i)))
 	}

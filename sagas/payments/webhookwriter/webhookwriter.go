@@ -1,4 +1,6 @@
-package payments
+// Package webhookwriter writes webhooks into the inbox, those that come at once in one commit
+// (docs/sagas.md).
+package webhookwriter
 
 import (
 	"cmp"
@@ -16,34 +18,37 @@ import (
 	"hostpanel/sagas"
 )
 
-// A webhookWriter inserts webhooks. Those that come while it writes share the next INSERT,
+// A Writer inserts webhooks. Those that come while it writes share the next INSERT,
 // and so one commit. Each sender is answered after the commit of its own webhook.
-type webhookWriter struct {
+type Writer struct {
 	pool *pgxpool.Pool
 
 	mu      sync.Mutex
-	waiting []*newWebhook
+	waiting []*Webhook
 	busy    bool
 }
 
-// A newWebhook is a webhook that is not stored yet.
-type newWebhook struct {
+// A Webhook is a webhook that is not stored yet.
+type Webhook struct {
 	order.News
-	provider      string
-	body, hash    []byte
-	headers       string // JSON
-	state         string
+	Provider      string
+	Body, Hash    []byte
+	Headers       string // JSON
+	State         string
 	isStored      bool // and not known before
 	whenCommitted chan error
 }
+
+// New returns a writer into the inbox of a database.
+func New(pool *pgxpool.Pool) *Writer { return &Writer{pool: pool} }
 
 const (
 	storedAtOnce = 128              // most webhooks in one INSERT
 	storeTimeout = 30 * time.Second // of one INSERT
 )
 
-// add stores a webhook. It returns false for one that is stored already.
-func (w *webhookWriter) add(ctx context.Context, n newWebhook) (stored bool, err error) {
+// Add stores a webhook. It returns false for one that is stored already.
+func (w *Writer) Add(ctx context.Context, n Webhook) (stored bool, err error) {
 	n.whenCommitted = make(chan error, 1)
 	w.mu.Lock()
 	w.waiting = append(w.waiting, &n)
@@ -62,7 +67,7 @@ func (w *webhookWriter) add(ctx context.Context, n newWebhook) (stored bool, err
 }
 
 // work inserts groups until no webhook waits.
-func (w *webhookWriter) work() {
+func (w *Writer) work() {
 	for {
 		w.mu.Lock()
 		group := w.waiting[:min(len(w.waiting), storedAtOnce)]
@@ -80,7 +85,7 @@ func (w *webhookWriter) work() {
 
 // store inserts a group. If Postgres refuses it, each webhook is inserted by itself, so
 // that one refused webhook stops no other.
-func (w *webhookWriter) store(group []*newWebhook) {
+func (w *Writer) store(group []*Webhook) {
 	err := w.insert(group)
 	if err == nil || len(group) == 1 || errors.Is(err, eventstore.ErrUnavailable) {
 		for _, n := range group {
@@ -89,7 +94,7 @@ func (w *webhookWriter) store(group []*newWebhook) {
 		return
 	}
 	for _, n := range group {
-		n.whenCommitted <- w.insert([]*newWebhook{n})
+		n.whenCommitted <- w.insert([]*Webhook{n})
 	}
 }
 
@@ -106,12 +111,12 @@ on conflict do nothing returning provider, event_id`
 
 // insert inserts webhooks in the order of their keys, so that two processes do not
 // deadlock. Of equal ones the first is stored.
-func (w *webhookWriter) insert(group []*newWebhook) error {
+func (w *Writer) insert(group []*Webhook) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	group = slices.Clone(group)
-	slices.SortStableFunc(group, func(a, b *newWebhook) int {
-		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.EventID, b.EventID))
+	slices.SortStableFunc(group, func(a, b *Webhook) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.EventID, b.EventID))
 	})
 	rows, err := w.pool.Query(ctx, insertWebhooks, webhookArrays(group)...)
 	if err != nil {
@@ -130,7 +135,7 @@ func (w *webhookWriter) insert(group []*newWebhook) error {
 		return sagas.SQLError(err, "store webhooks")
 	}
 	for _, n := range group {
-		key := [2]string{n.provider, n.EventID}
+		key := [2]string{n.Provider, n.EventID}
 		n.isStored = inserted[key]
 		delete(inserted, key)
 	}
@@ -138,17 +143,17 @@ func (w *webhookWriter) insert(group []*newWebhook) error {
 }
 
 // webhookArrays are the arguments of [insertWebhooks]: an array for each column.
-func webhookArrays(group []*newWebhook) []any {
+func webhookArrays(group []*Webhook) []any {
 	var texts [9][]string
 	var orders []uuid.UUID
 	var bodies, hashes [][]byte
 	for _, n := range group {
 		for i, text := range []string{
-			n.provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.headers, n.VerifiedBy, n.state,
+			n.Provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.Headers, n.VerifiedBy, n.State,
 		} {
 			texts[i] = append(texts[i], text)
 		}
-		orders, bodies, hashes = append(orders, n.Order), append(bodies, n.body), append(hashes, n.hash)
+		orders, bodies, hashes = append(orders, n.Order), append(bodies, n.Body), append(hashes, n.Hash)
 	}
 	return []any{texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], orders, bodies, hashes, texts[6], texts[7], texts[8]}
 }

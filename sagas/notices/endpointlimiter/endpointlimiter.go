@@ -1,4 +1,7 @@
-package notices
+// Package endpointlimiter keeps an endpoint that does not answer from taking the places of all
+// others. Only a few calls go to one endpoint at a time, and to all endpoints of one tenant.
+// Other deliveries wait without using up an attempt (docs/sagas.md, "Webhooks to tenants").
+package endpointlimiter
 
 import (
 	"sync"
@@ -10,37 +13,34 @@ import (
 	"hostpanel/sagas"
 )
 
-// An endpoint that does not answer would take the places of all others. So only
-// a few calls go to one endpoint at a time, and to all endpoints of one tenant.
-// Other deliveries wait without using up an attempt (docs/sagas.md, "Webhooks to
-// tenants").
-
-// A concurrencyLimit is how many deliveries go to one endpoint or tenant at once.
-type concurrencyLimit struct {
+// A Limit is how many deliveries go to one endpoint or tenant at once.
+type Limit struct {
 	name string
 	most int
 }
 
-func limitsOf(j DeliveryInput) []concurrencyLimit {
-	return []concurrencyLimit{
-		{webhook.EndpointStream(j.Endpoint).String(), 2},
-		{hosting.Ref{Kind: "tenant", ID: j.Tenant}.Stream().String(), 4},
+// Limits are those of a delivery.
+func Limits(endpoint, tenant int64) []Limit {
+	return []Limit{
+		{webhook.EndpointStream(endpoint).String(), 2},
+		{hosting.Ref{Kind: "tenant", ID: tenant}.Stream().String(), 4},
 	}
 }
 
-// endpointLimiter counts the deliveries of this process by endpoint and tenant.
-type endpointLimiter struct {
+// A Limiter counts the deliveries of this process by endpoint and tenant.
+type Limiter struct {
 	mu    sync.Mutex
-	loads map[string]*endpointLoad
+	loads map[string]*load
 }
 
-type endpointLoad struct {
+type load struct {
 	inside int
 	rests  time.Time // until when the endpoint asked for a pause
 	last   time.Time // when the last delivery that waits tries again
 }
 
-func newEndpointLimiter() endpointLimiter { return endpointLimiter{loads: map[string]*endpointLoad{}} }
+// New returns a limiter that has counted nothing.
+func New() *Limiter { return &Limiter{loads: map[string]*load{}} }
 
 const (
 	betweenTurns = 100 * time.Millisecond // of deliveries that wait
@@ -48,14 +48,14 @@ const (
 	longestTurn  = 30 * time.Second
 )
 
-// busy is the time until the next try; 0: there is room.
-func (c *endpointLimiter) busy(limits []concurrencyLimit) time.Duration {
+// Busy is the time until the next try; 0: there is room.
+func (c *Limiter) Busy(limits []Limit) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nextFree(limits)
 }
 
-func (c *endpointLimiter) nextFree(limits []concurrencyLimit) time.Duration {
+func (c *Limiter) nextFree(limits []Limit) time.Duration {
 	now := clock.Now()
 	for _, g := range limits {
 		at, known := c.loads[g.name]
@@ -76,9 +76,9 @@ func (c *endpointLimiter) nextFree(limits []concurrencyLimit) time.Duration {
 	return 0
 }
 
-// enter counts a delivery under each limit, or answers with the time until the
+// Enter counts a delivery under each limit, or answers with the time until the
 // next try. To leave takes the pause that the endpoint asked for.
-func (c *endpointLimiter) enter(limits []concurrencyLimit) (leave func(rest time.Duration), full time.Duration) {
+func (c *Limiter) Enter(limits []Limit) (leave func(rest time.Duration), full time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if full := c.nextFree(limits); full > 0 {
@@ -86,14 +86,14 @@ func (c *endpointLimiter) enter(limits []concurrencyLimit) (leave func(rest time
 	}
 	for _, g := range limits {
 		if c.loads[g.name] == nil {
-			c.loads[g.name] = &endpointLoad{}
+			c.loads[g.name] = &load{}
 		}
 		c.loads[g.name].inside++
 	}
 	return func(rest time.Duration) { c.leave(limits, rest) }, 0
 }
 
-func (c *endpointLimiter) leave(limits []concurrencyLimit, rest time.Duration) {
+func (c *Limiter) leave(limits []Limit, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := clock.Now()

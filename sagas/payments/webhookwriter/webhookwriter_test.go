@@ -1,4 +1,4 @@
-package payments
+package webhookwriter
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // held stores webhooks, of which all but the first wait together, and returns how many
 // were new and how many were refused.
-func held(t *testing.T, w *webhookWriter, webhooks ...newWebhook) (stored, refused int64) {
+func held(t *testing.T, w *Writer, webhooks ...Webhook) (stored, refused int64) {
 	t.Helper()
 	owner := eventstoretest.Owner(t, w.pool.Config().ConnString())
 	tx, err := owner.Begin(t.Context())
@@ -32,7 +32,7 @@ func held(t *testing.T, w *webhookWriter, webhooks ...newWebhook) (stored, refus
 	var news, failures atomic.Int64
 	for i, n := range webhooks {
 		senders.Go(func() {
-			fresh, err := w.add(context.Background(), n)
+			fresh, err := w.Add(context.Background(), n)
 			if err != nil {
 				failures.Add(1)
 			} else if fresh {
@@ -50,20 +50,20 @@ func held(t *testing.T, w *webhookWriter, webhooks ...newWebhook) (stored, refus
 	return news.Load(), failures.Load()
 }
 
-func emptyInbox(t *testing.T) *webhookWriter {
+func emptyInbox(t *testing.T) *Writer {
 	t.Helper()
 	url := eventstoretest.URL(t, eventstore.Migration{Area: "sagas", Files: sagas.Migrations})
-	return &webhookWriter{pool: eventstoretest.Pool(t, url)}
+	return New(eventstoretest.Pool(t, url))
 }
 
-func webhookCalled(event string) newWebhook {
-	return newWebhook{
-		News: order.News{EventID: event, Type: "paid", VerifiedBy: "first"}, provider: "test",
-		body: []byte("body of " + event), hash: []byte(event), headers: "{}", state: "stored",
+func webhookCalled(event string) Webhook {
+	return Webhook{
+		News: order.News{EventID: event, Type: "paid", VerifiedBy: "first"}, Provider: "test",
+		Body: []byte("body of " + event), Hash: []byte(event), Headers: "{}", State: "stored",
 	}
 }
 
-func (w *webhookWriter) count(t *testing.T, what string) (n int64) {
+func (w *Writer) count(t *testing.T, what string) (n int64) {
 	t.Helper()
 	if err := w.pool.QueryRow(t.Context(), `select count(`+what+`) from webhook_inbox`).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestOfEqualWebhooksThatComeAtOnceOneIsNew(t *testing.T) { // I-6
 	w := emptyInbox(t)
 	transmitted, other := webhookCalled("evt_c"), webhookCalled("evt_d")
 	transmitted.TransmissionID, other.TransmissionID = "t", "t"
-	all := []newWebhook{
+	all := []Webhook{
 		webhookCalled("evt_a"), webhookCalled("evt_a"), webhookCalled("evt_b"), webhookCalled("evt_b"),
 		webhookCalled("evt_b"), transmitted, other,
 	}
