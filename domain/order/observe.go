@@ -1,9 +1,7 @@
 package order
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,83 +69,6 @@ func (c Observe) surplus(o Order, facts []Event) (Order, []Event) {
 		}
 	}
 	return o, facts
-}
-
-// payments are in the order in which they were made, whatever order the
-// provider lists them in.
-func (c Observe) payments() []Payment {
-	list := slices.Clone(c.Fetched.Payments)
-	slices.SortStableFunc(list, func(a, b Payment) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return list
-}
-
-func (c Observe) seen(p Payment) Seen {
-	return Seen{
-		Session: c.Fetched.Session, ID: cmp.Or(p.ID, c.Fetched.Session), State: p.State,
-		Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, Code: p.Code, At: p.At,
-	}
-}
-
-// payment decides what one payment means. Nothing new about it means nothing;
-// what was not paid in our own session means nothing either.
-func (c Observe) payment(o Order, p Seen) []Event {
-	switch {
-	case rank[p.State] <= rank[o.Payments[p.ID].State]:
-		return nil
-	case p.State == StatePaid:
-		return c.paid(o, p)
-	case p.Session != o.Session:
-		return nil
-	}
-	switch p.State {
-	case StatePending:
-		return c.pending(o, p)
-	case StateDeclined, StateFailed:
-		return c.declined(o, p)
-	default:
-		return c.approved(o, p)
-	}
-}
-
-// paid books a payment once, and says what it is: the order's own, a further
-// one, one for an order that was given up, or a surplus one.
-func (c Observe) paid(o Order, p Seen) []Event {
-	differs := c.differs(o, p)
-	switch {
-	case o.Status == StatusCancelled:
-		return c.late(o, p, differs)
-	case len(differs) > 0:
-		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
-	case o.Status == StatusPaymentProcessing:
-		return []Event{PaymentConfirmed{Payment: p, At: c.At}}
-	}
-	return []Event{DuplicatePaymentFound{Payment: p, At: c.At}}
-}
-
-func (c Observe) pending(o Order, p Seen) []Event {
-	if o.Status != StatusPaymentProcessing {
-		return c.ignore(o, "payment_pending", p.ID)
-	}
-	return []Event{AwaitingSettlement{Payment: p, At: c.At}}
-}
-
-func (c Observe) declined(o Order, p Seen) []Event {
-	if o.Status != StatusPaymentProcessing {
-		return c.ignore(o, "payment_"+string(p.State), p.ID)
-	}
-	return []Event{PaymentDeclined{Payment: p, At: c.At}}
-}
-
-// approved is the customer's word that the money may be taken, which is not
-// yet money.
-func (c Observe) approved(o Order, p Seen) []Event {
-	if c.Fetched.State != SessionApproved || o.Status != StatusPaymentProcessing {
-		return nil
-	}
-	if differs := c.differs(o, p); len(differs) > 0 {
-		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
-	}
-	return []Event{PaymentApproved{Payment: p, At: c.At}}
 }
 
 // session decides what the session itself means once its payments are known.
@@ -226,29 +147,3 @@ func (e ProviderEventIgnored) key() string { return e.News + " " + e.Session + "
 
 // Stream is the history of the order.
 func (c Observe) Stream() domain.Stream { return Stream(c.ID) }
-
-// differs names everything in which a payment is not the one that the order
-// asked for. Amounts are compared as integers, without any tolerance.
-func (c Observe) differs(o Order, p Seen) (names []string) {
-	for _, check := range []struct {
-		name  string
-		holds bool
-	}{
-		{"provider", c.Fetched.Provider == o.Provider},
-		{"reference", c.Fetched.Order == o.ID},
-		{"session", p.Session == o.Session && o.Session != ""},
-		{"amount", p.Minor == o.Minor},
-		{"currency", strings.EqualFold(p.Currency, o.Currency)},
-		{"payee", c.payee(o) == "" || p.Payee == c.payee(o)},
-		{"mode", c.Fetched.Live != o.Test},
-	} {
-		if !check.holds {
-			names = append(names, check.name)
-		}
-	}
-	return names
-}
-
-// payee is our account at the provider, as we know it or as the session that
-// we opened has it.
-func (c Observe) payee(o Order) string { return cmp.Or(c.Payee, o.Payee) }

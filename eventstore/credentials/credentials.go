@@ -25,16 +25,6 @@ type Vault struct {
 	cost  Cost // of new hashes
 }
 
-// Times say how long credentials are good, and how long they are kept afterwards.
-type Times struct {
-	SessionLife time.Duration // of a browser session in all
-	SessionIdle time.Duration // without a visit
-	KeepLinks   time.Duration // of one-time links that have expired
-}
-
-// Defaults are the times of docs/configuration.md, "Retention".
-var Defaults = Times{SessionLife: 12 * time.Hour, SessionIdle: 30 * time.Minute, KeepLinks: 30 * 24 * time.Hour}
-
 // Open returns the vault in the database behind pool, which
 // [eventstore.Migrate] has prepared.
 func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault {

@@ -9,10 +9,9 @@ import (
 	"hostpanel/sagas/hosting/reconcile"
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/operations"
+	"hostpanel/sagas/orders"
 	"hostpanel/sagas/payments"
 )
-
-const day = 24 * time.Hour
 
 // OperationsTimes are those of checks that run by themselves.
 type OperationsTimes = operations.Times
@@ -59,16 +58,9 @@ type NotifyTimes = notices.Times
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
 	Times:             sagas.Defaults,
-	ProvisioningTimes: ProvisioningTimes{RefundGrace: 7 * day},
-	ReconcileTimes: ReconcileTimes{
-		EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day, SecretLife: 72 * time.Hour,
-		ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
-	},
-	HostingTimes: HostingTimes{
-		SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day,
-		MeasurePoll: time.Minute,
-		Compare:     day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
-	},
+	ProvisioningTimes: ProvisioningTimes{RefundGrace: orders.RefundGrace},
+	ReconcileTimes:    reconcile.Defaults,
+	HostingTimes:      hosting.Defaults,
 	NotifyTimes:     notices.Defaults,
 	PaymentTimes:    payments.Defaults,
 	OperationsTimes: operations.Defaults,

@@ -2,6 +2,8 @@ package hosting
 
 import "time"
 
+const day = 24 * time.Hour
+
 // Times are those of hosting resources after they were made.
 type Times struct {
 	CertificateLook time.Duration // between two looks at a certificate of which nothing is due
@@ -13,4 +15,11 @@ type Times struct {
 	Compare         time.Duration // in which every tenant is compared with the engine once; 0: none is
 	ComparePoll     time.Duration // between two looks for the next tenant to compare, and the most between two tenants
 	CompareLease    time.Duration // for which a process has a tenant to compare
+}
+
+// Defaults are the times of docs/sagas.md.
+var Defaults = Times{
+	SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day,
+	MeasurePoll: time.Minute,
+	Compare:     day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
 }

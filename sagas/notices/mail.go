@@ -249,3 +249,21 @@ func messageID(key, from string) string {
 	}
 	return sagas.RunID(key).String() + "@" + host
 }
+
+// WelcomePolicy is how long and how often a provisioning tries to send the
+// welcome mail before it goes on without.
+func (n *Notifier) WelcomePolicy() sagas.Policy {
+	return sagas.Policy{
+		Timeout: n.runner.Times().Call, Attempts: 5, Budget: n.times.MailBudget, Base: n.times.MailBase,
+		Cap: n.times.MailCap, Sends: 1, Defer: true,
+	}
+}
+
+// mailPolicy is that of runs which send one mail.
+func (n *Notifier) mailPolicy() sagas.Policy {
+	t := n.times
+	return sagas.Policy{
+		Timeout: n.runner.Times().Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
+		Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
+	}
+}

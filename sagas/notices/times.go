@@ -30,24 +30,6 @@ var Defaults = Times{
 	KeepDeliveries: 30 * 24 * time.Hour,
 }
 
-// WelcomePolicy is how long and how often a provisioning tries to send the
-// welcome mail before it goes on without.
-func (n *Notifier) WelcomePolicy() sagas.Policy {
-	return sagas.Policy{
-		Timeout: n.runner.Times().Call, Attempts: 5, Budget: n.times.MailBudget, Base: n.times.MailBase,
-		Cap: n.times.MailCap, Sends: 1, Defer: true,
-	}
-}
-
-// mailPolicy is that of runs which send one mail.
-func (n *Notifier) mailPolicy() sagas.Policy {
-	t := n.times
-	return sagas.Policy{
-		Timeout: n.runner.Times().Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
-		Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
-	}
-}
-
 // deliveryPolicy is that of messages to endpoints.
 func deliveryPolicy(runner sagas.Times, t Times) sagas.Policy {
 	return sagas.Policy{Timeout: runner.Call, Budget: t.WebhookBudget, Base: t.WebhookBase, Cap: t.WebhookCap, Defer: true}

@@ -12,6 +12,9 @@ type Times struct {
 	Look        time.Duration // the longest time between two looks at whether it is over
 }
 
+// RefundGrace is how long a service that has ended is kept, unless the setting says otherwise.
+const RefundGrace = 7 * 24 * time.Hour
+
 // Policies are how long and how often steps outside are tried.
 type Policies struct {
 	Engine  sagas.Policy // a call that makes something

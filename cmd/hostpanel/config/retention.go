@@ -39,7 +39,7 @@ func (c *Config) retention(s Settings) error {
 
 // sessions are those of browsers.
 func (c *Config) sessions(s Settings, links time.Duration) error {
-	life, err := time.ParseDuration(cmp.Or(s.SessionLife, "12h"))
+	life, err := time.ParseDuration(cmp.Or(s.SessionLife, credentials.Defaults.SessionLife.String()))
 	if err != nil || life < shortestSession || life > longestSession {
 		return console.Misused("HOSTPANEL_SESSION_LIFE: %q is not a time from 5m to 720h, such as 12h", s.SessionLife)
 	}

@@ -15,6 +15,12 @@ type Times struct {
 	ReadyFirst, ReadyLast time.Duration // between two looks
 }
 
+// Defaults are the times of docs/sagas.md.
+var Defaults = Times{
+	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: 24 * time.Hour, SecretLife: 72 * time.Hour,
+	ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
+}
+
 // Policies are how long and how often calls to the outside are tried (docs/sagas.md,
 // "Policies").
 type Policies struct {

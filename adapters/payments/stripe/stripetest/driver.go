@@ -2,6 +2,7 @@ package stripetest
 
 import (
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -171,4 +172,54 @@ func (s *Server) mature() {
 			s.expired(x)
 		}
 	}
+}
+
+// ChargesBecome tells what the bank says of charges from now on: succeeded, which it says
+// unless told otherwise, processing, requires_action, or the code of a refusal, perhaps with
+// a decline code ("card_declined insufficient_funds"). With "refused " before the code the
+// charge is not even tried.
+func (s *Server) ChargesBecome(outcome string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcome = outcome
+}
+
+// SettleCharge is the bank's word about a charge that is processing: succeeded, or the code
+// of a refusal.
+func (s *Server) SettleCharge(id, outcome string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, known := s.intents[id]
+	if !known || i.status != "processing" {
+		panic("stripetest: no charge " + id + " that is processing")
+	}
+	s.settle(i, outcome)
+}
+
+// Detach is a user of the dashboard who removes a method.
+func (s *Server) Detach(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := second(s.detach(request{id: id, params: url.Values{}})); p != nil {
+		panic("stripetest: " + p.message)
+	}
+}
+
+// A Charge is a payment that was asked for without a page.
+type Charge struct {
+	ID, Order, Status string
+	Minor             int64
+	Created           time.Time
+}
+
+// Charges are those of an order.
+func (s *Server) Charges(order string) (found []Charge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.intents {
+		if i.metadata["order_id"] == order && i.metadata["charge"] != "" {
+			found = append(found, Charge{ID: i.id, Order: order, Status: i.status, Minor: i.minor, Created: i.created})
+		}
+	}
+	return found
 }

@@ -2,9 +2,7 @@ package stripetest
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 )
 
 // A method is one that a customer has paid with, and may be charged again.
@@ -175,54 +173,4 @@ func (s *Server) showMethod(m *method) map[string]any {
 	}
 }
 
-// ChargesBecome tells what the bank says of charges from now on: succeeded, which it says
-// unless told otherwise, processing, requires_action, or the code of a refusal, perhaps with
-// a decline code ("card_declined insufficient_funds"). With "refused " before the code the
-// charge is not even tried.
-func (s *Server) ChargesBecome(outcome string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.outcome = outcome
-}
-
-// SettleCharge is the bank's word about a charge that is processing: succeeded, or the code
-// of a refusal.
-func (s *Server) SettleCharge(id, outcome string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, known := s.intents[id]
-	if !known || i.status != "processing" {
-		panic("stripetest: no charge " + id + " that is processing")
-	}
-	s.settle(i, outcome)
-}
-
-// Detach is a user of the dashboard who removes a method.
-func (s *Server) Detach(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := second(s.detach(request{id: id, params: url.Values{}})); p != nil {
-		panic("stripetest: " + p.message)
-	}
-}
-
 func second(_ any, p *problem) *problem { return p }
-
-// A Charge is a payment that was asked for without a page.
-type Charge struct {
-	ID, Order, Status string
-	Minor             int64
-	Created           time.Time
-}
-
-// Charges are those of an order.
-func (s *Server) Charges(order string) (found []Charge) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, i := range s.intents {
-		if i.metadata["order_id"] == order && i.metadata["charge"] != "" {
-			found = append(found, Charge{ID: i.id, Order: order, Status: i.status, Minor: i.minor, Created: i.created})
-		}
-	}
-	return found
-}

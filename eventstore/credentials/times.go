@@ -1,0 +1,15 @@
+package credentials
+
+import (
+	"time"
+)
+
+// Times say how long credentials are good, and how long they are kept afterwards.
+type Times struct {
+	SessionLife time.Duration // of a browser session in all
+	SessionIdle time.Duration // without a visit
+	KeepLinks   time.Duration // of one-time links that have expired
+}
+
+// Defaults are the times of docs/configuration.md, "Retention".
+var Defaults = Times{SessionLife: 12 * time.Hour, SessionIdle: 30 * time.Minute, KeepLinks: 30 * 24 * time.Hour}
