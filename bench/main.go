@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
-	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/memory"
 	"hostpanel/domain"
 )
 
@@ -34,7 +34,7 @@ type Options struct {
 }
 
 func main() {
-	program.PaceCollections(os.Getenv) // as the panel does
+	memory.PaceCollections(os.Getenv) // as the panel does
 	o := Options{Out: os.Stdout}
 	kong.Parse(&o, kong.Name("bench"), kong.Description("Measures how fast this machine is at the panel's work."), kong.Vars{
 		"sections": "log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, " +

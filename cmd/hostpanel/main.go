@@ -23,9 +23,9 @@ import (
 	"hostpanel/cmd/hostpanel/engine"
 	"hostpanel/cmd/hostpanel/evidence"
 	"hostpanel/cmd/hostpanel/history"
+	"hostpanel/cmd/hostpanel/memory"
 	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/cmd/hostpanel/operations"
-	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/sandbox"
 	"hostpanel/cmd/hostpanel/secrets"
 	"hostpanel/cmd/hostpanel/serve"
@@ -82,7 +82,7 @@ type commands struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	program.PaceCollections(os.Getenv)
+	memory.PaceCollections(os.Getenv)
 	code := run(ctx, os.Args[1:], console.Console{Out: os.Stdout, Err: os.Stderr, In: os.Stdin})
 	os.Exit(code)
 }

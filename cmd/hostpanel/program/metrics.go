@@ -93,8 +93,9 @@ func counter(name, help string, of func(assembly.Gauges) float64) figure {
 	return figure{describe(name, help), prometheus.CounterValue, of}
 }
 
-// registry has the figures and those of the process itself.
-func (p *Program) registry() *prometheus.Registry {
+// Registry is what /metrics shows of this process: the figures of the panel, or of the view
+// of the past, its traffic, its connections, and the figures of the process itself.
+func (p *Program) Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	p.counts().register(r)
 	r.MustRegister(

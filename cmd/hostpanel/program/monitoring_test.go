@@ -1,4 +1,4 @@
-package program
+package program_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"hostpanel/cmd/hostpanel/program"
 )
 
 var (
@@ -18,16 +20,22 @@ var (
 
 // figureNames are those of all figures that /metrics can have.
 func figureNames() map[string]bool {
-	p, known := &Program{}, map[string]bool{"hostpanel_streams_open": true}
-	descriptions := make(chan *prometheus.Desc, 1000)
-	p.registry().Describe(descriptions)
+	known := namesIn((&program.Program{}).Registry())
+	known["hostpanel_streams_open"] = true
+	return known
+}
+
+// namesIn are the names of our figures in a collector.
+func namesIn(figures prometheus.Collector) map[string]bool {
+	names, descriptions := map[string]bool{}, make(chan *prometheus.Desc, 1000)
+	figures.Describe(descriptions)
 	close(descriptions)
 	for d := range descriptions {
 		if m := fqName.FindStringSubmatch(d.String()); m != nil {
-			known[m[1]] = true
+			names[m[1]] = true
 		}
 	}
-	return known
+	return names
 }
 
 // An alert or a panel on a figure that does not exist never shows anything.

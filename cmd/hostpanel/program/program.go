@@ -20,6 +20,7 @@ import (
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
 	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/memory"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/erasures"
@@ -123,7 +124,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := eraseAgain(ctx, p); err != nil {
 		return p, err
 	}
-	if most := boundMemory(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {
+	if most := memory.Bound(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {
 		log.InfoContext(ctx, "memory is bounded", "mib", most>>20)
 	}
 	if p.Store.Clock().Ahead() > 0 && !p.Config.Demo {

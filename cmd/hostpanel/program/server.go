@@ -34,7 +34,7 @@ func (p *Program) Server() *panel.Server {
 		parts.Hosted = page
 	}
 	s := Wire(parts)
-	figures := p.registry()
+	figures := p.Registry()
 	figures.MustRegister(openStreams(s.Streams))
 	s.Metrics = promhttp.HandlerFor(figures, scrapes)
 	s.Answered = p.counts().answered
@@ -47,7 +47,7 @@ var scrapes = promhttp.HandlerOpts{Timeout: 2 * scrapeTime}
 // Monitor serves health and figures of a process without the API, until ctx
 // ends.
 func (p *Program) Monitor(ctx context.Context, listener net.Listener) error {
-	return panel.Monitor(ctx, listener, p, promhttp.HandlerFor(p.registry(), scrapes))
+	return panel.Monitor(ctx, listener, p, promhttp.HandlerFor(p.Registry(), scrapes))
 }
 
 // Work starts the background work.

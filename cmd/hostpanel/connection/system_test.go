@@ -1,19 +1,17 @@
 //go:build system
 
-package program
+package connection
 
 import (
 	"log/slog"
 	"testing"
 
-	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/eventstore/eventstoretest"
 )
 
 func TestAStartWaitsWhileTheDatabaseRecovers(t *testing.T) {
 	r, through := recoverFor(t, eventstoretest.URL(t), 3)
-	p := &Program{Config: &config.Config{DatabaseURL: through}, Log: slog.New(slog.DiscardHandler)}
-	if err := p.database(t.Context(), need{}); err != nil {
+	if err := Await(t.Context(), through, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if r.left.Load() >= 0 {

@@ -1,4 +1,4 @@
-package program
+package memory
 
 import (
 	"runtime/debug"

@@ -1,4 +1,4 @@
-package program
+package memory
 
 import (
 	"math"
@@ -39,7 +39,7 @@ func TestTheMemoryIsThatOfTheMachineOrItsControlGroup(t *testing.T) {
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":           "9223372036854771712\n",
 		}, 256 << 20},
 	} {
-		if got := memoryOf(files(test.files)); got != test.want {
+		if got := sizeOf(files(test.files)); got != test.want {
 			t.Errorf("%s: %d bytes, not %d", name, got, test.want)
 		}
 	}
@@ -51,12 +51,12 @@ func TestTheProcessKeepsToAShareOfTheMemory(t *testing.T) {
 	machine := files(map[string]string{"proc/meminfo": eightGiB})
 	none := func(string) string { return "" }
 	for shared, want := range map[bool]int64{false: (8 << 30) / 100 * 80, true: (8 << 30) / 100 * 50} {
-		if got := boundMemory(machine, none, shared); got != want || debug.SetMemoryLimit(-1) != want {
+		if got := Bound(machine, none, shared); got != want || debug.SetMemoryLimit(-1) != want {
 			t.Errorf("%d bytes, and the runtime keeps to %d, not %d", got, debug.SetMemoryLimit(-1), want)
 		}
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if got := boundMemory(machine, func(string) string { return "1GiB" }, false); got != 0 ||
+	if got := Bound(machine, func(string) string { return "1GiB" }, false); got != 0 ||
 		debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		t.Errorf("the operator's own limit is overwritten by %d", got)
 	}

@@ -1,4 +1,4 @@
-package program
+package connection
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/eventstore/eventstoretest"
 )
@@ -98,8 +97,7 @@ func TestAStartDoesNotWaitForEver(t *testing.T) {
 		}
 		cancel()
 	}()
-	p := &Program{Config: &config.Config{DatabaseURL: through}, Log: slog.New(slog.DiscardHandler)}
-	if err := p.database(ctx, need{}); err == nil || !strings.Contains(err.Error(), "starting up") {
+	if err := Await(ctx, through, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "starting up") {
 		t.Errorf("%v", err)
 	}
 }
@@ -131,9 +129,8 @@ func TestAFailureToConnectSaysWhatToDo(t *testing.T) {
 		{"postgres://me:canary@" + closed + "/x", "does not answer", console.Failed},
 		{"postgres://me:canary@nowhere.invalid/x", "does not answer|has no address", console.Failed},
 	} {
-		p := &Program{Config: &config.Config{DatabaseURL: c.url}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := p.database(ctx, need{})
+		err := Await(ctx, c.url, slog.New(slog.DiscardHandler))
 		cancel()
 		said := false
 		for says := range strings.SplitSeq(c.says, "|") {

@@ -1,4 +1,6 @@
-package program
+// Package memory bounds what the process takes of the machine's memory, and paces the
+// collections of its garbage (docs/security.md, "Memory").
+package memory
 
 import (
 	"io/fs"
@@ -9,34 +11,34 @@ import (
 )
 
 // Shares of the machine's memory, in percent, that the process keeps to. A
-// database of its own needs the rest.
+// database of the panel's own needs the rest.
 const (
-	memoryAlone  = 80
-	memoryShared = 50
+	shareAlone  = 80
+	shareShared = 50
 )
 
-// boundMemory tells the garbage collector how much memory the process may use,
-// unless GOMEMLIMIT does so. It returns the bytes; 0: the runtime's own limit
-// holds.
-func boundMemory(machine fs.FS, environment func(string) string, shared bool) int64 {
-	most := memoryOf(machine)
+// Bound tells the garbage collector how much memory the process may use, unless GOMEMLIMIT
+// does so. The machine is given by its file system. It is shared where a database of the
+// panel's own runs on it. The answer is the limit in bytes; 0: the runtime's own one holds.
+func Bound(machine fs.FS, environment func(string) string, shared bool) int64 {
+	most := sizeOf(machine)
 	if environment("GOMEMLIMIT") != "" || most == 0 {
 		return 0
 	}
-	share := int64(memoryAlone)
+	share := int64(shareAlone)
 	if shared {
-		share = memoryShared
+		share = shareShared
 	}
 	most = most / 100 * share
 	debug.SetMemoryLimit(most)
 	return most
 }
 
-// memoryOf is the memory of the machine, or of the process's control group if
+// sizeOf is the memory of the machine, or of the process's control group if
 // that is less; 0: unknown.
-func memoryOf(machine fs.FS) int64 {
+func sizeOf(machine fs.FS) int64 {
 	least := int64(math.MaxInt64)
-	for _, path := range append(memoryFiles(machine), "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes") {
+	for _, path := range append(limitFiles(machine), "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes") {
 		if n, err := strconv.ParseInt(strings.TrimSpace(textOf(machine, path)), 10, 64); err == nil && n > 0 {
 			least = min(least, n)
 		}
@@ -54,9 +56,9 @@ func memoryOf(machine fs.FS) int64 {
 	return least
 }
 
-// memoryFiles name the limits of the control groups that the process is in, of
+// limitFiles name the limits of the control groups that the process is in, of
 // both versions, from the innermost to the outermost.
-func memoryFiles(machine fs.FS) (all []string) {
+func limitFiles(machine fs.FS) (all []string) {
 	for line := range strings.Lines(textOf(machine, "proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
 		if len(parts) != 3 || strings.Contains(parts[2], "..") {

@@ -1,0 +1,120 @@
+// Package connection waits for the database of DATABASE_URL, and says what to do where it
+// cannot be reached (docs/operations.md).
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostpanel/cmd/hostpanel/console"
+)
+
+// How long a start waits for a database that recovers from a crash, and how
+// often it asks.
+const (
+	recoveryLimit = 5 * time.Minute
+	recoveryPause = 250 * time.Millisecond
+)
+
+// Await waits while the database of DATABASE_URL starts up. Any other failure to connect
+// ends the wait, with what to do about it.
+func Await(ctx context.Context, url string, log *slog.Logger) error {
+	bounded, cancel := context.WithTimeout(ctx, recoveryLimit)
+	defer cancel()
+	var answer error // the last one that said so
+	for {
+		err := ping(bounded, url)
+		switch {
+		case err == nil:
+			return nil
+		case bounded.Err() != nil && answer != nil: // the end of the wait has cut an attempt
+			return orMend(answer, url)
+		case sqlState(err) != startingUp:
+			return orMend(err, url)
+		case answer == nil:
+			log.WarnContext(ctx, "the database is starting up: waiting for it", "at_most", recoveryLimit)
+		}
+		answer = err
+		select {
+		case <-bounded.Done():
+		case <-time.After(recoveryPause):
+		}
+	}
+}
+
+// pingLimit bounds one attempt to connect.
+const pingLimit = 10 * time.Second
+
+func ping(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// Answers of Postgres to a connection, by SQLSTATE.
+const (
+	startingUp     = "57P03"
+	noSuchDatabase = "3D000"
+	wrongPassword  = "28P01"
+	notAllowed     = "28000"
+	tooMany        = "53300"
+)
+
+func sqlState(err error) string {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// orMend puts a failure to connect in words that say what to do. A mistake in
+// DATABASE_URL ends with the exit code of wrong configuration, because trying
+// again does not help. No text of it has a password.
+func orMend(err error, url string) error {
+	if err == nil {
+		return nil
+	}
+	at, parseErr := pgx.ParseConfig(url)
+	if parseErr != nil {
+		return console.Misused("DATABASE_URL is not a Postgres URL such as postgres://user:password@host/database")
+	}
+	server := at.Host
+	if !filepath.IsAbs(at.Host) {
+		server = net.JoinHostPort(at.Host, fmt.Sprint(at.Port))
+	}
+	var unknown *net.DNSError
+	switch state := sqlState(err); {
+	case state == wrongPassword, state == notAllowed:
+		return console.Misused(
+			"DATABASE_URL: the server at %s refuses the user %s: correct the user name or the password, or allow it in pg_hba.conf",
+			server, at.User,
+		)
+	case state == noSuchDatabase:
+		return console.Misused(
+			"DATABASE_URL: the server at %s has no database %s: make it (createdb %s), or correct the name", server,
+			at.Database, at.Database,
+		)
+	case state == tooMany:
+		return fmt.Errorf("the database at %s has no connection left: raise its max_connections, or end other programs on it", server)
+	case state == startingUp:
+		return fmt.Errorf("the database at %s is still starting up: read its log", server)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("the host %s of DATABASE_URL has no address: correct the name, or mend name resolution", at.Host)
+	case state == "":
+		return fmt.Errorf("the database at %s does not answer: start Postgres there, or correct DATABASE_URL", server)
+	}
+	return fmt.Errorf("connect to the database at %s: %w", server, err)
+}
