@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/paneltest"
 )
@@ -18,6 +19,17 @@ import (
 type entry struct{ Text string }
 
 func (e *entry) Fields() field.Set { return field.Set{field.Text("text", &e.Text).Required()} }
+
+// rules are the access rules for those who have signed in to the panel.
+func rules(s *paneltest.Shop) []route.Access {
+	p := s.Server
+	callers := caller.New(caller.Deps{
+		Tables: p.Tables, Commands: p.Commands, Credentials: p.Credentials, Sessions: p.Sessions, Limits: p.Limits, Once: p.Once,
+		TokenKeys: p.TokenKeys, PublicURL: p.Settings.PublicURL, Abuse: p.Settings.Abuse, Factor: p.Settings.Factor,
+		Now: p.Now, AsOf: p.AsOf, Log: p.Log, Caches: &caller.Caches{},
+	})
+	return []route.Access{callers.User(), callers.Writing(), callers.TenantAdmin(), callers.Superuser()}
+}
 
 // probes has one route for each access rule.
 func probes(s *paneltest.Shop) http.Handler {
@@ -30,9 +42,9 @@ func probes(s *paneltest.Shop) http.Handler {
 	show := func(context.Context, route.Call) (*entry, error) { return &entry{"hello"}, nil }
 	change := func(_ context.Context, _ route.Call, e *entry) (*entry, error) { return e, nil }
 	var areas []route.Area
-	for name, access := range s.Server.Rules() {
-		path := "/" + strings.ReplaceAll(name, " ", "-") + "/{id:int}/"
-		areas = append(areas, route.Area{Name: name, Access: access, Routes: []route.Route{
+	for _, access := range rules(s) {
+		path := "/" + strings.ReplaceAll(access.Rule, " ", "-") + "/{id:int}/"
+		areas = append(areas, route.Area{Name: access.Rule, Access: access, Routes: []route.Route{
 			route.Get(path, "Show", show).Of("Entry").Finding(find),
 			route.Put(path, "Replace", change).Of("Entry").Finding(find),
 		}})
