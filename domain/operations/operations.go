@@ -214,6 +214,28 @@ type RecordedEvent struct {
 	Event      domain.Event
 }
 
+// Data is the event as the log has it; nil: it cannot be written.
+func (e RecordedEvent) Data() json.RawMessage {
+	data, err := json.Marshal(e.Event)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// A StepFact is what the events about a step of a run have in common.
+type StepFact struct {
+	Step  int    `json:"step"` // index in the run's list
+	Name  string `json:"name"`
+	Found bool   `json:"found"` // by look-up, instead of being made
+}
+
+// StepFact is what the event records of a step; zero: nothing.
+func (e RecordedEvent) StepFact() (f StepFact) {
+	_ = json.Unmarshal(e.Data(), &f) // an event that is written can be read
+	return f
+}
+
 // A Finding is an order whose payment and service disagree.
 type Finding struct {
 	Order       uuid.UUID

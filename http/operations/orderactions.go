@@ -124,7 +124,10 @@ func (s *orders) checkRetry(ctx context.Context, c route.Call, r *retry, wrong *
 // checkChanged holds what is changed against the rules for orders.
 func (s *orders) checkChanged(ctx context.Context, c route.Call, r *retry, wrong *field.Errors) error {
 	if name, sent := r.changed["domain"]; sent {
-		_, err := field.Set{field.Text("domain", &name).Is(field.Domain)}.DecodeJSON(object("domain", name), field.Create)
+		sent := field.Value{
+			Kind: field.ObjectValue, Items: []field.Value{{Kind: field.TextValue, Name: "domain", Text: name}},
+		}
+		_, err := field.Set{field.Text("domain", &name).Is(field.Domain)}.Decode(sent, field.Create)
 		for _, w := range field.ErrorsOf(err) {
 			wrong.Add("input", w.Messages[0])
 		}
@@ -222,7 +225,10 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 		{Name: "retry_with", IsOpen: takesInput, Inputs: changedInputs, Do: s.retryWith},
 		{Name: "skip_step", IsOpen: hasFailed, Inputs: skipInputs, Do: web.Pressed(s.skipStep)},
 		{Name: "accept", IsOpen: isHeldFor(order.MismatchHold), Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.acceptPayment)},
-		{Name: "dispute", IsOpen: takesDispute, Grave: true, Inputs: disputeInputs, Do: web.Pressed(s.decideDispute)},
+		{
+			Name: "dispute", IsOpen: func(o *orderDetail) bool { return o.money.AsksForDispute() }, Grave: true, Inputs: disputeInputs,
+			Do: web.Pressed(s.decideDispute),
+		},
 		{Name: "recheck", IsOpen: web.Always[*orderDetail], Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.recheckOrder)},
 		{Name: "resend_mail", IsOpen: isIn(order.StatusActive), Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.resendMail)},
 		{Name: "refund", IsOpen: hasPaid, Grave: true, Asks: true, Inputs: refundInputs, Do: web.Pressed(s.refundOrder)},

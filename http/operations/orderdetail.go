@@ -28,7 +28,7 @@ type orderDetail struct {
 	detail operations.OrderDetail
 
 	Steps    []stepEntry
-	Timeline []happening
+	Timeline []operations.Happening
 	Refunds  []refundEntry
 	Disputes []disputeEntry
 	Credited []creditEntry
@@ -41,7 +41,7 @@ func newOrderDetail(f projections.OrderFile, d operations.OrderDetail) *orderDet
 			o.money = order.Decider.Evolve(o.money, e)
 		}
 	}
-	o.Steps, o.Timeline = stepsOf(d), timeline(d)
+	o.Steps, o.Timeline = stepsOf(d), d.Timeline()
 	o.Refunds, o.Disputes = o.refunds(), o.disputes()
 	for _, n := range f.CreditNotes {
 		o.Credited = append(o.Credited, creditEntry{n})

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -136,11 +137,11 @@ func stepRows(w web.Words, steps []stepEntry) []stepRow {
 }
 
 // history is what has happened, the latest first.
-func history(w web.Words, all []happening) []web.Move {
+func history(w web.Words, all []operations.Happening) []web.Move {
 	rows := make([]web.Move, len(all))
 	for i, h := range all {
 		rows[len(all)-1-i] = web.Move{
-			At: w.Instant(h.at), Text: h.text, Kind: wordOf(w, "kind_", h.sort), Actor: h.actor,
+			At: w.Instant(h.At), Text: h.Text, Kind: wordOf(w, "kind_", h.Sort), Actor: h.Actor,
 		}
 	}
 	return rows

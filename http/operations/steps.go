@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -127,7 +126,7 @@ func endingsOf(r operations.Run, facts []operations.RecordedEvent) map[int]endin
 	ended := map[int]ending{}
 	for _, f := range facts {
 		if status, ends := endings[f.Name]; ends && f.Stream == r.Stream() {
-			ended[aboutStep(f).Step] = ending{f.RecordedAt, status}
+			ended[f.StepFact().Step] = ending{f.RecordedAt, status}
 		}
 	}
 	return ended
@@ -158,25 +157,4 @@ func endingsIn(r operations.Run) map[int]ending {
 		}
 	}
 	return ended
-}
-
-// A stepFact is what the events about a step have in common.
-type stepFact struct {
-	Step  int    `json:"step"`
-	Name  string `json:"name"`
-	Found bool   `json:"found"`
-}
-
-func aboutStep(f operations.RecordedEvent) (s stepFact) {
-	_ = json.Unmarshal(dataOf(f), &s) // an event that is written can be read
-	return s
-}
-
-// dataOf is an event as the log has it.
-func dataOf(f operations.RecordedEvent) json.RawMessage {
-	data, err := json.Marshal(f.Event)
-	if err != nil {
-		return nil
-	}
-	return data
 }

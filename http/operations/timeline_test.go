@@ -8,9 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
-	seen "hostpanel/domain/operations"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
-	"hostpanel/http/operations"
 	"hostpanel/sagas"
 )
 
@@ -18,24 +17,24 @@ import (
 func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *time.Time { m := noon.Add(time.Duration(minutes) * time.Minute); return &m }
-	run := seen.Run{
-		ID: uuid.New(), Kind: "provision", Steps: []seen.StepRef{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1,
+	run := operations.Run{
+		ID: uuid.New(), Kind: "provision", Steps: []operations.StepRef{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1,
 		Status: "waiting",
-		Attempts: []seen.Attempt{
+		Attempts: []operations.Attempt{
 			{Step: 0, StartedAt: *at(1), FinishedAt: at(2), Outcome: "retry", ErrorClass: "unknown", Error: "timed out"},
 			{Step: 0, StartedAt: *at(3), FinishedAt: at(4), Outcome: "completed"},
 			{Step: 1, StartedAt: *at(5), FinishedAt: at(6), Outcome: "retry", ErrorClass: "transient", Error: "busy"},
 			{Step: 1, StartedAt: *at(7), FinishedAt: at(8), Outcome: "retry", ErrorClass: "transient", Error: "still busy"},
 		},
-		Effects: []seen.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
+		Effects: []operations.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
 	}
-	detail := seen.OrderDetail{
-		Runs: []seen.Run{run},
-		Webhooks: []seen.Webhook{{
+	detail := operations.OrderDetail{
+		Runs: []operations.Run{run},
+		Webhooks: []operations.Webhook{{
 			ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed",
 			State: "done", ReceivedAt: noon,
 		}},
-		Events: []seen.RecordedEvent{
+		Events: []operations.RecordedEvent{
 			{
 				Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon,
 				Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon},
@@ -46,7 +45,10 @@ func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 			},
 		},
 	}
-	got := operations.Timeline(detail)
+	var got []string
+	for _, h := range detail.Timeline() {
+		got = append(got, h.Text)
+	}
 	want := []string{
 		"setup starts",
 		"webhook evt_1 of stripe came, checkout.session.completed: the order was looked at",

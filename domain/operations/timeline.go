@@ -9,64 +9,62 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/domain/operations"
 )
 
-// A happening is something that happened, in plain words. What is no event of the
+// A Happening is something that happened to an order, in plain words. What is no event of the
 // log, such as a webhook or a failed attempt, has no position.
-type happening struct {
-	position          *int64
-	at                time.Time
-	sort, actor, text string
-	data              json.RawMessage
+type Happening struct {
+	Position          *int64
+	At                time.Time
+	Sort, Actor, Text string
+	Data              json.RawMessage
 }
 
 // Fields are the happening.
-func (m *happening) Fields() field.Set {
+func (m *Happening) Fields() field.Set {
 	return field.Set{
-		field.NullInt("position", &m.position).ReadOnly().Doc("In the log; null: it is no event of the log."),
-		field.Time("recorded_at", &m.at).ReadOnly(),
-		field.Text("type", &m.sort).ReadOnly(),
-		field.Text("actor", &m.actor).ReadOnly(),
-		field.Text("text", &m.text).ReadOnly(),
-		field.Any("data", &m.data).ReadOnly(),
+		field.NullInt("position", &m.Position).ReadOnly().Doc("In the log; null: it is no event of the log."),
+		field.Time("recorded_at", &m.At).ReadOnly(),
+		field.Text("type", &m.Sort).ReadOnly(),
+		field.Text("actor", &m.Actor).ReadOnly(),
+		field.Text("text", &m.Text).ReadOnly(),
+		field.Any("data", &m.Data).ReadOnly(),
 	}
 }
 
-// timeline tells all that has happened as one chain: what the log knows, what
-// came from outside, and what was tried in vain (docs/operations.md, "The
-// timeline").
-func timeline(d operations.OrderDetail) []happening {
-	runs := map[domain.Stream]operations.Run{}
+// Timeline is all that has happened to the order as one chain: what the log has, what came
+// from outside, and what was tried in vain (docs/operations.md, "The timeline").
+func (d OrderDetail) Timeline() []Happening {
+	runs := map[domain.Stream]Run{}
 	for _, r := range d.Runs {
 		runs[r.Stream()] = r
 	}
-	var all []happening
+	var all []Happening
 	for _, f := range d.Events {
 		text := f.Event.Says()
 		if r, ofRun := runs[f.Stream]; ofRun {
-			text = r.Kind + ": " + text + asTried(r, f)
+			text = r.Kind + ": " + text + r.triedBefore(f)
 		}
-		all = append(all, happening{&f.Position, f.RecordedAt, f.Name, f.Actor, text, dataOf(f)})
+		all = append(all, Happening{&f.Position, f.RecordedAt, f.Name, f.Actor, text, f.Data()})
 	}
 	for _, w := range d.Webhooks {
-		all = append(all, arrived(w))
+		all = append(all, w.arrival())
 	}
 	for _, r := range d.Runs {
-		all = append(all, inVain(r)...)
-		all = append(all, unsettled(r)...)
+		all = append(all, r.failures()...)
+		all = append(all, r.openEffects()...)
 	}
-	slices.SortStableFunc(all, func(a, b happening) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(all, func(a, b Happening) int { return a.At.Compare(b.At) })
 	return all
 }
 
-// arrived is a webhook that came.
-func arrived(w operations.Webhook) happening {
+// arrival is the receipt of the webhook.
+func (w Webhook) arrival() Happening {
 	text := fmt.Sprintf("webhook %s of %s came, %s: %s", w.EventID, w.Provider, w.Type, webhookStates[w.State])
 	if w.Error != "" {
 		text += " (" + w.Error + ")"
 	}
-	return happening{
+	return Happening{
 		nil, w.ReceivedAt, "webhook.received", "provider:" + w.Provider, text,
 		object("webhook", w.ID, "event_id", w.EventID, "state", w.State),
 	}
@@ -77,13 +75,13 @@ var webhookStates = map[string]string{
 	"unmatched": "it fits no order", "parked": "acting on it failed too often",
 }
 
-// asTried tells what went wrong before a step was done: "at attempt 2: one
+// triedBefore tells what went wrong before a step was done: "at attempt 2: one
 // gave no answer, and it was found by look-up".
-func asTried(r operations.Run, f operations.RecordedEvent) string {
+func (r Run) triedBefore(f RecordedEvent) string {
 	if f.Name != "saga.step_completed" {
 		return ""
 	}
-	about := aboutStep(f)
+	about := f.StepFact()
 	silent, failed := 0, 0
 	for i, a := range r.Attempts {
 		lost := a.FinishedAt == nil && i < len(r.Attempts)-1
@@ -113,12 +111,12 @@ func asTried(r operations.Run, f operations.RecordedEvent) string {
 	return fmt.Sprintf(", at attempt %d: %s", silent+failed+1, strings.Join(parts, ", "))
 }
 
-// inVain are the attempts that failed at the step where a run stands.
-func inVain(r operations.Run) []happening {
+// failures are the attempts that failed at the step where the run stands.
+func (r Run) failures() []Happening {
 	if r.Over() {
 		return nil
 	}
-	n, last := 0, operations.Attempt{}
+	n, last := 0, Attempt{}
 	for _, a := range r.Attempts {
 		if a.Step == r.Step && a.HasFailed() {
 			n, last = n+1, a
@@ -135,7 +133,7 @@ func inVain(r operations.Run) []happening {
 		times = fmt.Sprintf("%d times, lastly", n)
 	}
 	text := fmt.Sprintf("%s: %s failed %s: %s", r.Kind, r.At(), times, last.Error)
-	return []happening{
+	return []Happening{
 		{nil, at, "attempt.failed", "system:" + r.Kind, text, object("step", r.At(), "attempts", n, "error_class", last.ErrorClass)},
 	}
 }
@@ -146,14 +144,14 @@ var unsettledStates = map[string]string{
 	"deferred": "was put off", "undoing": "is being taken back",
 }
 
-// unsettled are effects without a known end.
-func unsettled(r operations.Run) (all []happening) {
+// openEffects are effects of the run without a known end.
+func (r Run) openEffects() (all []Happening) {
 	for _, e := range r.Effects {
 		if state, open := unsettledStates[e.State]; open {
 			text := fmt.Sprintf("%s: %s %s", r.Kind, e.Step, state)
 			all = append(
 				all,
-				happening{nil, e.UpdatedAt, "effect." + e.State, "system:" + r.Kind, text, object("key", e.Key, "sends", e.Sends)},
+				Happening{nil, e.UpdatedAt, "effect." + e.State, "system:" + r.Kind, text, object("key", e.Key, "sends", e.Sends)},
 			)
 		}
 	}
