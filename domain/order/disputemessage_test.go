@@ -1,15 +1,11 @@
-package operations
+package order_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/shopspring/decimal"
-
-	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
-	"hostpanel/projections"
 )
 
 // What is said of a dispute follows from the order, its service and who decides.
@@ -49,16 +45,11 @@ func TestADisputeIsToldAsTheOrderStands(t *testing.T) {
 		},
 	} {
 		c.seen.Payment, c.seen.Currency = "pay_1", "eur"
-		o := &orderDetail{money: order.Order{Payments: paid}}
-		o.Status = c.status
-		o.Disputes = []disputeEntry{{c.seen, decimal.NewFromInt(c.seen.Minor)}}
-		if c.off {
-			o.file.Resources = []projections.Resource{{Kind: "tenant", DisabledBy: []string{hosting.ByOrder}}}
-		}
-		if got := o.sentences(o.Disputes[0]); !slices.Equal(got, strings.Fields(c.want)) {
+		o := order.Order{Status: c.status, Payments: paid, Disputes: map[string]order.SeenDispute{c.seen.ID: c.seen}}
+		if got := o.DisputeMessage(c.seen, c.off); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%s, %s: %v", c.status, c.seen.State, got)
 		}
-		if got := takesDispute(o); got != strings.Contains(c.want, "dispute_say") {
+		if got := o.AsksForDispute(); got != strings.Contains(c.want, "dispute_say") {
 			t.Errorf("%s, %s: an operator decides: %t", c.status, c.seen.State, got)
 		}
 	}
