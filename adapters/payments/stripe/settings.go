@@ -46,7 +46,7 @@ func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error)
 		}
 		return false, warnings, nil
 	}
-	p, err := s.provider()
+	p, err := opened(s)
 	if err != nil {
 		return false, nil, fmt.Errorf("%s: %w", settingOf(err), err)
 	}
@@ -66,9 +66,10 @@ func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error)
 }
 
 // Open returns the provider.
-func (s *Settings) Open(payments.Panel) (order.Provider, error) { return s.provider() }
+func (s *Settings) Open(payments.Panel) (order.Provider, error) { return opened(s) }
 
-func (s *Settings) provider() (*Provider, error) {
+// opened is a function, as who sees a method of Settings compiles all that its result leads to.
+func opened(s *Settings) (*Provider, error) {
 	return New(Options{Key: s.SecretKey, Secrets: payments.List(s.WebhookSecret), URL: s.APIURL})
 }
 
