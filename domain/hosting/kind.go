@@ -89,6 +89,12 @@ type Reference struct {
 	Parent      bool
 }
 
+// Leads tells whether what the reference names has a page. What has none is shown by its name.
+func (r Reference) Leads() bool {
+	kind, _ := KindNamed(r.Kind)
+	return kind.HasPages()
+}
+
 // A Name is a field that shows what the resource behind a reference is called.
 type Name struct {
 	Field string // "site_domain"
@@ -199,6 +205,17 @@ func (k Kind) Several(language string) string {
 
 // HasPages tells whether tenants see the kind's resources in their browsers.
 func (k Kind) HasPages() bool { return k.Plurals != nil }
+
+// aside are the fields that the page of a resource shows elsewhere, or not at all.
+var aside = strings.Fields("id tenant tenant_name parent sync_status sync_error last_error")
+
+// IsOffPage tells whether the page of a resource leaves a field of its answer out of the list
+// of values: it stands elsewhere, or repeats what a reference leads to, as zone_origin does.
+func (k Kind) IsOffPage(field string) bool {
+	return field == k.EngineID || slices.Contains(aside, field) || slices.ContainsFunc(k.Refs, func(r Reference) bool {
+		return r.Leads() && strings.HasPrefix(field, r.Field+"_")
+	})
+}
 
 // PanelPath is where customers begin.
 const PanelPath = domain.PanelPath

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -104,6 +105,14 @@ func (h *hosted) common(set field.Set) field.Set {
 		set = append(set, field.Text("last_error", &problem).ReadOnly())
 	}
 	return append(set, hosting.Derived(h.Spec, h.now, h.seen.linked)...)
+}
+
+// syncError is the sentence for a code; "" if nothing was refused.
+func syncError(code string) string {
+	if code == "" {
+		return ""
+	}
+	return cmp.Or(hosting.SyncErrors[code], hosting.Unexplained)
 }
 
 // name shows the name of another record; null: the record refers to none.

@@ -68,7 +68,7 @@ func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []we
 		states[0] = web.Badge{Class: "failed", Text: w["tenant_is_off"]}
 	}
 	if row.SyncStatus != "synced" {
-		states = append(states, web.Badge{Class: stateClasses[row.SyncStatus], Text: w["state_"+row.SyncStatus]})
+		states = append(states, w.RecordState(row.SyncStatus))
 	}
 	return states
 }

@@ -1,4 +1,4 @@
-package hosting
+package hosting_test
 
 import (
 	"maps"
@@ -7,47 +7,77 @@ import (
 	"testing"
 
 	"hostpanel/domain/field"
-	"hostpanel/domain/hosting"
+	kinds "hostpanel/domain/hosting"
 	"hostpanel/http/caller"
+	"hostpanel/http/hosting"
+	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
 
-func somePages() *pages {
-	return &New(Deps{Web: &web.Renderer{}, Callers: caller.New(caller.Deps{})}).pages
+// A recordPage is a kind with pages, with the fields of its answers and of its requests.
+type recordPage struct {
+	kinds.Kind
+	shown, sent field.Set
 }
 
-// answerOf is an answer of the kind, with all that it may show.
-func (k pageKind) answerOf() field.Set {
-	if r, is := k.blank().(*resource); is {
-		return append((&hosted{resource: r}).Fields(), (&credentials{}).Fields()...)
+func recordPages() (all []recordPage) {
+	routes := map[string]route.Route{}
+	for _, r := range hosting.New(hosting.Deps{Web: &web.Renderer{}, Callers: caller.New(caller.Deps{})}).Routes().Routes {
+		routes[r.Name] = r
 	}
-	return k.blank().Fields()
+	for _, k := range hosting.PageKinds() {
+		name := k.Name
+		if k.Owner {
+			name = "tenant" // sub-tenants are tenants in the API
+		}
+		all = append(all, recordPage{k, routes[name+"_read"].Answer.Fields(), routes[name+"_create"].Request.Fields()})
+	}
+	return all
+}
+
+// asks tells whether the form for a new record asks for a field. Whose a record is follows from
+// the tenant for which the user acts.
+func (p recordPage) asks(f field.Field) bool {
+	return web.IsAsked(f, field.Create) && p.sent.Has(f.Name) && f.Name != "tenant" && f.Name != "parent" &&
+		(!p.Owner || slices.Contains(kinds.OfSubTenant, f.Name))
+}
+
+// named are all fields that a page of the kind names: those that it shows, those that its forms
+// ask for, and what is shown only once.
+func (p recordPage) named() (set field.Set) {
+	for _, f := range p.shown {
+		within, isRecord := f.Schema(field.Shown)["properties"].(map[string]any)
+		for name := range within {
+			set = append(set, field.Text(name, new(string)).ReadOnly())
+		}
+		if !isRecord && !p.IsOffPage(f.Name) {
+			set = append(set, f)
+		}
+	}
+	for _, f := range p.sent {
+		if p.asks(f) {
+			set = append(set, f)
+		}
+	}
+	return set
 }
 
 func TestEveryFieldOfAPageHasALabel(t *testing.T) {
 	missing := map[string]bool{}
-	for _, k := range somePages().all() {
-		sent := k.blank().Fields()
-		for _, f := range append(k.answerOf(), sent...) {
-			own, isSent := sent.Named(f.Name)
-			if slices.Contains(aside, f.Name) || f.Name == k.EngineID || f.Name == "credentials" ||
-				k.isNameOf(f.Name) && f.IsReadOnly() || isSent && !k.answerOf().Has(f.Name) && own.IsReadOnly() {
-				continue
-			}
+	for _, p := range recordPages() {
+		for _, f := range p.named() {
 			for language, w := range web.Texts {
-				label := labelOf(w, k, f.Name)
-				if w[label] == "" {
-					missing[language+" "+k.Name+" "+f.Name] = true
+				if w.FieldLabel(p.Name, f.Name) == "" {
+					missing[language+" "+p.Name+" "+f.Name] = true
 				}
-				if isSent && len(k.questions(field.Set{own}, field.Create)) > 0 && own.About != "" &&
-					w[strings.Replace(label, "label_", "note_", 1)] == "" {
-					missing[language+" "+k.Name+" "+f.Name+" has no note: "+own.About] = true
+				if p.asks(f) && f.About != "" && w["note_"+w.FieldKey(p.Name, f.Name)] == "" {
+					missing[language+" "+p.Name+" "+f.Name+" has no note: "+f.About] = true
 				}
 			}
 		}
 		for language := range web.Texts {
-			if k.Nouns[language] == "" || k.Plurals[language] == "" {
-				t.Errorf("a %s has no name in %s", k.Label, language)
+			if p.Nouns[language] == "" || p.Plurals[language] == "" {
+				t.Errorf("a %s has no name in %s", p.Label, language)
 			}
 		}
 	}
@@ -58,7 +88,7 @@ func TestEveryFieldOfAPageHasALabel(t *testing.T) {
 
 // What a server has refused is said in the language of the reader.
 func TestEveryReasonOfARefusalIsSaidInEveryLanguage(t *testing.T) {
-	for _, sentence := range append(slices.Collect(maps.Values(syncErrors)), unexplained) {
+	for _, sentence := range append(slices.Collect(maps.Values(kinds.SyncErrors)), kinds.Unexplained) {
 		if web.Translated("es", sentence) == sentence {
 			t.Errorf("not in Spanish: %s", sentence)
 		}
@@ -68,14 +98,14 @@ func TestEveryReasonOfARefusalIsSaidInEveryLanguage(t *testing.T) {
 // Every state and every choice that is no technical term has a word.
 func TestEveryStateHasAWord(t *testing.T) {
 	for language, w := range web.Texts {
-		for _, k := range somePages().all() {
-			for _, f := range k.answerOf() {
+		for _, p := range recordPages() {
+			for _, f := range p.shown {
 				if f.Name != "sync_status" && f.Name != "status" {
 					continue
 				}
 				for _, state := range f.OneOf {
-					if w["state_"+state] == "" || stateClasses[state] == "" {
-						t.Errorf("%s: %s has no word or no color in %s", k.Label, state, language)
+					if look := w.RecordState(state); look.Text == "" || look.Class == "" {
+						t.Errorf("%s: %s has no word or no color in %s", p.Label, state, language)
 					}
 				}
 			}
@@ -86,8 +116,8 @@ func TestEveryStateHasAWord(t *testing.T) {
 // Paths of pages are those of the API, so that no two kinds share one.
 func TestNoTwoKindsShareAPage(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range somePages().all() {
-		if path := k.Page(0); seen[path] || !strings.HasPrefix(path, hosting.PanelPath) {
+	for _, k := range hosting.PageKinds() {
+		if path := k.Page(0); seen[path] || !strings.HasPrefix(path, kinds.PanelPath) {
 			t.Errorf("%s: %s", k.Label, path)
 		}
 		seen[k.Page(0)] = true

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -113,7 +112,7 @@ func (s *pages) inputs(ctx context.Context, c route.Call, k pageKind, set field.
 // input is the question for a field. A query may name what a new record belongs to.
 func (k pageKind) input(c route.Call, f field.Field, mode field.Mode) web.Input {
 	in := web.RecordInput(f, mode)
-	in.Key, in.Plain = strings.TrimPrefix(labelOf(web.Texts[web.Readers(c)], k, f.Name), "label_"), true
+	in.Key, in.Plain = web.Texts[web.Readers(c)].FieldKey(k.Name, f.Name), true
 	if named := c.Param(f.Name); mode == field.Create && named != "" && f.IsReference() {
 		in.Value = named
 	}
@@ -251,21 +250,13 @@ func (k pageKind) shownOnce(w web.Words, set field.Set) (all []web.Aspect) {
 		}
 		if given, is := f.Value().(*credentials); is && given != nil {
 			for _, part := range given.Fields() {
-				all = append(all, web.Aspect{Name: w[labelOf(w, k, part.Name)], Text: part.FormText()})
+				all = append(all, web.Aspect{Name: w.FieldLabel(k.Name, part.Name), Text: part.FormText()})
 			}
 			continue
 		}
 		if text := f.FormText(); text != "" {
-			all = append(all, web.Aspect{Name: w[labelOf(w, k, f.Name)], Text: text})
+			all = append(all, web.Aspect{Name: w.FieldLabel(k.Name, f.Name), Text: text})
 		}
 	}
 	return all
-}
-
-// labelOf names the text that a field is called by: that of the kind, or of all kinds.
-func labelOf(w web.Words, k pageKind, name string) string {
-	if own := "label_" + k.Name + "_" + name; w[own] != "" {
-		return own
-	}
-	return "label_record_" + name
 }

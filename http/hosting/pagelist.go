@@ -98,12 +98,6 @@ func (k pageKind) row(w web.Words, set field.Set) web.Card {
 	return web.Card{Path: k.Page(numberOf(set)), Title: k.title(set), Badges: k.states(w, set), Note: web.Notes(k.telling(w, set)...)}
 }
 
-// stateClasses are how states look.
-var stateClasses = map[string]string{
-	"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning",
-	hosting.InService: "active", hosting.Suspended: "failed", hosting.Terminated: "failed",
-}
-
 // states are how far the server is with a record, and whether it is switched off.
 func (k pageKind) states(w web.Words, set field.Set) (all []web.Badge) {
 	names := []string{"sync_status", "status"}
@@ -112,7 +106,7 @@ func (k pageKind) states(w web.Words, set field.Set) (all []web.Badge) {
 	}
 	for _, name := range names {
 		if f, has := set.Named(name); has {
-			all = append(all, web.Badge{Class: stateClasses[f.FormText()], Text: w["state_"+f.FormText()]})
+			all = append(all, w.RecordState(f.FormText()))
 			break
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"hostpanel/domain/field"
@@ -65,7 +64,7 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 	}
 	data := map[string]any{
 		"Way": k.way(w, language), "States": k.states(w, set), "Reason": k.reason(language, set), "Facts": values, "Kind": k.Noun(language),
-		"IsPending": slices.ContainsFunc(k.states(w, set), func(b web.Badge) bool { return b.Class == stateClasses["pending"] }),
+		"IsPending": slices.ContainsFunc(k.states(w, set), func(b web.Badge) bool { return b.Class == w.RecordState("pending").Class }),
 		"Path":      c.Path,
 		"Edit":      "", "Parts": nil, "Acts": []actForm(nil), "IsBinned": isBinned, "Export": "", "Usage": nil, "UsageTitle": "",
 	}
@@ -103,9 +102,6 @@ func (k pageKind) reason(language string, set field.Set) string {
 	return ""
 }
 
-// aside are the fields of answers that pages show elsewhere, or not at all.
-var aside = strings.Fields("id tenant tenant_name parent sync_status sync_error last_error")
-
 // values are those of a record, in the order of the API's answers.
 func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.Set) (values []web.Aspect, err error) {
 	w := web.Texts[web.Readers(c)]
@@ -113,11 +109,10 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 	for _, f := range set {
 		own, _ := sent.Named(f.Name)
 		switch ref := k.reference(f.Name); {
-		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name),
-			ref.Field != "" && !leads(ref),
+		case k.IsOffPage(f.Name), f.IsOneTime(), own.IsSecret(), ref.Field != "" && !ref.Leads(),
 			k.Owner && f.Name == "is_active": // the state says it
 		case ref.Field != "":
-			if values, err = s.withReferred(ctx, c, values, w[labelOf(w, k, f.Name)], ref, f); err != nil {
+			if values, err = s.withReferred(ctx, c, values, w.FieldLabel(k.Name, f.Name), ref, f); err != nil {
 				return nil, err
 			}
 		default:
@@ -130,7 +125,7 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 }
 
 func (k pageKind) fact(w web.Words, f field.Field) web.Aspect {
-	name := w[labelOf(w, k, f.Name)]
+	name := w.FieldLabel(k.Name, f.Name)
 	switch at := f.Value().(type) {
 	case time.Time:
 		return w.Moment(name, &at, "")
@@ -147,17 +142,6 @@ func (k pageKind) reference(name string) hosting.Reference {
 		return hosting.Reference{}
 	}
 	return k.Refs[i]
-}
-
-// isNameOf tells whether a field only repeats what a reference leads to: zone_origin.
-func (k pageKind) isNameOf(name string) bool {
-	return slices.ContainsFunc(k.Refs, func(r hosting.Reference) bool { return leads(r) && strings.HasPrefix(name, r.Field+"_") })
-}
-
-// leads tells whether what a reference names has a page. What has none is shown by its name.
-func leads(to hosting.Reference) bool {
-	kind, _ := hosting.KindNamed(to.Kind)
-	return kind.HasPages()
 }
 
 // withReferred adds what a reference leads to.

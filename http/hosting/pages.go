@@ -79,7 +79,11 @@ func (s *Area) ownPages() []route.Route {
 
 // kindPages are the pages of all kinds.
 func (s *pages) kindPages() []route.Route {
-	all := strings.Replace(kindPath, "%s", strings.Join(s.collections(), "|"), 1)
+	var collections []string
+	for _, k := range PageKinds() {
+		collections = append(collections, k.Collection)
+	}
+	all := strings.Replace(kindPath, "%s", strings.Join(collections, "|"), 1)
 	one, writing := s.onePage(), caller.WritingSession(s.callers)
 	add := web.FormPage{Show: s.showAdd, Forms: map[string]web.FormHandler{"panel_create": s.takeCreate}}
 	edit := web.FormPage{Show: s.showEdit, Forms: map[string]web.FormHandler{"panel_change": s.takeChange}}
@@ -94,22 +98,30 @@ func (s *pages) kindPages() []route.Route {
 	}
 }
 
-// collections are the names of all kinds with pages, as paths have them.
-func (s *pages) collections() (names []string) {
-	for _, k := range s.all() {
-		names = append(names, k.Collection)
-	}
-	return names
-}
-
-// kinds are all kinds with pages.
-func (s *pages) all() (all []pageKind) {
+// PageKinds are the kinds of records that tenants see in their browsers: resources, webhook
+// endpoints and sub-tenants.
+func PageKinds() (all []hosting.Kind) {
 	for _, kind := range hosting.Kinds {
 		if kind.HasPages() {
-			all = append(all, s.kinds.named(kind.Name).onPages())
+			all = append(all, kind)
 		}
 	}
-	return append(all, s.endpoints.onPages(), s.subTenants.onPages())
+	return append(all, endpointPages(), subTenantPages())
+}
+
+// all are all kinds with pages.
+func (s *pages) all() (all []pageKind) {
+	for _, kind := range PageKinds() {
+		switch kind.Collection {
+		case webhook.EndpointCollection:
+			all = append(all, s.endpoints.onPages(kind))
+		case subTenantCollection:
+			all = append(all, s.subTenants.onPages(kind))
+		default:
+			all = append(all, s.kinds.of(kind).onPages())
+		}
+	}
+	return all
 }
 
 // kind is the one that a path names.
@@ -185,12 +197,17 @@ func (k *collection) onPages() pageKind {
 	return p
 }
 
-// onPages are the endpoints with the functions of the API.
-func (e *endpoints) onPages() pageKind {
-	kind := e.collection.kind
+// endpointPages are the endpoints as their pages call and list them.
+func endpointPages() hosting.Kind {
+	kind := endpointKind
 	kind.Called, kind.Search, kind.Verbs = "url", []string{"url"}, hosting.All
 	kind.Nouns = map[string]string{"en": "webhook", "es": "webhook"}
 	kind.Plurals = map[string]string{"en": "Webhooks", "es": "Webhooks"}
+	return kind
+}
+
+// onPages are the endpoints with the functions of the API.
+func (e *endpoints) onPages(kind hosting.Kind) pageKind {
 	return pageKind{
 		Kind: kind, readers: e.collection.readers(), writers: e.collection.writers(),
 		list: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {

@@ -87,10 +87,9 @@ func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]
 			}
 			card.Count += n.N
 			if n.SyncStatus != "synced" {
-				card.States = append(
-					card.States,
-					web.Badge{Class: stateClasses[n.SyncStatus], Text: w["state_"+n.SyncStatus] + ": " + strconv.FormatInt(n.N, 10)},
-				)
+				state := w.RecordState(n.SyncStatus)
+				state.Text += ": " + strconv.FormatInt(n.N, 10)
+				card.States = append(card.States, state)
 			}
 		}
 		if k.count != nil && err == nil {

@@ -26,14 +26,21 @@ type subTenants struct {
 	tenants *tenants
 }
 
-// onPages are the sub-tenants with the functions of the API.
-func (s *subTenants) onPages() pageKind {
-	t := s.tenants
-	kind := t.collection.kind
-	kind.Name, kind.Collection, kind.Called = "sub_tenant", "sub-tenants", "name"
+const subTenantCollection = "sub-tenants"
+
+// subTenantPages are the sub-tenants as their pages call and list them.
+func subTenantPages() hosting.Kind {
+	kind, _ := hosting.KindNamed("tenant")
+	kind.Name, kind.Collection, kind.Called = "sub_tenant", subTenantCollection, "name"
 	kind.Refs, kind.Verbs = []hosting.Reference{{Field: "package", Kind: "package"}}, hosting.All
 	kind.Nouns = map[string]string{"en": "sub-tenant", "es": "suborganización"}
 	kind.Plurals = map[string]string{"en": "Sub-tenants", "es": "Suborganizaciones"}
+	return kind
+}
+
+// onPages are the sub-tenants with the functions of the API.
+func (s *subTenants) onPages(kind hosting.Kind) pageKind {
+	t := s.tenants
 	return pageKind{
 		Kind: kind, readers: t.callers.TenantAdmin(), writers: t.callers.TenantAdmin(),
 		list: s.list, find: s.find, findOpen: s.findOpen, bar: t.barOthers, check: s.check, blank: t.collection.blank,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -24,6 +25,17 @@ type Card struct {
 
 // A Badge is a state in a word.
 type Badge struct{ Class, Text string }
+
+// recordStates are how the states of records look.
+var recordStates = map[string]string{
+	"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning",
+	hosting.InService: "active", hosting.Suspended: "failed", hosting.Terminated: "failed",
+}
+
+// RecordState is how far the server is with a record, or the state of what it stands for.
+func (w Words) RecordState(state string) Badge {
+	return Badge{Class: recordStates[state], Text: w["state_"+state]}
+}
 
 // Cards say which fields of a record stand where on its card. Names that are joined by +
 // share a line.

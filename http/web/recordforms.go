@@ -139,3 +139,15 @@ func ChangeRecord(record field.Record, form url.Values, names ...string) error {
 	_, err := record.Fields().Decode(Body(record.Fields().Only(names...), form, field.Patch), field.Patch)
 	return err
 }
+
+// FieldKey ends the names of the texts about a field of a record: label_ and note_. Some kinds
+// have texts of their own, the others share them.
+func (w Words) FieldKey(kind, field string) string {
+	if own := kind + "_" + field; w["label_"+own] != "" {
+		return own
+	}
+	return "record_" + field
+}
+
+// FieldLabel is what a field of a record of the kind is called.
+func (w Words) FieldLabel(kind, field string) string { return w["label_"+w.FieldKey(kind, field)] }
