@@ -19,7 +19,7 @@ import (
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // Bars of cliffs: what is asked of a large panel, as a multiple of a small one.
@@ -167,7 +167,7 @@ func (c *cliff) start(ctx context.Context) (time.Duration, error) {
 	if err := eventstore.Migrate(ctx, c.p.owner, program.Migrations()...); err != nil {
 		return 0, err
 	}
-	if err := projections.Prepare(ctx, c.p.owner, eventstore.Open(c.p.owner, assembly.Catalogue(), c.p.keys).Reader()); err != nil {
+	if err := projections.Prepare(ctx, c.p.owner, eventstore.Open(c.p.owner, catalogue.Events(), c.p.keys).Reader()); err != nil {
 		return 0, err
 	}
 	owner, err := pgxpool.New(ctx, c.p.url)

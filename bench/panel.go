@@ -27,6 +27,7 @@ import (
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // A panel is the program without HTTP, with an outside that answers at once.
@@ -52,7 +53,7 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 	if err != nil {
 		return nil, err
 	}
-	if err := projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), keys).Reader()); err != nil {
+	if err := projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue.Events(), keys).Reader()); err != nil {
 		return nil, err
 	}
 	return r.open(ctx, url, owner, keys, set...)
@@ -92,9 +93,9 @@ func (r *run) open(
 
 // fresh is the log as the program opens it, with nothing remembered.
 func fresh(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
-	s := eventstore.Open(pool, assembly.Catalogue(), keys,
+	s := eventstore.Open(pool, catalogue.Events(), keys,
 		eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement))
-	assembly.Serve(s)
+	catalogue.Serve(s)
 	return s
 }
 

@@ -17,7 +17,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 const (
@@ -56,7 +56,7 @@ func (r *run) rebuild(ctx context.Context) error {
 	under, err := p.pacedOrders(ctx, &drawn, old, func(ctx context.Context) error {
 		stop := watchMemory(&peak)
 		defer stop()
-		log := eventstore.Open(p.owner, assembly.Catalogue(), p.keys).Reader()
+		log := eventstore.Open(p.owner, catalogue.Events(), p.keys).Reader()
 		var err error
 		result, err = projections.Rebuild(ctx, p.owner, log, projections.Names(), projections.Options{})
 		return err
@@ -95,7 +95,7 @@ func (r *run) rebuild(ctx context.Context) error {
 
 // lookBack fills a view of the past with the whole log.
 func (r *run) lookBack(ctx context.Context, p *panel) error {
-	log := eventstore.Open(p.owner, assembly.Catalogue(), p.keys).Reader()
+	log := eventstore.Open(p.owner, catalogue.Events(), p.keys).Reader()
 	began := clock.Now()
 	past, err := projections.OpenPast(ctx, p.owner, log, projections.View{At: began})
 	if err != nil {

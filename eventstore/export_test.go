@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -103,30 +102,6 @@ func (r *Reader) VerifyKeeping(ctx context.Context, streams int) (Verdict, error
 
 // FoldOf is the fold of a category's snapshots; empty: it has none.
 func (s *Store) FoldOf(category string) string { return s.states.categories[category].fold }
-
-// Categories are those that are served, apart from journals.
-func (s *Store) Categories() (names []string) {
-	for name, served := range s.states.categories {
-		if !served.last {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Evolve folds an event with the decider of a category; nil is the state before all.
-func (s *Store) Evolve(category string, state any, e domain.Event) any {
-	if state == nil {
-		state = s.states.categories[category].zero
-	}
-	return s.states.categories[category].evolve(state, e)
-}
-
-// DecodeState reads a state of a category.
-func (s *Store) DecodeState(category string, data []byte) (any, error) {
-	return s.states.categories[category].decode(data)
-}
 
 // CacheAtMost bounds the cache of states.
 func (s *Store) CacheAtMost(bytes int) { s.states.cache.most = bytes }

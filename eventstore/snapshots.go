@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -277,4 +279,30 @@ func (w *snapshots) write(stream domain.Stream, f *foldedState) error {
 		return fmt.Errorf("write a snapshot of %s: %w", stream, Unavailable(err))
 	}
 	return nil
+}
+
+// A CategoryFold is how the events of the streams of one category become a state. A caller with the
+// deciders of a program can hold it against events of earlier programs (docs/log.md).
+type CategoryFold struct {
+	Category string
+	Number   string                              // of its snapshots; empty: there are none
+	Evolve   func(state any, e domain.Event) any // nil: the state before all events
+	Decode   func(snapshot []byte) (state any, err error)
+}
+
+// Folds are those of all categories that are served, apart from journals, by their names.
+func (s *Store) Folds() (all []CategoryFold) {
+	for _, name := range slices.Sorted(maps.Keys(s.states.categories)) {
+		c := s.states.categories[name]
+		if c.last {
+			continue
+		}
+		all = append(all, CategoryFold{name, c.fold, func(state any, e domain.Event) any {
+			if state == nil {
+				state = c.zero
+			}
+			return c.evolve(state, e)
+		}, c.decode})
+	}
+	return all
 }

@@ -17,7 +17,7 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/paneltest"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
@@ -117,10 +117,10 @@ func watched(t *testing.T, s *paneltest.Shop) *eventstoretest.Witness {
 	t.Helper()
 	seen := &eventstoretest.Witness{}
 	pool := eventstoretest.Traced(t, s.Pool(), 1, &eventstoretest.Tracer{Statement: seen.Note})
-	other := &paneltest.Shop{Store: eventstore.Open(pool, assembly.Catalogue(), eventstoretest.Keys(t),
+	other := &paneltest.Shop{Store: eventstore.Open(pool, catalogue.Events(), eventstoretest.Keys(t),
 		eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement),
 		eventstoretest.Caused())}
-	assembly.Serve(other.Store)
+	catalogue.Serve(other.Store)
 	s.Server.Commands, s.Server.Limits, s.Server.Credentials, s.Server.Tokens = other.Store, ratelimit.Open(pool),
 		other.Vault(), other.Vault()
 	s.Server.Once = idempotency.Open(pool, other.Keys())

@@ -42,6 +42,7 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
 	invoicing "hostpanel/sagas/billing"
+	"hostpanel/sagas/catalogue"
 	usecases "hostpanel/sagas/hosting"
 	"hostpanel/sagas/orders"
 	"hostpanel/sagas/sagastest"
@@ -132,7 +133,7 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 		Logged: &logBook{}, Letters: t.TempDir(),
 		Public: PublicURL, Known: routetest.Known{},
 	}
-	assembly.Serve(s.Store)
+	catalogue.Serve(s.Store)
 	base, log := func() string { return s.Public }, slog.New(slog.NewJSONHandler(s.Logged, nil))
 	s.Provider = test.New(pool, test.Options{PublicURL: base, Secret: []byte(Secret), Log: log})
 	times := assembly.Defaults

@@ -31,6 +31,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 	"hostpanel/sagas/payments"
 )
 
@@ -161,7 +162,7 @@ type World struct {
 }
 
 // Catalogue is that of all events.
-var Catalogue = assembly.Catalogue()
+var Catalogue = catalogue.Events()
 
 // Migrations are the tables of the runs and of everything simulated outside: one list, so
 // that all stories share a template.
@@ -349,7 +350,7 @@ func FromEnvironment(name string, otherwise int64) int64 {
 func LogOn(pool *pgxpool.Pool, keys *sealing.Keyring, options ...eventstore.Option) *eventstore.Store {
 	options = append(options, eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
 	store := eventstore.Open(pool, Catalogue, keys, options...)
-	assembly.Serve(store)
+	catalogue.Serve(store)
 	return store
 }
 

@@ -15,7 +15,7 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // Types of bodies, and an order at the demo.
@@ -96,9 +96,9 @@ func Teller(t *testing.T, database, secret string) *program.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program.Program{Store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys,
+	p := &program.Program{Store: eventstore.Open(eventstoretest.Pool(t, database), catalogue.Events(), keys,
 		eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())}
-	assembly.Serve(p.Store)
+	catalogue.Serve(p.Store)
 	p.Tables = projections.Open(eventstoretest.Readers(t, database))
 	return p
 }

@@ -25,7 +25,7 @@ import (
 	"hostpanel/eventstore/tlog"
 	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/sagas"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // Restore is `hostpanel restore`.
@@ -194,7 +194,7 @@ func (j *restore) complete(ctx context.Context) error {
 // verify checks the whole log against the manifest, and against the checkpoint that was
 // kept outside. It tells whether that one proves that nothing signed is missing.
 func (j *restore) verify(ctx context.Context) (whole bool, err error) {
-	log := eventstore.Open(j.owner, assembly.Catalogue(), j.p.Keys)
+	log := eventstore.Open(j.owner, catalogue.Events(), j.p.Keys)
 	check := eventstore.Check{}
 	if j.backup.Log != nil {
 		check.Checkpoint = j.backup.Log.Checkpoint

@@ -13,7 +13,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 func Example_printTimeline() {
@@ -54,8 +54,8 @@ func Example_printTimeline() {
 
 func TestEveryEventDescribesItself(t *testing.T) {
 	said := map[string]string{}
-	for name := range assembly.Catalogue() {
-		event, err := assembly.Catalogue().Decode(name, assembly.Catalogue().Schema(name), []byte(`{}`))
+	for name := range catalogue.Events() {
+		event, err := catalogue.Events().Decode(name, catalogue.Events().Schema(name), []byte(`{}`))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/operations/suggestions"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/field"
 	"hostpanel/domain/money"
@@ -99,7 +100,7 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 				{"disputes", money.Disputes},
 				{"credit_notes", money.CreditNotes},
 				{"runs", console.Each(runs, asRun)},
-				{"go_on", goOn(o, runs, money.claimed)},
+				{"go_on", suggestions.For(o, runs, money.claimed)},
 			} {
 				text, err := json.Marshal(more.value)
 				if err != nil {
@@ -115,7 +116,7 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 		for _, r := range runs {
 			printRun(c, r)
 		}
-		printGoOn(c, goOn(o, runs, money.claimed))
+		suggestions.Print(c, suggestions.For(o, runs, money.claimed))
 		return nil
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // hidden are tables with what is no event. They say how it is today, and not how it was
@@ -56,7 +56,7 @@ func (p *Program) lookBack(ctx context.Context, as Part) (err error) {
 	if err := checkKeys(ctx, v.owner, p.Keys); err != nil {
 		return err
 	}
-	log := eventstore.Open(v.owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)).Reader()
+	log := eventstore.Open(v.owner, catalogue.Events(), p.Keys, eventstore.WithLog(p.Log)).Reader()
 	if v.Past, err = projections.OpenPast(
 		ctx, v.owner, log, projections.View{At: p.Config.AsOf, Hidden: hidden, Progress: p.Config.Looks},
 	); err != nil {
@@ -66,10 +66,10 @@ func (p *Program) lookBack(ctx context.Context, as Part) (err error) {
 		return err
 	}
 	v.log = eventstore.Open(
-		v.present, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
+		v.present, catalogue.Events(), p.Keys, eventstore.WithProjector(projections.Projector()),
 		eventstore.WithLog(p.Log),
 	)
-	assembly.Serve(v.log)
+	catalogue.Serve(v.log)
 	all := connections(p.Config, as)
 	if p.Pool, err = eventstore.ConnectPast(ctx, p.URL, v.Schema, all-all/4); err != nil {
 		return err

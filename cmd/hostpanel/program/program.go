@@ -31,6 +31,7 @@ import (
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/billing"
+	"hostpanel/sagas/catalogue"
 )
 
 // A Program is the panel, put together: the log, the read tables, the sagas,
@@ -230,9 +231,9 @@ func (p *Program) migrate(ctx context.Context) error {
 
 // assemble wires the parts to each other.
 func (p *Program) assemble(ctx context.Context) error {
-	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
+	p.Store = eventstore.Open(p.Pool, catalogue.Events(), p.Keys, eventstore.WithProjector(projections.Projector()),
 		eventstore.WithIdempotencyKeys(idempotency.Keeping(p.Config.Retention.IdempotencyKeys)), eventstore.WithLog(p.Log))
-	assembly.Serve(p.Store)
+	catalogue.Serve(p.Store)
 	p.Sealer = tree.NewSealer(p.present(), p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
 	p.book = erasures.NewBook(p.present(), p.Keys, p.Log, p.erasureFiles()...)

@@ -7,7 +7,7 @@ import (
 
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // Rebuild builds read tables anew from the log, for the command and for the runs of
@@ -27,5 +27,5 @@ func (p *Program) Rebuild(ctx context.Context, names []string, o projections.Opt
 
 // logOver reads the log over the connections of the database's owner.
 func logOver(p *Program, owner *pgxpool.Pool) *eventstore.Reader {
-	return eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)).Reader()
+	return eventstore.Open(owner, catalogue.Events(), p.Keys, eventstore.WithLog(p.Log)).Reader()
 }

@@ -10,6 +10,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/secrets/rotation"
 	"hostpanel/eventstore"
 )
 
@@ -58,7 +59,7 @@ type keyLine struct {
 }
 
 func asLine(k eventstore.SecretKey) keyLine {
-	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Factors, k.Logs, k.Transit, state(k)}
+	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Factors, k.Logs, k.Transit, rotation.State(k)}
 }
 
 func table(c console.Console, keys []eventstore.SecretKey) {
@@ -72,52 +73,11 @@ func table(c console.Console, keys []eventstore.SecretKey) {
 		}
 		t.Add(
 			console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks),
-			console.Number(k.Factors), console.Number(k.Logs), console.Number(k.Transit), console.Plain(state(k)),
+			console.Number(k.Factors), console.Number(k.Logs), console.Number(k.Transit), console.Plain(rotation.State(k)),
 		)
 	}
 	t.Print(c)
-	fmt.Fprintln(c.Out, "\n"+advice(keys))
-}
-
-func state(k eventstore.SecretKey) string {
-	switch {
-	case k.Place == 0 && k.Needed():
-		return "missing"
-	case k.Place == 0:
-		return "not needed"
-	case k.Place == 1 && k.Newest:
-		return "seals"
-	case k.Place == 1:
-		return "seals after a restart"
-	case k.SealingAt.IsZero():
-		return "new"
-	case k.Needed() || k.Transit > 0:
-		return "opens, still needed"
-	}
-	return "opens, not needed"
-}
-
-// advice is the next thing to do.
-func advice(keys []eventstore.SecretKey) string {
-	for _, k := range keys {
-		if k.Place == 0 && k.Needed() {
-			return "The key " +
-				k.ID + " is missing: no process starts. Put it back, or give up what it seals with: hostpanel secrets forget " + k.ID
-		}
-	}
-	for _, k := range keys {
-		switch state(k) {
-		case "new":
-			return "Once every process was restarted with this list, put " + k.ID + " first: hostpanel secrets rotate."
-		case "seals after a restart":
-			return "Restart every process."
-		case "opens, still needed":
-			return "Wait until nothing is sealed with " + k.ID + " any more: the panel seals a thousand a minute anew."
-		case "opens, not needed":
-			return "Seven days after the new key became the first, remove " + k.ID + ": hostpanel secrets rotate."
-		}
-	}
-	return "Nothing is to be done."
+	fmt.Fprintln(c.Out, "\n"+rotation.Advice(keys))
 }
 
 type forget struct {

@@ -1,4 +1,4 @@
-package secrets
+package rotation
 
 import (
 	"slices"
@@ -53,7 +53,7 @@ func TestEachStepOfAReplacementIsDoneInItsTime(t *testing.T) {
 			"edit the file",
 		},
 	} {
-		list, say, err := next(strings.Split(c.list, ","), c.keys, c.leaked)
+		list, say, err := Next(strings.Split(c.list, ","), c.keys, c.leaked)
 		if err != nil {
 			say = err.Error()
 		}
@@ -82,7 +82,7 @@ func TestTheCheckSaysWhatComesNext(t *testing.T) {
 		"Seven days":                 {a, old},
 		"hostpanel secrets forget b": {a, lost},
 	} {
-		if got := advice(keys); !strings.Contains(got, want) {
+		if got := Advice(keys); !strings.Contains(got, want) {
 			t.Errorf("%+v: %s", keys, got)
 		}
 	}

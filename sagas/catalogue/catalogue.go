@@ -1,4 +1,5 @@
-package assembly
+// Package catalogue lists every event that the log may hold, and every decider (docs/log.md).
+package catalogue
 
 import (
 	"hostpanel/domain"
@@ -14,8 +15,8 @@ import (
 	"hostpanel/sagas"
 )
 
-// Catalogue is every event that the log may hold.
-func Catalogue() domain.Catalogue {
+// Events is every event that the log may hold.
+func Events() domain.Catalogue {
 	return domain.NewCatalogue(order.EventTypes, storefront.EventTypes, account.EventTypes, billing.EventTypes,
 		hosting.EventTypes, notice.EventTypes,
 		webhook.EventTypes, operations.IncidentEventTypes, sagas.EventTypes, operations.ReviewEventTypes)

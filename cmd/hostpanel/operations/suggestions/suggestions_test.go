@@ -1,4 +1,4 @@
-package operations
+package suggestions
 
 import (
 	"bytes"
@@ -51,12 +51,12 @@ func TestAStoppedOrderNamesTheCommandThatLetsItGoOn(t *testing.T) {
 		if c.open != "" {
 			disputes = []order.SeenDispute{{ID: c.open, State: order.DisputeOpen}}
 		}
-		commands := goOn(c.order, c.runs, disputes)
+		commands := For(c.order, c.runs, disputes)
 		if got := strings.Join(commands, " | "); got != c.want {
 			t.Errorf("%s %v: %s instead of %s", c.order.Status, c.order.Holds, got, c.want)
 		}
 		var out bytes.Buffer
-		printGoOn(console.Console{Out: &out, Err: &out}, commands)
+		Print(console.Console{Out: &out, Err: &out}, commands)
 		if told := out.Len() > 0; told != (c.want != "") {
 			t.Errorf("it prints %q", out.String())
 		}

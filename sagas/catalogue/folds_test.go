@@ -1,4 +1,4 @@
-package eventstore_test
+package catalogue_test
 
 import (
 	"encoding/json"
@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
-
-	"hostpanel/eventstore"
 )
 
 // The tests in this file ask every decider of the program, with histories of the events
@@ -19,7 +17,7 @@ func TestAllDecidersButTheOneWithATextHaveSnapshots(t *testing.T) {
 	s, _ := deciders(t)
 	var without []string
 	for _, category := range s.Categories() {
-		if s.FoldOf(category) == "" {
+		if s[category].Number == "" {
 			without = append(without, category)
 		}
 	}
@@ -31,14 +29,14 @@ func TestAllDecidersButTheOneWithATextHaveSnapshots(t *testing.T) {
 // The first part of a history is folded and stored. The rest of it, folded behind what was
 // stored, leads to the same state as the whole.
 func TestAStoredStateIsExactlyWhatWasFolded(t *testing.T) {
-	chances(t, func(t *testing.T, s *eventstore.Store, category string, history []sample) {
+	chances(t, func(t *testing.T, s folds, category string, history []sample) {
 		var whole, stored any
 		for i := range history {
-			whole = s.Evolve(category, whole, history[i].event)
-			stored = s.Evolve(category, stored, history[i].event)
+			whole = s[category].Evolve(whole, history[i].event)
+			stored = s[category].Evolve(stored, history[i].event)
 			if i%3 == 0 {
 				var err error
-				if stored, err = s.DecodeState(category, []byte(encoded(t, stored))); err != nil {
+				if stored, err = s[category].Decode([]byte(encoded(t, stored))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,10 +87,10 @@ func isSame(a, b reflect.Value) bool {
 
 // No text that the log seals gets into a state, so none gets into a snapshot.
 func TestNoStateDependsOnPersonalTexts(t *testing.T) {
-	chances(t, func(t *testing.T, s *eventstore.Store, category string, history []sample) {
+	chances(t, func(t *testing.T, s folds, category string, history []sample) {
 		var state, other any
 		for i := range history {
-			state, other = s.Evolve(category, state, history[i].event), s.Evolve(category, other, history[i].renamed)
+			state, other = s[category].Evolve(state, history[i].event), s[category].Evolve(other, history[i].renamed)
 			if !isSame(reflect.ValueOf(state), reflect.ValueOf(other)) || strings.Contains(encoded(t, other), canary) {
 				t.Fatalf("%s leads to\n%#v\nand with other texts to\n%#v", history[i].name, state, other)
 			}
@@ -103,15 +101,15 @@ func TestNoStateDependsOnPersonalTexts(t *testing.T) {
 // Decisions share the states in the cache: what one of them folds changes nothing of what
 // another one has.
 func TestToFoldAnEventLeavesTheStateBeforeAsItWas(t *testing.T) {
-	chances(t, func(t *testing.T, s *eventstore.Store, category string, history []sample) {
+	chances(t, func(t *testing.T, s folds, category string, history []sample) {
 		var state any
 		for i := 1; i < len(history); i++ {
-			state = s.Evolve(category, state, history[i-1].event)
+			state = s[category].Evolve(state, history[i-1].event)
 			roomy(reflect.ValueOf(&state).Elem())
 			before := encoded(t, state)
-			one := s.Evolve(category, state, history[i].event)
+			one := s[category].Evolve(state, history[i].event)
 			then := encoded(t, one)
-			s.Evolve(category, state, history[(i*7)%len(history)].event)
+			s[category].Evolve(state, history[(i*7)%len(history)].event)
 			if encoded(t, state) != before || encoded(t, one) != then || !roomIsEmpty(reflect.ValueOf(state)) {
 				t.Fatalf("%s has changed the state before it", history[i].name)
 			}

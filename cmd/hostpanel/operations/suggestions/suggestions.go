@@ -1,4 +1,6 @@
-package operations
+// Package suggestions names the commands that let a stopped order go on (docs/operations.md, "An
+// order on hold").
+package suggestions
 
 import (
 	"fmt"
@@ -17,9 +19,9 @@ var forHold = map[order.Hold][]string{
 	order.OperatorHold: {"retry", "refund"},
 }
 
-// goOn are the commands that let a stopped order go on, or answer what stopped
+// For are the commands that let a stopped order go on, or answer what stopped
 // it; none for an order that goes on by itself.
-func goOn(o projections.Order, runs []sagas.RunView, disputes []order.SeenDispute) (commands []string) {
+func For(o projections.Order, runs []sagas.RunView, disputes []order.SeenDispute) (commands []string) {
 	for _, hold := range o.Holds {
 		if hold == order.DisputeHold {
 			commands = append(commands, decide(o, disputes)...)
@@ -64,8 +66,8 @@ func unique(all []string) (out []string) {
 	return out
 }
 
-// printGoOn prints them below the order.
-func printGoOn(c console.Console, commands []string) {
+// Print prints them below the order.
+func Print(c console.Console, commands []string) {
 	if len(commands) == 0 {
 		return
 	}

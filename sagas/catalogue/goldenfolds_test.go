@@ -1,12 +1,14 @@
-package eventstore_test
+package catalogue_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/stateform"
-	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/catalogue"
 )
 
 // What the tests of folds fold: the events in the golden files, with every decider of the
@@ -28,21 +30,30 @@ type sample struct {
 
 const canary = "a text that no state may have"
 
+// folds are those of all categories of the program, by category.
+type folds map[string]eventstore.CategoryFold
+
+func (s folds) Categories() []string { return slices.Sorted(maps.Keys(s)) }
+
 // deciders has all deciders, and the events that each of them folds.
-func deciders(t *testing.T) (*eventstore.Store, map[string][]sample) {
+func deciders(t *testing.T) (folds, map[string][]sample) {
 	t.Helper()
-	catalogue := assembly.Catalogue()
-	s := eventstore.Open(nil, catalogue, nil)
-	assembly.Serve(s)
+	all := catalogue.Events()
+	store := eventstore.Open(nil, all, nil)
+	catalogue.Serve(store)
+	s := folds{}
+	for _, f := range store.Folds() {
+		s[f.Category] = f
+	}
 	var files []string
-	for _, pattern := range []string{"../domain/*/testdata/events/*.json", "../sagas/testdata/events/*.json"} {
+	for _, pattern := range []string{"../../domain/*/testdata/events/*.json", "../testdata/events/*.json"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)
 		}
 		files = append(files, found...)
 	}
-	folds := map[string][]sample{}
+	events := map[string][]sample{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -58,26 +69,26 @@ func deciders(t *testing.T) (*eventstore.Store, map[string][]sample) {
 		if err != nil {
 			t.Fatal(file, err)
 		}
-		event, err := catalogue.Decode(named[:at], schema, compact.Bytes())
+		event, err := all.Decode(named[:at], schema, compact.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, category := range s.Categories() {
 			if accepts(s, category, event) {
-				folds[category] = append(folds[category], sample{named, event, renamed(t, catalogue, event)})
+				events[category] = append(events[category], sample{named, event, renamed(t, all, event)})
 			}
 		}
 	}
 	for _, category := range s.Categories() {
-		if len(folds[category]) == 0 {
+		if len(events[category]) == 0 {
 			t.Errorf("no golden event is of %s", category)
 		}
 	}
-	return s, folds
+	return s, events
 }
 
 // accepts tells whether a decider folds events of this type.
-func accepts(s *eventstore.Store, category string, e domain.Event) (does bool) {
+func accepts(s folds, category string, e domain.Event) (does bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			if _, is := p.(*runtime.TypeAssertionError); !is {
@@ -85,7 +96,7 @@ func accepts(s *eventstore.Store, category string, e domain.Event) (does bool) {
 			}
 		}
 	}()
-	s.Evolve(category, nil, e)
+	s[category].Evolve(nil, e)
 	return true
 }
 
@@ -147,13 +158,13 @@ func encoded(t *testing.T, state any) string {
 }
 
 // chances calls each with random histories of every decider that has snapshots.
-func chances(t *testing.T, each func(t *testing.T, s *eventstore.Store, category string, history []sample)) {
+func chances(t *testing.T, each func(t *testing.T, s folds, category string, history []sample)) {
 	t.Helper()
-	s, folds := deciders(t)
+	s, events := deciders(t)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test
 	for _, category := range s.Categories() {
-		if s.FoldOf(category) == "" {
+		if s[category].Number == "" {
 			continue
 		}
 		t.Run(category, func(t *testing.T) {
@@ -161,7 +172,7 @@ func chances(t *testing.T, each func(t *testing.T, s *eventstore.Store, category
 			for range 60 {
 				history := make([]sample, 2+random.IntN(60))
 				for i := range history {
-					history[i] = folds[category][random.IntN(len(folds[category]))]
+					history[i] = events[category][random.IntN(len(events[category]))]
 				}
 				each(t, s, category, history)
 			}

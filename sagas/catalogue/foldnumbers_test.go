@@ -1,4 +1,4 @@
-package eventstore_test
+package catalogue_test
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hostpanel/domain"
-	"hostpanel/eventstore"
 )
 
 var update = flag.Bool("update", false, "write testdata/folds.json anew for folds with another number, and for new events")
@@ -25,7 +24,7 @@ type keptFold struct {
 // A snapshot outlives the program that wrote it. A program that folds the same events into
 // another state needs another number of the fold ([domain.Decider]).
 func TestAFoldThatChangesHasAnotherNumber(t *testing.T) {
-	s, folds := deciders(t)
+	s, events := deciders(t)
 	const file = "testdata/folds.json"
 	kept := map[string]keptFold{}
 	if data, err := os.ReadFile(file); err == nil {
@@ -35,11 +34,11 @@ func TestAFoldThatChangesHasAnotherNumber(t *testing.T) {
 	}
 	now := map[string]keptFold{}
 	for _, category := range s.Categories() {
-		fold, was := s.FoldOf(category), kept[category]
+		fold, was := s[category].Number, kept[category]
 		if fold == "" {
 			continue
 		}
-		if was.Fold == fold && was.States != statesOf(t, s, category, folds[category], was.Events) {
+		if was.Fold == fold && was.States != statesOf(t, s, category, events[category], was.Events) {
 			t.Errorf(
 				"%s folds events into other states than before: raise the Fold of its decider, and run the test with -update",
 				category,
@@ -48,10 +47,10 @@ func TestAFoldThatChangesHasAnotherNumber(t *testing.T) {
 			continue
 		}
 		var names []string
-		for _, e := range folds[category] {
+		for _, e := range events[category] {
 			names = append(names, e.name)
 		}
-		now[category] = keptFold{fold, names, statesOf(t, s, category, folds[category], names)}
+		now[category] = keptFold{fold, names, statesOf(t, s, category, events[category], names)}
 	}
 	if reflect.DeepEqual(kept, now) || t.Failed() {
 		return
@@ -70,7 +69,7 @@ func TestAFoldThatChangesHasAnotherNumber(t *testing.T) {
 
 // statesOf is a hash of the states after all pairs of the named events, each behind all
 // others.
-func statesOf(t *testing.T, s *eventstore.Store, category string, samples []sample, names []string) string {
+func statesOf(t *testing.T, s folds, category string, samples []sample, names []string) string {
 	t.Helper()
 	of := map[string]domain.Event{}
 	for _, e := range samples {
@@ -83,8 +82,8 @@ func statesOf(t *testing.T, s *eventstore.Store, category string, samples []samp
 			if of[first] == nil || of[second] == nil {
 				return "an event is missing"
 			}
-			pair := s.Evolve(category, s.Evolve(category, nil, of[first]), of[second])
-			all = s.Evolve(category, s.Evolve(category, all, of[first]), of[second])
+			pair := s[category].Evolve(s[category].Evolve(nil, of[first]), of[second])
+			all = s[category].Evolve(s[category].Evolve(all, of[first]), of[second])
 			h.Write([]byte(encoded(t, pair) + encoded(t, all)))
 		}
 	}
