@@ -14,12 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"hostpanel/domain/account"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	panel "hostpanel/http"
-	"hostpanel/http/reference"
 	"hostpanel/http/route/routetest"
 	"hostpanel/paneltest"
 )
@@ -294,17 +295,6 @@ func TestLinksFarIntoAListNameTheRecordBesideThePage(t *testing.T) {
 	}
 }
 
-func TestTheReferenceIsSmall(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Open(t)
-	w := s.Call("GET", paneltest.ReferencePath, "", "Accept-Encoding", "gzip")
-	all := w.Body.Len() + len(reference.Style) + len(reference.Script)
-	t.Logf("%d bytes", all)
-	if all > referenceMost || w.Header().Get("Content-Encoding") != "gzip" {
-		t.Errorf("%d bytes of a page that is sent as %q", all, w.Header().Get("Content-Encoding"))
-	}
-}
-
 func TestNoOperatorOverwritesWhatAnotherHasChanged(t *testing.T) {
 	s := paneltest.Office(t)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
@@ -320,4 +310,44 @@ func TestNoOperatorOverwritesWhatAnotherHasChanged(t *testing.T) {
 	keeps(b, "change_widget", made, made, func() {
 		s.Do(t, storefront.ChangeWidget{Widget: 101, Spec: set("layout", `"table"`), At: time.Now()})
 	}, []string{"name", "Another shop"}, []string{"layout", "table"})
+}
+
+// Every link of the page leads to something on it, and each call is there once.
+func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
+	t.Parallel()
+	b := paneltest.Open(t).Browser(t)
+	b.Get(paneltest.ReferencePath)
+	ids := map[string]int{}
+	for d := range b.Page.Descendants() {
+		if id := paneltest.Attribute(d, "id"); id != "" {
+			ids[id]++
+		}
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d parts have the id %s", n, id)
+		}
+	}
+	for _, a := range paneltest.Elements(b.Page, "a") {
+		if to, inside := strings.CutPrefix(paneltest.Attribute(a, "href"), "#"); inside && ids[to] == 0 {
+			t.Errorf("#%s leads nowhere", to)
+		}
+	}
+	text := paneltest.TextOf(b.Page)
+	for _, part := range []string{
+		"site.created", "certificate.expiring", "webhook", "Version",
+		"Credentials: Authorization: Bearer", "No credentials.", "Too many calls.",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	for _, described := range operationsIn(t, b.Server.Document()) {
+		if !slices.ContainsFunc(paneltest.Elements(b.Page, "details"), func(op *html.Node) bool {
+			return paneltest.Attribute(op, "data-method") == described.method &&
+				paneltest.Attribute(op, "data-path") == described.path
+		}) {
+			t.Errorf("%s %s is not on the page", described.method, described.path)
+		}
+	}
 }

@@ -14,9 +14,9 @@ import (
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/history/timeline"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
-	"hostpanel/domain/masking"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
@@ -96,7 +96,7 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		case h.Why:
 			return printChain(ctx, p.Store.Reader(), c, events)
 		}
-		printTimeline(c, stream, events)
+		timeline.Print(c, stream, events)
 		return nil
 	})
 }
@@ -151,18 +151,9 @@ func asLines(events []eventstore.RecordedEvent) []line {
 	for i, e := range events {
 		lines[i] = line{
 			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Metadata.Actor, e.Tenant,
-			e.Metadata.Correlation, e.Metadata.Cause.String(), e.Metadata.Saga, e.Metadata.Request, e.Event.Says(), dataOf(e.Event),
+			e.Metadata.Correlation, e.Metadata.Cause.String(), e.Metadata.Saga, e.Metadata.Request, e.Event.Says(),
+			timeline.DataOf(e.Event),
 		}
 	}
 	return lines
-}
-
-// dataOf is an event's own data. Nothing secret should stand there; should it
-// ever, it is not shown.
-func dataOf(e domain.Event) json.RawMessage {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return masking.JSON(text)
 }

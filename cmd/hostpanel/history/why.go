@@ -1,12 +1,19 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/history/graph"
+	"hostpanel/cmd/hostpanel/history/timeline"
+	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
 )
 
 // printChain prints what led to the first event, an event a line, and the root:
@@ -27,7 +34,7 @@ func printChain(ctx context.Context, log *eventstore.Reader, c console.Console, 
 		t.Add(
 			console.Painted(e.Cause().Of(), nil),
 			console.Painted(e.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"), i.Faint),
-			console.Painted(e.Event.Says(), eventColour(i, e.Name)),
+			console.Painted(e.Event.Says(), timeline.EventColor(i, e.Name)),
 			console.Painted(e.Metadata.Actor, i.Faint),
 		)
 	}
@@ -59,4 +66,27 @@ func rootSays(ctx context.Context, log *eventstore.Reader, m domain.Metadata) (s
 		return fmt.Sprintf("a moment that %s/%d has set", stream, version), err
 	}
 	return fmt.Sprintf("a moment that %s/%d has set: %s", stream, version, set.Event.Says()), nil
+}
+
+// writeGraph writes the graph of an event to a file, which it names.
+func (h Command) writeGraph(ctx context.Context, p *program.Program, c console.Console, position int64) error {
+	why, err := p.Sagas.Audit.Why(ctx, projections.System, position)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := graph.Draw(&b, why); err != nil {
+		return err
+	}
+	if err := os.WriteFile(h.Graph, b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write the graph: %w", err)
+	}
+	fmt.Fprintf(
+		c.Out, "%s: %s and %s\n", h.Graph, wording.Count(len(why.Chain)+len(why.Effects), "event"),
+		wording.Count(len(why.Calls), "call"),
+	)
+	if why.IsCut {
+		fmt.Fprintln(c.Out, "more has followed; the graph ends with the first of it")
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
-package history
+// Package timeline prints what has happened to a stream, and the data of an event without
+// secrets (docs/audit.md).
+package timeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,11 +11,12 @@ import (
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain"
+	"hostpanel/domain/masking"
 	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
 )
 
-// printTimeline prints what has happened to one stream, an event a line: when, how
+// Print prints what has happened to one stream, an event a line: when, how
 // long after the one before, the version, what, and who.
 //
 //	order-6f1c… · 3 events
@@ -20,7 +24,7 @@ import (
 //	2026-11-21 14:30:00.120           1  Ana orders Web S for 28.70 EUR   api_key:ab12CD34
 //	2026-11-21 14:30:00.164    +44ms  2  can be paid until 15:00 UTC      api_key:ab12CD34
 //	2026-11-21 14:31:07.901  +1m 07s  3  28.70 EUR arrived                provider:test
-func printTimeline(c console.Console, stream domain.Stream, events []eventstore.RecordedEvent) {
+func Print(c console.Console, stream domain.Stream, events []eventstore.RecordedEvent) {
 	i := c.Ink()
 	fmt.Fprintf(c.Out, "%s · %s\n\n", i.Bold(stream.String()), wording.Count(len(events), "event"))
 	t := console.Table{Head: []string{"when (UTC)", "after", "v", "what", "who"}}
@@ -30,7 +34,7 @@ func printTimeline(c console.Console, stream domain.Stream, events []eventstore.
 			console.Painted(e.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"), i.Faint),
 			console.Cell{Text: since(before, e.RecordedAt), Paint: i.Faint, Right: true},
 			console.Number(e.Version),
-			console.Painted(e.Event.Says(), eventColour(i, e.Name)),
+			console.Painted(e.Event.Says(), EventColor(i, e.Name)),
 			console.Painted(e.Metadata.Actor, i.Faint),
 		)
 		before = e.RecordedAt
@@ -38,8 +42,8 @@ func printTimeline(c console.Console, stream domain.Stream, events []eventstore.
 	t.Print(c)
 }
 
-// eventColour marks success and failure.
-func eventColour(i console.Ink, name string) func(string) string {
+// EventColor marks success and failure.
+func EventColor(i console.Ink, name string) func(string) string {
 	for _, bad := range []string{"failed", "declined", "mismatch", "parked", "refused", "given_up", "cancelled"} {
 		if strings.Contains(name, bad) {
 			return i.Red
@@ -67,4 +71,14 @@ func since(before, now time.Time) string {
 		return fmt.Sprintf("+%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("+%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// DataOf is an event's own data. Nothing secret should stand there; should it
+// ever, it is not shown.
+func DataOf(e domain.Event) json.RawMessage {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return masking.JSON(text)
 }

@@ -1,20 +1,14 @@
-package history
+// Package graph draws what led to an event, and what came of it (docs/audit.md).
+package graph
 
 import (
-	"bytes"
-	"context"
 	"encoding/xml"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/audit"
-	"hostpanel/domain/wording"
-	"hostpanel/projections"
 )
 
 // The measures of a graph of causes, in pixels.
@@ -33,9 +27,9 @@ type node struct {
 	isCall      bool
 }
 
-// drawGraph writes what led to an event and what came of it as SVG: a row for each
+// Draw writes what led to an event and what came of it as SVG: a row for each
 // event, the root first, with a line to its cause.
-func drawGraph(out io.Writer, why audit.Why) error {
+func Draw(out io.Writer, why audit.Why) error {
 	nodes := nodesOf(why)
 	var b strings.Builder
 	fmt.Fprintf(
@@ -49,29 +43,6 @@ func drawGraph(out io.Writer, why audit.Why) error {
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// writeGraph writes the graph of an event to a file, which it names.
-func (h Command) writeGraph(ctx context.Context, p *program.Program, c console.Console, position int64) error {
-	why, err := p.Sagas.Audit.Why(ctx, projections.System, position)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := drawGraph(&b, why); err != nil {
-		return err
-	}
-	if err := os.WriteFile(h.Graph, b.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("write the graph: %w", err)
-	}
-	fmt.Fprintf(
-		c.Out, "%s: %s and %s\n", h.Graph, wording.Count(len(why.Chain)+len(why.Effects), "event"),
-		wording.Count(len(why.Calls), "call"),
-	)
-	if why.IsCut {
-		fmt.Fprintln(c.Out, "more has followed; the graph ends with the first of it")
-	}
-	return nil
 }
 
 // nodesOf are the rows of a graph: the root, the chain down to the event, what

@@ -1,4 +1,4 @@
-package history
+package graph
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func TestAGraphShowsTheChainWhatFollowedAndTheCalls(t *testing.T) {
 		t.Errorf("%+v", nodes)
 	}
 	var b bytes.Buffer
-	if err := drawGraph(&b, why); err != nil {
+	if err := Draw(&b, why); err != nil {
 		t.Fatal(err)
 	}
 	for decoder := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {

@@ -1,8 +1,7 @@
-package history
+package timeline
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,10 +12,9 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/sagas/catalogue"
 )
 
-func Example_printTimeline() {
+func ExamplePrint() {
 	id := uuid.MustParse("6f1c8f0e-0c5e-4a53-9b0a-3d1f7c1f2a10")
 	at := time.Date(2026, 11, 21, 14, 30, 0, 120e6, time.UTC)
 	stream := order.Stream(id)
@@ -27,7 +25,7 @@ func Example_printTimeline() {
 			Metadata: domain.Metadata{Actor: actor}, Name: e.EventName(), Event: e,
 		}
 	}
-	printTimeline(console.Console{Out: os.Stdout}, stream, []eventstore.RecordedEvent{
+	Print(console.Console{Out: os.Stdout}, stream, []eventstore.RecordedEvent{
 		happened(1, 0, "api_key:ab12CD34", order.Placed{
 			Name: "Ana", Number: "ORD-20261121-7F3K9Q", Plan: order.Plan{Name: "Web S"}, BillingPeriod: "yearly",
 			Total: decimal.RequireFromString("28.7"), Currency: "EUR", Domain: "ana.example",
@@ -52,28 +50,8 @@ func Example_printTimeline() {
 	// 2026-11-23 15:31:07.164   +2d 1h  4  setup stopped at site: name taken                                           system:provision
 }
 
-func TestEveryEventDescribesItself(t *testing.T) {
-	said := map[string]string{}
-	for name := range catalogue.Events() {
-		event, err := catalogue.Events().Decode(name, catalogue.Events().Schema(name), []byte(`{}`))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		says := event.Says()
-		if strings.TrimSpace(says) == "" || strings.Contains(says, "%!") {
-			t.Errorf("%s with all its texts erased says %q", name, says)
-		}
-		area, _, _ := strings.Cut(name, ".")
-		if other, taken := said[area+says]; taken {
-			t.Errorf("%s and %s both say %q", name, other, says)
-		}
-		said[area+says] = name
-	}
-}
-
 func TestSecretsAreNotShownEvenIfTheyStoodInTheLog(t *testing.T) {
-	got := string(dataOf(leak{
+	got := string(DataOf(leak{
 		Password: "hush", Note: "sfk_test_ab12CD34_abcdefghijklmnopqrstuvwxyz012345_0aBcDe",
 		Deep: []map[string]string{{"token": "hush"}},
 	}))
