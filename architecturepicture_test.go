@@ -2,8 +2,6 @@ package panel_test
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -56,10 +54,7 @@ func packagePages(t *testing.T) map[string]*packagePage {
 			strings.Contains(folder, "/testdata/") {
 			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := parsed(t, path)
 		p := packages[folder]
 		if p == nil {
 			p = &packagePage{imports: map[string]bool{}}

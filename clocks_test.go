@@ -2,7 +2,6 @@ package panel_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
@@ -26,14 +25,10 @@ func TestTheTimeIsAskedOfOneOfTheTwoClocks(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") || helpsTests(path) || isOfClocks(path) {
 			return
 		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := parsed(t, path)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if found := timeAsked(n); found != "" {
-				t.Errorf("%s asks for the time by %s: ask package clock, or its functions in SQL", files.Position(n.Pos()), found)
+				t.Errorf("%s asks for the time by %s: ask package clock, or its functions in SQL", sources.Position(n.Pos()), found)
 			}
 			return true
 		})

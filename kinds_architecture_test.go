@@ -2,7 +2,6 @@ package panel_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"slices"
 	"strconv"
@@ -38,20 +37,16 @@ func TestNoKindIsNamedOutsideItsPlace(t *testing.T) {
 			strings.HasPrefix(path, "adapters/") {
 			return
 		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := parsed(t, path)
 		compared, lookedUp := namedKinds(file)
 		for _, at := range compared {
 			if kind, _ := strconv.Unquote(at.Value); !slices.Contains(mayCompare, kind) {
-				t.Errorf("%s compares the kind %s: let a field of hosting.Kind tell what is asked for", files.Position(at.Pos()), kind)
+				t.Errorf("%s compares the kind %s: let a field of hosting.Kind tell what is asked for", sources.Position(at.Pos()), kind)
 			}
 		}
 		for _, at := range lookedUp {
 			if kind, _ := strconv.Unquote(at.Value); !slices.Contains(mayLookUp[part(path)], kind) {
-				t.Errorf("%s looks up the kind %s: let a field of hosting.Kind tell what is asked for", files.Position(at.Pos()), kind)
+				t.Errorf("%s looks up the kind %s: let a field of hosting.Kind tell what is asked for", sources.Position(at.Pos()), kind)
 			}
 		}
 	})

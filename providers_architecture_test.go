@@ -2,8 +2,6 @@ package panel_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,15 +69,11 @@ func testLiterals(t *testing.T, path string) (lines []int) {
 	if slices.Contains(otherTests, filepath.ToSlash(path)) {
 		return nil
 	}
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := parsed(t, path)
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if ok && (literal.Value == `"test"` || strings.HasSuffix(literal.Value, adaptersOfProviders+`/test"`)) {
-			lines = append(lines, files.Position(literal.Pos()).Line)
+			lines = append(lines, sources.Position(literal.Pos()).Line)
 		}
 		return true
 	})

@@ -2,8 +2,6 @@ package panel_test
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -102,15 +100,11 @@ func TestCommentsUsePlainWords(t *testing.T) {
 
 func commentFaults(t *testing.T, path string) (faults []string) {
 	t.Helper()
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := parsed(t, path)
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			for _, word := range avoided.FindAllString(c.Text, -1) {
-				faults = append(faults, fmt.Sprintf("%s: %q, say %s", files.Position(c.Pos()), word, plainWords[strings.ToLower(word)]))
+				faults = append(faults, fmt.Sprintf("%s: %q, say %s", sources.Position(c.Pos()), word, plainWords[strings.ToLower(word)]))
 			}
 		}
 	}

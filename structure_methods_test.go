@@ -2,8 +2,6 @@ package panel_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -145,7 +143,7 @@ func TestNoObjectHasTooManyMethods(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") {
 			return
 		}
-		file := parsedFile(t, path)
+		file := parsed(t, path)
 		folder := filepath.ToSlash(filepath.Dir(path))
 		sets.add(folder, file)
 		for name, of := range onlyEmbedding(file) {
@@ -163,15 +161,6 @@ func TestNoObjectHasTooManyMethods(t *testing.T) {
 			t.Errorf("%s has %d methods only: take it off the list doubles", name, methods)
 		}
 	}
-}
-
-func parsedFile(t *testing.T, path string) *ast.File {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // onlyEmbedding are the types of a file whose one field is an embedded pointer, or an

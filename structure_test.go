@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
 	"os"
@@ -74,17 +73,13 @@ func measure(t *testing.T) ([]packageSize, []int) {
 			p = &packageSize{path: folder, methods: map[string]int{}}
 			packages[folder] = p
 		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := files.Position(file.FileEnd).Line
+		file := parsed(t, path)
+		lines := sources.Position(file.FileEnd).Line
 		p.files, p.lines = p.files+1, p.lines+lines
 		if lines > p.longestLines {
 			p.longest, p.longestLines = filepath.Base(path), lines
 		}
-		functions = append(functions, p.add(files, file)...)
+		functions = append(functions, p.add(sources, file)...)
 	})
 	sizes := make([]packageSize, 0, len(packages))
 	for _, folder := range slices.Sorted(maps.Keys(packages)) {
@@ -98,7 +93,7 @@ func (p *packageSize) add(files *token.FileSet, file *ast.File) (functions []int
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Body != nil {
-				functions = append(functions, files.Position(d.Body.End()).Line-files.Position(d.Body.Pos()).Line+1)
+				functions = append(functions, sources.Position(d.Body.End()).Line-sources.Position(d.Body.Pos()).Line+1)
 			}
 			receiver := receiverOf(d)
 			if receiver != "" {
@@ -285,10 +280,7 @@ func placesOfKinds(t *testing.T) map[string][]string {
 		if strings.HasSuffix(path, "_test.go") || isTestHelp(filepath.Dir(path)) {
 			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := parsed(t, path)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, is := n.(ast.Expr); is {
 				for _, at := range kindsAmong(e) {

@@ -2,8 +2,6 @@ package panel_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"regexp"
 	"slices"
@@ -43,10 +41,7 @@ func TestTheTableWhereIsNamesFilesAndFunctionsThatExist(t *testing.T) {
 // variables and types.
 func declarations(t *testing.T, path string) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := parsed(t, path)
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
