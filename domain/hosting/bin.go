@@ -2,9 +2,13 @@ package hosting
 
 import (
 	"fmt"
+	"time"
 
 	"hostpanel/domain"
 )
+
+// BinLife is how long what was removed stays in the bin before it is gone for good.
+const BinLife = 30 * 24 * time.Hour
 
 // MoveToBin puts a resource of a soft kind into the bin: it is off, and missing
 // from all lists. Restore brings it back exactly as it was.

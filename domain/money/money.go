@@ -5,28 +5,6 @@ package money
 
 import "github.com/shopspring/decimal"
 
-// Totals is what one order costs. Total is what the customer pays, tax
-// included; Subtotal and Tax always add up to it.
-type Totals struct {
-	Period   decimal.Decimal // price of one billing period, exact
-	Total    decimal.Decimal // two places
-	Subtotal decimal.Decimal // two places, without tax
-	Tax      decimal.Decimal // two places
-}
-
 // hundred turns a percentage into a share; a year costs twelve months at 20
 // percent off.
 var hundred, yearFactor = decimal.New(100, 0), decimal.RequireFromString("9.6")
-
-// TotalsOf computes what a period costs: the monthly price, or a year of it,
-// plus a setup fee that is added once and never discounted. The rate is in
-// percent. Only the total and the subtotal are rounded, half up.
-func TotalsOf(monthly, setup, rate decimal.Decimal, yearly bool) Totals {
-	period := monthly
-	if yearly {
-		period = monthly.Mul(yearFactor)
-	}
-	total := period.Add(setup).Round(2) // half up: amounts are never negative
-	subtotal := total.Mul(hundred).DivRound(hundred.Add(rate), 2)
-	return Totals{Period: period, Total: total, Subtotal: subtotal, Tax: total.Sub(subtotal)}
-}

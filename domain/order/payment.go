@@ -3,7 +3,6 @@ package order
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // payments are in the order in which they were made, whatever order the
@@ -55,28 +54,6 @@ func (c Observe) paid(o Order, p Seen) []Event {
 		return []Event{PaymentConfirmed{Payment: p, At: c.At}}
 	}
 	return []Event{DuplicatePaymentFound{Payment: p, At: c.At}}
-}
-
-// differs names everything in which a payment is not the one that the order
-// asked for. Amounts are compared as integers, without any tolerance.
-func (c Observe) differs(o Order, p Seen) (names []string) {
-	for _, check := range []struct {
-		name  string
-		holds bool
-	}{
-		{"provider", c.Fetched.Provider == o.Provider},
-		{"reference", c.Fetched.Order == o.ID},
-		{"session", p.Session == o.Session && o.Session != ""},
-		{"amount", p.Minor == o.Minor},
-		{"currency", strings.EqualFold(p.Currency, o.Currency)},
-		{"payee", c.payee(o) == "" || p.Payee == c.payee(o)},
-		{"mode", c.Fetched.Live != o.Test},
-	} {
-		if !check.holds {
-			names = append(names, check.name)
-		}
-	}
-	return names
 }
 
 // payee is our account at the provider, as we know it or as the session that

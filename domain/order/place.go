@@ -169,3 +169,8 @@ func (c Place) Stream() domain.Stream { return Stream(c.ID) }
 
 // Begins marks the first command of a stream ([domain.Beginning]).
 func (Place) Begins() {}
+
+// Totals are what an order costs.
+func (c Place) Totals() money.Totals {
+	return tax.Decision{Treatment: c.Tax, Rate: c.TaxRate}.Totals(c.Price, c.SetupFee, c.Currency, c.Period == Yearly)
+}

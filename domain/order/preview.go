@@ -4,7 +4,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/money"
-	"hostpanel/domain/tax"
 )
 
 // A Preview tells what an order would cost and do if it were placed and paid now
@@ -49,9 +48,4 @@ var ConflictCodes = []string{DomainTaken, TakenAtEngine, QuotaExceeded, NodeFull
 // Conflict adds a conflict.
 func (p *Preview) Conflict(field, code, text string) {
 	p.Conflicts = append(p.Conflicts, Conflict{field, code, text})
-}
-
-// Totals are what an order costs.
-func (c Place) Totals() money.Totals {
-	return tax.Decision{Treatment: c.Tax, Rate: c.TaxRate}.Totals(c.Price, c.SetupFee, c.Currency, c.Period == Yearly)
 }

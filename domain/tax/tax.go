@@ -91,19 +91,6 @@ func (p Policy) Check(b buyer.Details, wrong *field.Errors) {
 
 var hundred = decimal.New(100, 0)
 
-// Totals are what a period costs, of a price that includes tax. Under reverse charge the
-// total is what the same sale at home has as its subtotal, in whole units of a currency that
-// has no smaller ones.
-func (d Decision) Totals(monthly, setup decimal.Decimal, currency string, yearly bool) money.Totals {
-	if d.TaxKind != ReverseCharge {
-		return money.TotalsOf(monthly, setup, d.Rate, yearly)
-	}
-	t := money.TotalsOf(monthly, setup, d.TaxRemoved, yearly)
-	t.Total = d.Without(t.Total, currency)
-	t.Subtotal, t.Tax = t.Total, decimal.Zero
-	return t
-}
-
 // Without takes out of an amount the tax that it is not to have: half up, to two places or
 // to those of the currency if it has fewer.
 func (t Treatment) Without(amount decimal.Decimal, currency string) decimal.Decimal {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 
 	"hostpanel/domain/account"
@@ -170,27 +169,4 @@ func (s *entrance) leave(ctx context.Context, c route.Call, _ url.Values) (*rout
 		return nil, err
 	}
 	return s.web.Done(caller.LoginPath, "signed_out", s.callers.Cookie(caller.SessionCookie, "", -1)), nil
-}
-
-func (s *passwords) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	return s.web.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.web.Fill(c, web.Form{
-		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
-			{Name: "email", Type: "email", Autocomplete: "email", Required: true, Plain: true, Focus: true},
-		},
-	}, back)})
-}
-
-// sendLink says the same whether the account exists or not.
-func (s *passwords) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	var asked resetRequest
-	if err := web.DecodeForm(&asked, sent); err != nil {
-		return nil, err
-	}
-	if err := s.reset(ctx, c, asked.Email); err != nil {
-		return nil, err
-	}
-	w := web.Texts[web.Readers(c)]
-	return s.web.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
-		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
-	})
 }

@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"time"
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
@@ -48,30 +47,4 @@ func (s *profile) changePassword(ctx context.Context, c route.Call, p *passwordC
 	return s.tokens.issue(ctx, now.ID, now.SessionVersion)
 }
 
-// A resetRequest names the address of its user.
-type resetRequest struct{ Email string }
-
-// Fields are the address.
-func (f *resetRequest) Fields() field.Set {
-	return field.Set{field.Text("email", &f.Email).Required().Is(field.Email)}
-}
-
 const resetAnswer = "If the account exists, a message has been sent."
-
-// askReset says the same to everybody.
-func (s *passwords) askReset(ctx context.Context, c route.Call, f *resetRequest) (*message, error) {
-	if err := s.reset(ctx, c, f.Email); err != nil {
-		return nil, err
-	}
-	return &message{resetAnswer}, nil
-}
-
-// reset has a link mailed to the user with the address, unless there were too
-// many requests from one place.
-func (s *passwords) reset(ctx context.Context, c route.Call, email string) error {
-	const fromAddress = 60 // a minute
-	if err := s.callers.Limiter.Spend(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
-		return err
-	}
-	return s.accounts.AskReset(ctx, email)
-}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -63,4 +64,21 @@ func (x *exchange) takeBody() error {
 func isJSON(mediaType string) bool {
 	base, _, _ := strings.Cut(mediaType, ";")
 	return strings.EqualFold(strings.TrimSpace(base), "application/json")
+}
+
+const (
+	bodyMax = 1 << 20   // bytes of a JSON body
+	openMax = 16 << 10  // bytes of a body of a caller who needs no credentials
+	rawMax  = 256 << 10 // bytes of a raw body
+	formMax = 64 << 10  // bytes of a form
+)
+
+// longestBody is how long a body may be. Before a caller is known it is short;
+// webhooks of payment providers have a limit of their own.
+func (r *Route) longestBody() int64 {
+	most := cmp.Or(r.bodyMax, bodyMax)
+	if r.Access.Scheme == "" && !r.raw {
+		return min(most, openMax)
+	}
+	return most
 }

@@ -40,10 +40,3 @@ func View(method, path, summary string, show func(context.Context, Call) (*Docum
 func Raw(path, summary string, take func(context.Context, Call) (*Document, error)) Route {
 	return Route{Method: http.MethodPost, Path: path, Summary: summary, Status: http.StatusOK, Show: take, raw: true, bodyMax: rawMax}
 }
-
-const (
-	bodyMax = 1 << 20   // bytes of a JSON body
-	openMax = 16 << 10  // bytes of a body of a caller who needs no credentials
-	rawMax  = 256 << 10 // bytes of a raw body
-	formMax = 64 << 10  // bytes of a form
-)

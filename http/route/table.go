@@ -1,7 +1,6 @@
 package route
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -162,16 +161,6 @@ func (t *Table) collect(a *Area) {
 			e.writes = append(e.writes, &r)
 		}
 	}
-}
-
-// longestBody is how long a body may be. Before a caller is known it is short;
-// webhooks of payment providers have a limit of their own.
-func (r *Route) longestBody() int64 {
-	most := cmp.Or(r.bodyMax, bodyMax)
-	if r.Access.Scheme == "" && !r.raw {
-		return min(most, openMax)
-	}
-	return most
 }
 
 // answers is how many ways of answering the route has.

@@ -1,6 +1,10 @@
 package hosting
 
-import "time"
+import (
+	"time"
+
+	"hostpanel/domain/hosting"
+)
 
 const day = 24 * time.Hour
 
@@ -19,7 +23,7 @@ type Times struct {
 
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
-	SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day,
+	SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: hosting.BinLife, BinLook: 6 * time.Hour, Measure: day,
 	MeasurePoll: time.Minute,
 	Compare:     day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
 }

@@ -9,10 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
@@ -251,6 +254,100 @@ func (n *Notifier) tellAdmins(ctx context.Context, r eventstore.RecordedEvent, w
 		if err := n.tell(ctx, r, u.ID, what(u.Language), about); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// toldOf are the events that users may be told of, and those that end waits for it.
+var toldOf = []domain.Event{
+	billing.InvoiceIssued{},
+	billing.InvoicePartPaid{},
+	billing.PaymentBooked{},
+	billing.CreditReturned{},
+	billing.CreditPaidOut{},
+	billing.BookingReversed{},
+	billing.PeriodInvoiced{},
+	billing.PaymentReminded{},
+	billing.PaymentOverdue{},
+	billing.ChargeFailed{},
+	billing.PaymentMethodSaved{},
+	billing.SubscriptionSuspended{},
+	billing.EndAnnounced{},
+	billing.PeriodRenewed{},
+	billing.CancellationRequested{},
+	billing.SubscriptionEnded{},
+	billing.ChangeInvoiced{},
+	billing.ChangePlanned{},
+	billing.ChangeWithdrawn{},
+	billing.ChangeDropped{},
+	billing.PlanChanged{},
+	order.RefundCompleted{},
+	order.PartiallyRefunded{},
+	hosting.CertificateIssued{},
+	hosting.CertificateFailed{},
+	hosting.CertificateExpiring{},
+	hosting.EngineConfirmed{},
+	hosting.EngineRefused{},
+	hosting.Changed{},
+	hosting.OperationSucceeded{},
+	webhook.EndpointDisabled{},
+	order.Placed{},
+	order.Activated{},
+	order.CompensationStarted{},
+	order.ProvisioningParked{},
+	order.PaymentMismatchFound{},
+	order.DisputeOpened{},
+	account.TokenReused{},
+	account.SecondFactorEnabled{},
+	account.SecondFactorDisabled{},
+	account.RecoveryCodesRenewed{},
+	operations.IncidentReported{},
+}
+
+// react tells users of an event of the log.
+func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error {
+	if err := n.tellTenant(ctx, r); err != nil {
+		return err
+	}
+	if err := (billingNews{n}).react(ctx, r); err != nil {
+		return err
+	}
+	if err := (billingNews{n}).reactToChange(ctx, r); err != nil {
+		return err
+	}
+	if err := (billingNews{n}).reactToCredit(ctx, r); err != nil {
+		return err
+	}
+	switch e := r.Event.(type) {
+	case order.Placed:
+		return joiningOffer{n}.offerJoining(ctx, r, e)
+	case order.Activated:
+		return n.tellActivated(ctx, r)
+	case order.CompensationStarted: // no welcome mail is to come
+		return n.runner.EndWaits(ctx, r.Stream)
+	case order.ProvisioningParked:
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.OrderParked(id, number, e.Step, e.Code, language)
+		})
+	case order.PaymentMismatchFound:
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.PaymentMismatch(id, number, e.Differs, language)
+		})
+	case order.DisputeOpened:
+		claimed := money.Format(e.Dispute.Minor, e.Dispute.Currency)
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.PaymentDisputed(id, number, claimed, language)
+		})
+	case account.TokenReused:
+		return n.tellOwner(ctx, r, notice.TokenReused)
+	case account.SecondFactorEnabled:
+		return n.tellOwner(ctx, r, notice.SecondFactorOn)
+	case account.SecondFactorDisabled:
+		return n.tellOwner(ctx, r, notice.SecondFactorOff)
+	case account.RecoveryCodesRenewed:
+		return n.tellOwner(ctx, r, notice.CodesRenewed)
+	case operations.IncidentReported:
+		return n.tellIncident(ctx, r, e)
 	}
 	return nil
 }

@@ -1,0 +1,20 @@
+package tax
+
+import (
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/money"
+)
+
+// Totals are what a period costs, of a price that includes tax. Under reverse charge the
+// total is what the same sale at home has as its subtotal, in whole units of a currency that
+// has no smaller ones.
+func (d Decision) Totals(monthly, setup decimal.Decimal, currency string, yearly bool) money.Totals {
+	if d.TaxKind != ReverseCharge {
+		return money.TotalsOf(monthly, setup, d.Rate, yearly)
+	}
+	t := money.TotalsOf(monthly, setup, d.TaxRemoved, yearly)
+	t.Total = d.Without(t.Total, currency)
+	t.Subtotal, t.Tax = t.Total, decimal.Zero
+	return t
+}
