@@ -281,8 +281,8 @@ func (w *snapshots) write(stream domain.Stream, f *foldedState) error {
 	return nil
 }
 
-// A CategoryFold is how the events of the streams of one category become a state. A caller with the
-// deciders of a program can hold it against events of earlier programs (docs/log.md).
+// A CategoryFold is how the events of the streams of one category become a state. Tests of all
+// deciders hold it against events of earlier programs (docs/log.md).
 type CategoryFold struct {
 	Category string
 	Number   string                              // of its snapshots; empty: there are none

@@ -56,11 +56,12 @@ func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T
 		`"total":"1.00"}]}`)
 }
 
-func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
-	t.Parallel()
-	s := paneltest.Office(t).Start(t)
+// parkedRun has the engine refuse what a dispute asks of a site, so that the run is parked. It
+// returns what orders faults of the engine, and the key of the run.
+func parkedRun(t *testing.T, s *paneltest.Shop) (broken *faults.Ordered, key string) {
+	t.Helper()
 	a := s.Bought(t, "stuck.example")
-	broken := faults.For(s.Pool(), "engine")
+	broken = faults.For(s.Pool(), "engine")
 	if _, err := broken.Order(t.Context(), faults.Fault{
 		Call: faults.Change, Kind: "site", What: faults.Refuse,
 		Times: 100,
@@ -68,12 +69,18 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
-	var key string
 	s.Until(t, "the engine has refused", func() bool {
 		return s.Owner.QueryRow(
 			t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`,
 		).Scan(&key) == nil
 	})
+	return broken, key
+}
+
+func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Office(t).Start(t)
+	broken, key := parkedRun(t, s)
 	run := "sagas/" + sagas.RunID(key).String() + "/"
 	notNow(t, s.Operate("POST", run+"resume/", `{"reason":"it is parked, not paused"}`))
 	if err := broken.Clear(t.Context()); err != nil {

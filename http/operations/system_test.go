@@ -433,21 +433,7 @@ func TestOneOfManyEqualAccountsIsOpened(t *testing.T) {
 func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Office(t).Start(t)
-	a := s.Bought(t, "stuck.example")
-	broken := faults.For(s.Pool(), "engine")
-	if _, err := broken.Order(t.Context(), faults.Fault{
-		Call: faults.Change, Kind: "site", What: faults.Refuse,
-		Times: 100,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	s.Accepted(t, "orders/"+a.ID+"/dispute/", `{"outcome":"open","reason":"a letter of the bank"}`) // its site has to rest
-	var key string
-	s.Until(t, "the engine has refused", func() bool {
-		return s.Owner.QueryRow(
-			t.Context(), `select key from saga_run where key like 'engine:%' and status = 'parked' limit 1`,
-		).Scan(&key) == nil
-	})
+	broken, key := parkedRun(t, s)
 	s.Resident(t, 901, paneltest.OpMail, "en", true)
 	b := s.Browser(t).Enter(paneltest.OpMail)
 	page := "/storefront/runs/" + sagas.RunID(key).String() + "/"

@@ -15,7 +15,7 @@ import (
 	"hostpanel/domain/order"
 )
 
-// gone tells whether Stripe's refusal means that the method cannot be charged any more.
+// gone reports whether the refusal means that the method cannot be charged any more.
 func gone(a *sdk.Error) bool {
 	missing := a.Code == sdk.ErrorCodeResourceMissing && (a.Param == "payment_method" || a.Param == "customer")
 	return missing || a.Code == sdk.ErrorCodePaymentMethodUnexpectedState
@@ -84,7 +84,7 @@ func declined(last *sdk.Error) string {
 	return "declined"
 }
 
-// refusedAsAsked tells whether Stripe has refused what was asked for, and not the caller,
+// refusedAsAsked reports whether Stripe has refused what was asked for, and not the caller,
 // the key, or the moment.
 func refusedAsAsked(err, failed error) bool {
 	answer, answered := errors.AsType[*sdk.Error](err)

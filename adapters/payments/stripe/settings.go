@@ -68,7 +68,7 @@ func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error)
 // Open returns the provider.
 func (s *Settings) Open(payments.Panel) (order.Provider, error) { return opened(s) }
 
-// opened is a function, as who sees a method of Settings compiles all that its result leads to.
+// opened is a function, not a method: packages that see Settings would compile Stripe's types for it.
 func opened(s *Settings) (*Provider, error) {
 	return New(Options{Key: s.SecretKey, Secrets: payments.List(s.WebhookSecret), URL: s.APIURL})
 }

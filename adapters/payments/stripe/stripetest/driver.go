@@ -174,7 +174,7 @@ func (s *Server) mature() {
 	}
 }
 
-// ChargesBecome tells what the bank says of charges from now on: succeeded, which it says
+// ChargesBecome sets what the bank says of charges from now on: succeeded, which it says
 // unless told otherwise, processing, requires_action, or the code of a refusal, perhaps with
 // a decline code ("card_declined insufficient_funds"). With "refused " before the code the
 // charge is not even tried.
