@@ -1,133 +1,18 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
+	"reflect"
 	"slices"
-	"sync"
-	"time"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 )
-
-// A committer appends to the log for the whole process. Waiting requests share
-// one transaction and one round trip: rows, writers' lock, events, read tables,
-// commit. The lock makes positions contiguous and visible in order
-// (docs/log.md, "Writers take turns"). Groups keep that fast.
-type committer struct {
-	pool    *pgxpool.Pool
-	encoder *encoder
-	grown   func() // called after each group that has added events
-
-	mu      sync.Mutex
-	waiting []*groupMember
-	busy    bool
-}
-
-// groupLimit is the largest number of requests in one transaction.
-const groupLimit = 256
-
-// commitTimeout bounds one transaction. After it the database counts as
-// unavailable.
-const commitTimeout = 30 * time.Second
-
-// A groupMember is one request that waits for its commit.
-type groupMember struct {
-	appendRequest
-	position int64
-	done     chan error
-}
-
-// add puts a request into the next group and waits for its commit. It returns the
-// position of the last event.
-func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
-	if err := c.encoder.prepare(ctx, &a); err != nil {
-		return 0, err
-	}
-	p := &groupMember{appendRequest: a, done: make(chan error, 1)}
-	c.mu.Lock()
-	c.waiting = append(c.waiting, p)
-	lead := !c.busy
-	c.busy = true
-	c.mu.Unlock()
-	if lead {
-		go c.work()
-	}
-	select {
-	case err := <-p.done:
-		return p.position, err
-	case <-ctx.Done():
-		return 0, context.Cause(ctx) // the commit may still happen; a repeated request finds its events
-	}
-}
-
-// work commits groups until no request waits.
-func (c *committer) work() {
-	for {
-		c.mu.Lock()
-		group := c.waiting[:min(len(c.waiting), groupLimit)]
-		c.waiting = c.waiting[len(group):]
-		if len(group) == 0 {
-			c.waiting, c.busy = nil, false
-		}
-		c.mu.Unlock()
-		if len(group) == 0 {
-			return
-		}
-		c.commitGroup(group)
-		runtime.Gosched() // answered callers may add requests to the next group
-	}
-}
-
-// commitGroup commits a group. If a rule refuses the group, it commits the
-// members one by one, so that only the offending ones fail. Without an answer the
-// group may be in the log, so it is not committed again.
-func (c *committer) commitGroup(group []*groupMember) {
-	err := c.commit(group)
-	if err == nil || len(group) == 1 || errors.Is(err, ErrUnavailable) {
-		for _, p := range group {
-			p.done <- err
-		}
-		return
-	}
-	for _, p := range group {
-		p.done <- c.commit([]*groupMember{p})
-	}
-}
-
-func (c *committer) commit(group []*groupMember) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-	defer cancel()
-	conn, err := c.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("append: %w: %w", ErrUnavailable, err)
-	}
-	defer conn.Release()
-	if slices.ContainsFunc(group, func(p *groupMember) bool { return p.numbered() }) {
-		err = c.commitNumbered(ctx, conn, group)
-	} else {
-		// Without a BEGIN the batch is one transaction by itself.
-		err = c.send(ctx, conn, group)
-	}
-	if err != nil {
-		for _, p := range group {
-			c.encoder.subjects.forget(p.keys) // one of the keys may have been destroyed by an erasure
-		}
-		return refusal(err, group)
-	}
-	for _, p := range group {
-		c.encoder.subjects.cache(p.made)
-	}
-	if slices.ContainsFunc(group, func(p *groupMember) bool { return len(p.events) > 0 }) {
-		c.grown()
-	}
-	return nil
-}
 
 // insertEvents adds events after the last position. Their time never runs
 // backwards, and the read tables use the same time.
@@ -147,27 +32,6 @@ with last as (
 		as e(stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, hash, nth)
 )
 select position from head`
-
-// send executes the group's batch in one round trip.
-func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*groupMember) error {
-	b := &pgx.Batch{}
-	queueLocks(b, group)
-	c.queueEvents(b, group)
-	return conn.SendBatch(ctx, b).Close()
-}
-
-// sendLocked takes the locks in a round trip of its own. Inside a transaction,
-// Postgres locks the tables of a statement when it is prepared. Read tables must
-// be locked after the writers' lock, as a rebuild does.
-func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*groupMember) error {
-	locks, events := &pgx.Batch{}, &pgx.Batch{}
-	queueLocks(locks, group)
-	c.queueEvents(events, group)
-	if err := tx.SendBatch(ctx, locks).Close(); err != nil {
-		return err
-	}
-	return tx.SendBatch(ctx, events).Close()
-}
 
 // queueEvents queues the events and their statements for read tables.
 func (c *committer) queueEvents(b *pgx.Batch, group []*groupMember) {
@@ -218,4 +82,174 @@ func (s *Store) Append(
 		s.states.snapshots.passed([]*streamState{&b})
 	}
 	return position, err
+}
+
+// A rowSet is what one statement of a group carries out: one [TxStatement], or the rows
+// of all with the same SQL that name their columns. Its key is that of the last one.
+type rowSet struct {
+	TxStatement
+	nth  int // of the first one among those of its request
+	rows [][]any
+}
+
+// rowSets sorts the statements of a group by their keys, and joins them. Statements of
+// one key stay in their order.
+func rowSets(group []*groupMember) (sets []*rowSet) {
+	var all []*rowSet
+	for _, p := range group {
+		for i, r := range p.rows {
+			all = append(all, &rowSet{r, i, [][]any{r.Args}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *rowSet) int { return cmp.Compare(a.Key, b.Key) })
+	of := map[string]int{} // the last set of each SQL
+	key, last := "", 0     // the set of the statement before with the same key
+	for _, one := range all {
+		if one.Key != key {
+			key, last = one.Key, 0
+		}
+		at, known := of[one.SQL]
+		if !known || at < last || !sets[at].join(one) {
+			at = len(sets)
+			sets, of[one.SQL] = append(sets, one), at
+		}
+		last = at
+	}
+	return sets
+}
+
+// join adds the row of another statement. Rows of one key do not go together, but equal
+// ones are one.
+func (s *rowSet) join(one *rowSet) bool {
+	switch {
+	case s.Columns == "":
+		return false
+	case s.Key == one.Key:
+		return s.WantRows == AnyRows && reflect.DeepEqual(s.rows[len(s.rows)-1], one.Args)
+	}
+	s.Key, s.rows = one.Key, append(s.rows, one.Args)
+	return true
+}
+
+// queueRows queues the statements of all members, each with a check of the number of
+// rows.
+func queueRows(b *pgx.Batch, group []*groupMember) {
+	for _, set := range rowSets(group) {
+		with, args := set.arguments()
+		if set.WantRows != AnyRows {
+			n := len(args)
+			b.Queue(fmt.Sprintf(
+				`with %stouched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, with,
+				set.SQL, n+1, n+2,
+			),
+				append(slices.Clip(args), set.WantRows*int64(len(set.rows)), set.nth)...)
+			continue
+		}
+		if with != "" {
+			with = "with " + strings.TrimSuffix(with, ", ") + " "
+		}
+		b.Queue(with+set.SQL, args...)
+	}
+}
+
+// arguments are those of the rows, an array for each column, and the SQL that makes
+// them arg.
+func (s *rowSet) arguments() (with string, args []any) {
+	if s.Columns == "" {
+		return "", s.Args
+	}
+	var names, arrays []string
+	for i, column := range strings.Split(s.Columns, ", ") {
+		name, typ, _ := strings.Cut(column, " ")
+		values := make([]any, len(s.rows))
+		for n, row := range s.rows {
+			values[n] = row[i]
+		}
+		args = append(args, values)
+		names, arrays = append(names, name), append(arrays, fmt.Sprintf("$%d::%s[]", i+1, typ))
+	}
+	return fmt.Sprintf("arg as (select * from unnest(%s) as sent (%s)), ", strings.Join(arrays, ", "), strings.Join(names, ", ")), args
+}
+
+// keysStand checks that no key of the events was erased since they were sealed. The
+// writers' lock makes every erasure visible. The limit makes Postgres use the index,
+// because a table scan would delay all writers. A key that the transaction inserts is left
+// out: no other transaction sees it, and an erasure in the same group comes after its events.
+const keysStand = `
+select expect_rows(count(*), $3, -1) from unnest($1::uuid[], $2::text[]) as used(subject, purpose)
+cross join lateral (
+	select from subject_keys k where k.subject = used.subject and k.purpose = used.purpose and k.wrapped <> '' limit 1
+) standing`
+
+func queueKeys(b *pgx.Batch, group []*groupMember) {
+	used := map[subjectKey]bool{}
+	var subjects []uuid.UUID
+	var purposes []string
+	for _, p := range group {
+		for k, key := range p.keys {
+			if _, made := p.made[k]; key != nil && !made && !used[k] {
+				used[k] = true
+				subjects, purposes = append(subjects, k.subject), append(purposes, string(k.purpose))
+			}
+		}
+	}
+	if len(used) > 0 {
+		b.Queue(keysStand, subjects, purposes, len(used))
+	}
+}
+
+// args returns the events of a group as one array for each column.
+func args(group []*groupMember) []any {
+	var (
+		streams, names, actors, sagas, data, metas []string
+		versions                                   []int32
+		schemas                                    []int16
+		tenants                                    []*int64
+		ids, correlations                          []uuid.UUID
+		causations                                 []*string
+		hashes                                     [][]byte
+	)
+	for _, p := range group {
+		for i := range p.events {
+			e := &p.events[i]
+			streams, names, actors, sagas = append(streams, e.stream), append(names, e.name), append(actors, e.actor), append(sagas, e.saga)
+			data, metas = append(data, string(e.data)), append(metas, string(e.meta))
+			versions, schemas, tenants = append(versions, e.version), append(schemas, e.schema), append(tenants, e.tenant)
+			ids, correlations, causations = append(ids, e.id), append(correlations, e.correlation), append(causations, e.causation)
+			hashes = append(hashes, e.hash)
+		}
+	}
+	if len(streams) == 0 {
+		return nil
+	}
+	return []any{streams, versions, ids, names, schemas, tenants, actors, correlations, causations, sagas, data, metas, hashes}
+}
+
+// An Arg is an argument of a [TxStatement] that the store fills in.
+type Arg int
+
+// The arguments of a row that keeps what it was written for.
+const (
+	TheCause       Arg = iota // text; null: the request has none
+	TheCorrelation            // uuid
+	TheSubjects               // uuid[]: of the personal texts in the request's events
+)
+
+// AnyRows lets the statement of a [TxStatement] touch any number of rows.
+const AnyRows = -1
+
+// A TxStatement changes rows beside the log, in the transaction that appends the
+// events of its request.
+type TxStatement struct {
+	// Key, such as "saga_run/6f1c…", gives all requests the same order in
+	// which they lock rows, so that groups of them do not deadlock.
+	Key  string
+	SQL  string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
+	Args []any
+	// Columns, such as "id uuid, step int", lets one statement do the work of all of
+	// its kind in a group: the arguments are a row of arg, and SQL reads that. With
+	// [AnyRows], equal rows of one key are one.
+	Columns  string
+	WantRows int64 // number of rows that it must touch
+	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
 }

@@ -13,6 +13,12 @@ import (
 	"hostpanel/eventstore"
 )
 
+// How many runs of a queue are worked on at once, unless more is said.
+const (
+	localLimit  = 16
+	remoteLimit = 4
+)
+
 // An attemptOutcome is the outcome of an attempt that did not complete its step.
 type attemptOutcome struct {
 	outcome string // "retry", "wait", "released"

@@ -68,12 +68,6 @@ type Runner struct {
 // LocalQueue is where steps wait that change only our own database.
 const LocalQueue = "local"
 
-// How many runs of a queue are worked on at once, unless more is said.
-const (
-	localLimit  = 16
-	remoteLimit = 4
-)
-
 // New prepares a runner; [Runner.Run] sets it going. Register all sagas and
 // attach the runner to the store as its Starter before the first command is
 // executed.

@@ -43,6 +43,15 @@ type (
 	}
 )
 
+// A Reason says why we have switched an endpoint off.
+type Reason string
+
+// Gone endpoints have answered [StatusGone] to a delivery.
+const Gone Reason = "gone"
+
+// StatusGone is the HTTP status of an endpoint that accepts no more messages.
+const StatusGone = 410
+
 func (c Create) decide(e Endpoint) ([]EndpointEvent, error) {
 	switch {
 	case e.Tenant != 0:

@@ -42,12 +42,6 @@ type Endpoint struct {
 	Removed  bool     `json:"removed,omitempty"`
 }
 
-// A Reason says why we have switched an endpoint off.
-type Reason string
-
-// Gone endpoints have answered 410 to a delivery.
-const Gone Reason = "gone"
-
 // Exists tells whether there is such an endpoint, still.
 func (e Endpoint) Exists() bool { return e.Tenant != 0 && !e.Removed }
 

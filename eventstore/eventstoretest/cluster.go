@@ -4,53 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"runtime/debug"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/adapters/postgres"
 )
 
 // limit bounds everything that a test asks of the cluster.
 const limit = time.Minute
-
-// Restart makes a [Private] cluster crash and come back at the same address. Every
-// connection to it breaks.
-func Restart(t testing.TB, c *postgres.Cluster) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if err := c.Crash(ctx); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Private is a cluster for this test alone, whose writes are durable, so that
-// what it has committed must survive a crash. The settings win over ours.
-func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
-	t.Helper()
-	all := map[string]string{"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
-	maps.Copy(all, settings)
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	c, err := throwAway(ctx, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
 
 // quick are settings of the shared server. Each connection plans a statement once, in place
 // of up to five times and at times always: a test executes most of its statements rarely.
@@ -61,23 +26,6 @@ var quick = map[string]string{"plan_cache_mode": "force_generic_plan", "max_conn
 var missing struct {
 	mu  sync.Mutex
 	err error
-}
-
-// throwAway starts a cluster that dies with this test binary.
-func throwAway(ctx context.Context, settings map[string]string) (*postgres.Cluster, error) {
-	missing.mu.Lock()
-	known := missing.err
-	missing.mu.Unlock()
-	if known != nil {
-		return nil, known
-	}
-	c, err := postgres.Start(ctx, postgres.Options{Volatile: true, Settings: settings})
-	if errors.Is(err, postgres.ErrMissing) {
-		missing.mu.Lock()
-		missing.err = err
-		missing.mu.Unlock()
-	}
-	return c, err
 }
 
 // A server is where the databases of this test binary stand.

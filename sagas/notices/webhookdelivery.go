@@ -175,9 +175,6 @@ func (p *publisher) deliveryFailed(job DeliveryInput, l sagas.FailedAttempt) []d
 // gaveUp is the code of a delivery that ended because its time was used up.
 const gaveUp = "gave_up"
 
-// saysGone is the status of an endpoint that accepts no more messages.
-const saysGone = 410
-
 // deliveryGivenUp ends a delivery. An endpoint that says that it is gone is
 // switched off.
 func (p *publisher) deliveryGivenUp(job DeliveryInput, l sagas.FailedAttempt) sagas.Work {
@@ -187,7 +184,7 @@ func (p *publisher) deliveryGivenUp(job DeliveryInput, l sagas.FailedAttempt) sa
 		code = gaveUp
 	}
 	commands = append(commands, webhook.Fail{ID: job.Delivery, Code: code, At: p.runner.Now()})
-	if u, tried := errors.AsType[*failedDelivery](l.Cause); tried && u.status == saysGone {
+	if u, tried := errors.AsType[*failedDelivery](l.Cause); tried && u.status == webhook.StatusGone {
 		commands = append(commands, webhook.Disable{ID: job.Endpoint, Reason: webhook.Gone})
 	}
 	return sagas.Work{Commands: commands}

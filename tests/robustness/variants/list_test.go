@@ -68,7 +68,7 @@ var ofTheLog = []variant{{
 	name: "a group is committed again after a lost answer",
 	why:  "an append is refused as a conflict although it is in the log",
 	edits: []edit{{
-		"eventstore/append.go", "len(group) == 1 || errors.Is(err, ErrUnavailable) {",
+		"eventstore/groupcommit.go", "len(group) == 1 || errors.Is(err, ErrUnavailable) {",
 		"len(group) == 1 || errors.Is(err, errors.ErrUnsupported) {",
 	}},
 	nets: []string{"TestAGroupWithoutAnAnswerIsNotCommittedAgain"},
@@ -80,7 +80,7 @@ var ofTheLog = []variant{{
 }, {
 	name:  "an append does not check that its keys still stand",
 	why:   "names of a person who was erased come back, sealed with the destroyed key",
-	edits: []edit{{"eventstore/batch.go", "if len(used) > 0 {", "if len(used) > 1<<20 {"}},
+	edits: []edit{{"eventstore/append.go", "if len(used) > 0 {", "if len(used) > 1<<20 {"}},
 	nets:  []string{"TestNothingIsSealedAnewForWhoWasErased"},
 }, {
 	name:  "two processes may read as one reader",
