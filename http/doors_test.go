@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/ratelimit"
@@ -127,42 +125,6 @@ func watched(t *testing.T, s *paneltest.Shop) *eventstoretest.Witness {
 	s.Server.Tables = projections.Open(pool)
 	s.Rewire(t)
 	return seen
-}
-
-func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
-	s := paneltest.Open(t).People(t)
-	seen := watched(t, s)
-	tries := []struct{ email, password string }{
-		{"ana@example.com", "wrong"},
-		{"nobody@example.com", "wrong"},
-		{"nobody@example.com", paneltest.GoodPassword},
-		{"gone@example.com", "wrong"},
-		{"gone@example.com", paneltest.GoodPassword},
-	}
-	s.Try("192.0.2.1:1", "first@example.com", "wrong") // connections learn the statements
-	var before []string
-	for i, try := range tries {
-		var work []string
-		for n := range 3 { // keys are cached for a moment: the fewest statements are those with a cached key
-			hashes, events := credentials.PasswordHashes(), s.Count(t, `select count(*) from events`)
-			seen.Taken()
-			if w := s.Try(fmt.Sprintf("198.18.%d.1:1", 3*i+n), try.email, try.password); w.Code != http.StatusUnauthorized {
-				t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
-			}
-			if done := seen.Taken(); work == nil || len(done) < len(work) {
-				work = done
-			}
-			if hashed, added := credentials.PasswordHashes()-hashes,
-				s.Count(t, `select count(*) from events`)-events; hashed != 1 || added != 1 {
-				t.Errorf("%s: %d hashes, %d events", try.email, hashed, added)
-			}
-		}
-		if before != nil && !slices.Equal(work, before) || len(work) == 0 {
-			t.Errorf("%s: %d statements, others %d:\n%s\nothers:\n%s", try.email, len(work), len(before),
-				strings.Join(work, "\n"), strings.Join(before, "\n"))
-		}
-		before = work
-	}
 }
 
 func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {

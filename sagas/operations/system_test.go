@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
@@ -216,4 +219,34 @@ func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	open, err := w.Tables.For(projections.System).Operations().OpenIncidents(t.Context())
 	w.Must(err)
 	w.Equal("open", open[operations.WebhookUnmatched], strconv.Itoa(operations.MostIncidentsTold+5))
+}
+
+func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	w := sagastest.Watched(t).Goes()
+	down := func() {
+		w.Pay.Tell(func(call, _ string) error {
+			if call == "fetch" {
+				return domain.Fail(domain.Transient, "down", sagastest.ErrLie)
+			}
+			return nil
+		}, nil)
+	}
+	trouble := operations.ProviderTrouble("test")
+	for times := 1; times <= 2; times++ {
+		first, second := w.Place(sagastest.OrderForm{}), w.Place(sagastest.OrderForm{})
+		down()
+		for _, id := range []uuid.UUID{first, second} {
+			w.Pay.Pay(id, nil)
+			w.Must(w.Webhook("evt_"+id.String(), id))
+		}
+		hears(w, times, downES, downEN)
+		w.Must(w.Operations.ReviewIncidents(t.Context()))
+		reported, settled := sagastest.Reports(w, trouble)
+		w.Equal("while it is away", []int{reported, settled}, []int{times, times - 1})
+		w.Pay.Reset()
+		w.Becomes(first, order.StatusActive)
+		w.Becomes(second, order.StatusActive)
+		sagastest.Ends(w, trouble, times)
+	}
 }

@@ -2,7 +2,6 @@ package program_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -131,56 +130,6 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	}
 	if n, err := again.ApplyErasures(t.Context(), list); err != nil || n != 0 {
 		t.Errorf("%d people are erased a third time, %v", n, err)
-	}
-}
-
-// A view of the past and a command erase no person. On a database that is older than an
-// erasure they are refused, until the panel of today has erased the person there.
-func TestLooksAreRefusedUntilAllAreErased(t *testing.T) {
-	t.Parallel()
-	second := filepath.Join(t.TempDir(), "erasures")
-	fill := withPeople(t.TempDir())
-	live, older := eventstoretest.Database(t, "people", fill), eventstoretest.Database(t, "people", fill)
-	p, err := opened(t.Context(), live, t.TempDir(), second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	if err := p.Sagas.Accounts.Erase(t.Context(), program.AtConsole, customer); err != nil {
-		t.Fatal(err)
-	}
-	at := p.Store.Clock().Now()
-	looks := func(url string, as program.Part) error {
-		v, err := openedAsOf(t.Context(), url, t.TempDir(), second, at, as)
-		if err == nil {
-			v.Close()
-		}
-		return err
-	}
-	if err := looks(live, program.Viewing); err != nil {
-		t.Error(err)
-	}
-	for _, as := range []program.Part{program.Viewing, program.Reading} {
-		if err := looks(older, as); !errors.Is(err, erasures.ErrMissing) {
-			t.Errorf("on an older database: %v", err)
-		}
-	}
-	at = time.Time{} // commands of today
-	for url, as := range map[string]program.Part{live: program.Reading, older: program.Keeping} {
-		if err := looks(url, as); err != nil {
-			t.Errorf("a command as %d: %v", as, err)
-		}
-	}
-	if err := looks(older, program.Reading); !errors.Is(err, erasures.ErrMissing) {
-		t.Errorf("a command that shows people, on an older database: %v", err)
-	}
-	q, err := opened(t.Context(), older, t.TempDir(), second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.Close()
-	if err := looks(older, program.Reading); err != nil {
-		t.Errorf("when the person is erased again: %v", err)
 	}
 }
 

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -89,6 +92,53 @@ func TestTheDemosTenantGetsItsClient(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the engine has no client for %+v", tenant)
+		}
+	}
+}
+
+func TestTheDemoHasWhatItPromises(t *testing.T) {
+	p := programtest.Demo(t)
+	d, err := serve.ReadDemo(filepath.Join(p.Config.DataDir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := p.Tables.For(projections.System)
+	for _, l := range []serve.Login{d.Superuser, d.TenantAdmin} {
+		user, known, err := scope.Accounts().UserByEmail(t.Context(), l.Username)
+		if err != nil || !known || user.ActiveTenant == nil || *user.ActiveTenant != d.TenantAdmin.Tenant ||
+			!user.HasPassword {
+			t.Errorf("%s: %+v, %t, %v", l.Username, user, known, err)
+		}
+		if user.IsSuperuser != (l == d.Superuser) {
+			t.Errorf("%s is a superuser: %t", l.Username, user.IsSuperuser)
+		}
+	}
+	members, err := scope.Accounts().Members(t.Context(), d.TenantAdmin.Tenant)
+	if err != nil || len(members) != 1 || members[0].Role != account.Admin || members[0].TenantName != "Demo" {
+		t.Errorf("%+v, %v", members, err)
+	}
+	tenant := hosting.Ref{Kind: "tenant", ID: d.TenantAdmin.Tenant}
+	if history, err := p.Store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 ||
+		!strings.Contains(history[0].Event.Says(), "Demo") {
+		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
+	}
+	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
+		if plan, err := scope.Orders().Plan(t.Context(), id); err != nil || plan.ResourceType != sort || !plan.IsActive {
+			t.Errorf("plan %d: %+v, %v", id, plan, err)
+		}
+	}
+	widget, err := scope.Orders().Widget(t.Context(), d.WidgetID)
+	if err != nil || len(widget.Plans) != 3 {
+		t.Errorf("%+v, %v", widget, err)
+	}
+	keys, err := scope.Orders().APIKeys(t.Context(), projections.Listing{})
+	if err != nil || len(keys.Rows) != 2 {
+		t.Fatalf("%+v, %v", keys, err)
+	}
+	for _, k := range keys.Rows {
+		limit := map[bool]int64{true: 6000, false: 60}[strings.HasPrefix(d.APIKey, k.Prefix())]
+		if k.Mode != "test" || k.RateLimit != limit || len(k.AllowedDomains) != 0 {
+			t.Errorf("%+v", k)
 		}
 	}
 }
