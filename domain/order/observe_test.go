@@ -176,8 +176,10 @@ func TestAHeldOrderIsNotCancelled(t *testing.T) {
 	given(t, placed, opened, found).When(truth(order.SessionExpired)).Then()
 	given(t, placed, opened, found).When(cancel(truth(order.SessionExpired))).
 		ThenRefused(domain.Conflict, "The order is payment_processing and cannot be cancelled while its payment is checked.")
-	given(t, placed, order.PaymentMismatchFound{Payment: seen, Differs: []string{"session"}, At: noon}).
-		When(order.Expire{ID: id, At: later}).Then()
+	unpaid := order.PaymentMismatchFound{Payment: seen, Differs: []string{"session"}, At: noon}
+	given(t, placed, unpaid).When(order.Expire{ID: id, At: later}).Then()
+	given(t, placed, unpaid).When(order.Cancel{ID: id, By: order.ByAdmin, Reason: "typo", At: later}).
+		ThenRefused(domain.Conflict, "The order is pending and cannot be cancelled while its payment is checked.")
 }
 
 // T21.
