@@ -212,7 +212,7 @@ func TestAConnectionThatIsLostAtTheStartDelaysTheEvents(t *testing.T) {
 	owner := eventstoretest.Owner(t, s.Pool().Config().ConnString())
 	var lost int
 	if err := owner.QueryRow(t.Context(), `select count(pg_terminate_backend(pid, 30000)) from pg_stat_activity
-		where datname = current_database() and pid <> pg_backend_pid()`).Scan(&lost); err != nil || lost == 0 {
+		where datname = current_database() and usename = current_user and pid <> pg_backend_pid()`).Scan(&lost); err != nil || lost == 0 {
 		t.Fatalf("%d connections were lost (%v)", lost, err)
 	}
 	inLanes(t, s, "lanes", nil, func(context.Context, eventstore.RecordedEvent) error { return nil })

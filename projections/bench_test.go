@@ -39,8 +39,8 @@ func BenchmarkPrepareAllTables(b *testing.B) {
 
 // sold fills the log with orders from form to service and returns how many
 // events that makes.
-func (p *panel) sold(b *testing.B, orders int) int {
-	b.Helper()
+func (p *panel) sold(t testing.TB, orders int) int {
+	t.Helper()
 	history := func(c order.Place) []domain.Event {
 		paid := order.Seen{Session: session(c.ID), ID: c.ID.String(), State: order.StatePaid, Minor: 2870, Currency: "EUR", At: noon}
 		return []domain.Event{
@@ -62,8 +62,8 @@ func (p *panel) sold(b *testing.B, orders int) int {
 		writers.Go(func() {
 			for range orders / 64 {
 				c := p.place("")
-				if _, err := p.Append(b.Context(), domain.Metadata{}, order.Stream(c.ID), 0, nil, history(c)...); err != nil {
-					b.Error(err)
+				if _, err := p.Append(t.Context(), domain.Metadata{}, order.Stream(c.ID), 0, nil, history(c)...); err != nil {
+					t.Error(err)
 					return
 				}
 			}

@@ -48,6 +48,23 @@ func wall(table string, anyOf ...string) []string {
 	}
 }
 
+// unforced are the statements that let the owner fill the tables: a COPY is refused where
+// policies bind the one who copies.
+func (p *Projection) unforced() (sql []string) {
+	for _, table := range p.walled {
+		sql = append(sql, `alter table `+table+` no force row level security`)
+	}
+	return sql
+}
+
+// forced are the statements that let the policies of filled tables bind their owner too.
+func (p *Projection) forced() (sql []string) {
+	for _, table := range p.walled {
+		sql = append(sql, `alter table `+table+` force row level security`)
+	}
+	return sql
+}
+
 func (s Set) walled() (tables []string) {
 	for _, p := range s {
 		tables = append(tables, p.walled...)
@@ -88,6 +105,7 @@ with relation as (
 			select from pg_attribute where attrelid = c.oid and attname = any($2) and atttypid = 'bigint'::regtype
 				and not attisdropped) as somebodys
 	from pg_class c where relnamespace::regnamespace::name = any (current_schemas(false)) and relkind in ('r', 'p', 'v', 'm')
+		and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e') -- an extension's
 ), part as (
 	select * from relation where relkind in ('r', 'p')
 ), rule as (

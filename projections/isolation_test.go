@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,15 +11,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/storefront"
-	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // Two of everything: what belongs to Ana (user 1, tenant 5, key owner 7) and
@@ -340,56 +336,5 @@ func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
 	p.do(t, account.RevokeMembership{User: 1, Tenant: 6, At: noon})
 	if n := p.visible(t, &ana)["resources"]; n != 2 {
 		t.Errorf("who was a member still reads %d resources", n)
-	}
-}
-
-// A Postgres of another owner gives us a role that is no superuser.
-func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
-	t.Parallel()
-	p := openTwo(t)
-	name := "landlord_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	database := p.owner.Config().ConnConfig.Database
-	for _, sql := range []string{
-		`create role ` + name + ` login password 'landlord' nosuperuser`,
-		`grant hostpanel_app to ` + name,
-		`alter database ` + pgx.Identifier{database}.Sanitize() + ` owner to ` + name,
-		`do $$ declare r record; begin
-			for r in select relname, relkind from pg_class where relnamespace = 'public'::regnamespace
-				and relkind in ('r', 'S') and not exists (
-				select from pg_depend where objid = pg_class.oid and deptype in ('a', 'i')
-					and refclassid = 'pg_class'::regclass and refobjsubid > 0) loop
-				execute format('alter %s %I owner to ` + name + `', case r.relkind when 'S' then 'sequence' else 'table' end, r.relname);
-			end loop; end $$`,
-	} {
-		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		_, err := p.owner.Exec(context.Background(), `reassign owned by `+name+` to current_user; drop owned by `+name+`; drop role `+name)
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	config := p.owner.Config()
-	config.ConnConfig.User, config.ConnConfig.Password = name, "landlord"
-	owner, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer owner.Close()
-	live := map[string]string{}
-	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
-	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t), eventstoretest.Caused()).Reader()
-	if err := All.rebuild(t.Context(), owner, log, nil); err != nil {
-		t.Fatal(err)
-	}
-	p.eachTable(func(table string) {
-		if rebuilt := contents(t, p.owner, table); rebuilt != live[table] {
-			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
-		}
-	})
-	if err := CheckIsolation(t.Context(), p.readers); err != nil {
-		t.Error(err)
 	}
 }

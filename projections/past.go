@@ -170,7 +170,7 @@ func (p *Past) build(ctx context.Context) error {
 		)
 	}
 	for _, one := range p.made.set {
-		sql = append(sql, one.rules...)
+		sql = append(append(sql, one.rules...), one.unforced()...)
 	}
 	return pgx.BeginFunc(ctx, p.conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, strings.Join(sql, ";\n")); err != nil {
@@ -186,7 +186,11 @@ func (p *Past) build(ctx context.Context) error {
 
 // finish lets the program read the tables, and nothing more.
 func (p *Past) finish(ctx context.Context) error {
-	_, err := p.conn.Exec(ctx, fmt.Sprintf(`
+	var sql []string
+	for _, one := range p.made.set {
+		sql = append(sql, one.forced()...)
+	}
+	_, err := p.conn.Exec(ctx, strings.Join(sql, "; ")+fmt.Sprintf(`;
 		update projections set status = 'live', position = %[3]d, updated_at = real_now();
 		grant usage on schema %[1]s to %[2]s; grant select on all tables in schema %[1]s to %[2]s`,
 		p.Schema, eventstore.AppRole, p.Position))

@@ -156,16 +156,17 @@ func (r *rebuild) steps(ctx context.Context) error {
 // start makes the empty tables, or finds those that an interrupted rebuild of the same
 // definition has left behind.
 func (r *rebuild) start(ctx context.Context) error {
-	path := []string{}
+	var path, unforced []string
 	for _, p := range r.parts {
 		if err := r.resume(ctx, p); err != nil {
 			return err
 		}
-		path = append(path, p.schema())
+		path, unforced = append(path, p.schema()), append(unforced, p.unforced()...)
 	}
 	r.position = slices.MinFunc(r.parts, func(a, b *member) int { return int(a.position - b.position) }).position
 	r.result.From = r.position
-	_, err := r.conn.Exec(ctx, `set search_path = `+strings.Join(path, ", ")+`, public; set synchronous_commit = off`)
+	sql := append([]string{`set search_path = ` + strings.Join(path, ", ") + `, public; set synchronous_commit = off`}, unforced...)
+	_, err := r.conn.Exec(ctx, strings.Join(sql, "; "))
 	return err
 }
 

@@ -31,6 +31,7 @@ var missing struct {
 // A server is where the databases of this test binary stand.
 type server struct {
 	base     url.URL
+	owner    *url.Userinfo // of the databases
 	admin    *pgxpool.Pool
 	run      string // names of this run begin with it
 	strategy string
@@ -77,6 +78,9 @@ func connect(ctx context.Context, address, strategy string, first *pgx.Conn) (*s
 		return nil, err
 	}
 	s := &server{base: *base, admin: admin, run: runPrefix + newID(), strategy: strategy, holder: first, templates: map[string]*template{}}
+	if s.owner, err = ordinary(ctx, first, base.User); err != nil {
+		return nil, err
+	}
 	if _, err := first.Exec(ctx, "select pg_advisory_lock("+lockOf+")", s.run); err != nil {
 		return nil, err
 	}
@@ -92,7 +96,15 @@ func (s *server) exec(sql string) error {
 	return nil
 }
 
+// url is the address of a database for its owner, as tests get it.
 func (s *server) url(database string) string {
+	u := s.base
+	u.Path, u.User = "/"+database, s.owner
+	return u.String()
+}
+
+// adminURL is the address of a database for the role that makes and empties it.
+func (s *server) adminURL(database string) string {
 	u := s.base
 	u.Path = "/" + database
 	return u.String()

@@ -39,6 +39,7 @@ type content struct {
 // do in it, and so does what a new process of Postgres learns of it.
 type database struct {
 	name     string
+	admin    string // address for the keeper
 	template *template
 	lendings int
 	keeper   *pgx.Conn // empties it
@@ -107,7 +108,7 @@ func (s *server) fill(name string, prepare func(context.Context, string) error) 
 	if err := prepare(ctx, s.url(name)); err != nil {
 		return c, err
 	}
-	conn, err := pgx.Connect(ctx, s.url(name))
+	conn, err := pgx.Connect(ctx, s.adminURL(name))
 	if err != nil {
 		return c, err
 	}
@@ -116,7 +117,7 @@ func (s *server) fill(name string, prepare func(context.Context, string) error) 
 }
 
 func (s *server) clone(name, template string) error {
-	return s.exec("create database " + quote(name) + " template " + quote(template) + s.strategy)
+	return s.exec("create database " + quote(name) + " owner " + quote(s.owner.Username()) + " template " + quote(template) + s.strategy)
 }
 
 // take takes a database that a test before has left, also one of an earlier run, or a new
@@ -135,7 +136,7 @@ func (s *server) take(t *template, unused bool) (*database, error) {
 		}
 	}
 	if d == nil {
-		d = &database{name: s.newName(t), template: t}
+		d = s.newDatabase(t)
 		if err := s.clone(d.name, t.name); err != nil {
 			return nil, err
 		}
@@ -219,7 +220,7 @@ func (d *database) leave(s *session) bool {
 // empty makes the content of a database that of its template.
 func (s *server) empty(ctx context.Context, d *database) (err error) {
 	if d.keeper == nil {
-		if d.keeper, err = pgx.Connect(ctx, s.url(d.name)); err != nil {
+		if d.keeper, err = pgx.Connect(ctx, d.admin); err != nil {
 			return err
 		}
 	}
@@ -264,7 +265,7 @@ func asKeeper(t testing.TB, address string, do func(context.Context, *pgx.Conn) 
 	known, _ := lent.Load(address)
 	d := known.(*database)
 	if d.keeper == nil {
-		if d.keeper, err = pgx.Connect(t.Context(), address); err != nil {
+		if d.keeper, err = pgx.Connect(t.Context(), d.admin); err != nil {
 			return err
 		}
 	}

@@ -40,8 +40,13 @@ func (s *server) newName(t *template) string {
 	return s.run + "_" + t.digest + "_" + newID()
 }
 
+func (s *server) newDatabase(t *template) *database {
+	name := s.newName(t)
+	return &database{name: name, admin: s.adminURL(name), template: t}
+}
+
 func digest(name string, of []string) string {
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q", name, of)))[:digits]
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", ownerRole, name, of)))[:digits]
 }
 
 // A label is the comment on a shared template that is whole.
@@ -121,7 +126,7 @@ func (s *server) adopt(t *template) (*database, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		d := &database{name: s.newName(t), template: t}
+		d := s.newDatabase(t)
 		err := s.ofDead(ctx, name, func() error {
 			return s.exec("alter database " + quote(name) + " rename to " + quote(d.name))
 		})
