@@ -26,7 +26,7 @@ import (
 )
 
 // Simultaneous requests never exceed the package's limit. The refused ones are
-// told the limit.
+// told the limit, and what there is can be changed at its limit too.
 func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
@@ -53,6 +53,9 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 	}
 	if there := s.Count(t, `select count(*) from resources where kind = 'site'`); made != 5 || there != 5 {
 		t.Errorf("%d were made, %d are there", made, there)
+	}
+	if w := as(s, "ben", "PATCH", "sites/1/", `{"ssi":true}`); w.Code != http.StatusOK {
+		t.Errorf("a change at the limit: %d %s", w.Code, w.Body)
 	}
 }
 
