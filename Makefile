@@ -85,6 +85,9 @@ system-plain: ## the other stories of the system tier
 	$(GO) test -tags system -count=1 -timeout 30m -skip '$(RACED)' $$($(GO) list -tags system ./tests/... | grep -v /faults)
 	$(GO) test -tags system -count=1 -timeout 30m -run 'TestNoOrderIsLost' ./tests/faults
 
+cuts: ## lose the connection to the database at each question of a start, a backup and a rebuild, EVERY=n leaves out those between; some ten minutes
+	HOSTPANEL_CUTS_EVERY=$(or $(EVERY),1) $(GO) test -tags system -count=1 -timeout 60m -v -run 'TestWhatIsLongOutlivesACutAtEachQuestion' ./cmd/hostpanel
+
 years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); 40 in three years take three minutes
 	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./tests/years
 
@@ -151,4 +154,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

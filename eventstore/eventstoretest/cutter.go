@@ -27,6 +27,7 @@ type Cutter struct {
 	asked sync.Mutex
 	cuts  []cut
 	seen  map[string]int
+	count int // of all questions
 
 	mu    sync.Mutex
 	links map[net.Conn]bool
@@ -76,6 +77,20 @@ func (c *Cutter) CutStatement(text string, answer bool) {
 	c.plan(cut{func(q protocol.Question) bool { return slices.Contains(q.Statements, text) }, answer})
 }
 
+// CutNth cuts the connection in place of the nth question from now on, counted from 1, or
+// of its answer.
+func (c *Cutter) CutNth(n int, answer bool) {
+	at := c.Asked() + n
+	c.plan(cut{func(protocol.Question) bool { return c.count >= at }, answer})
+}
+
+// Asked is how many questions there were.
+func (c *Cutter) Asked() int {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	return c.count
+}
+
 // Pending tells whether something is still to be cut.
 func (c *Cutter) Pending() bool {
 	c.asked.Lock()
@@ -109,6 +124,7 @@ func (c *Cutter) plan(next cut) {
 func (c *Cutter) take(q protocol.Question) (taken cut, is bool) {
 	c.asked.Lock()
 	defer c.asked.Unlock()
+	c.count++
 	for _, text := range q.Statements {
 		c.seen[text]++
 	}

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/wording"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/backup"
 	"hostpanel/projections"
 	"hostpanel/sagas/audit"
@@ -26,20 +27,19 @@ type Command struct {
 // Run writes a backup, beside whatever runs on the database.
 func (b Command) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
-		owner, err := eventstore.ConnectOwner(ctx, p.URL)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
 		list, err := p.KeptErasures(ctx)
 		if err != nil {
 			return err
 		}
 		step, end := c.Progress("backup")
 		built := program.BuildOf()
-		m, err := backup.Save(ctx, owner, backup.Saving{
-			Path: b.Out, Schema: schema(), Keys: p.Keys,
-			Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step, Erasures: list,
+		var m backup.Manifest
+		err = p.Repeat(ctx, func(owner *pgxpool.Pool) (err error) {
+			m, err = backup.Save(ctx, owner, backup.Saving{
+				Path: b.Out, Schema: schema(), Keys: p.Keys,
+				Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step, Erasures: list,
+			})
+			return err
 		})
 		end()
 		if err != nil {

@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 )
 
 // How long a start waits for a database that recovers from a crash, and how
@@ -24,11 +27,12 @@ const (
 	recoveryPause = 250 * time.Millisecond
 )
 
-// Await waits while the database of DATABASE_URL starts up. Any other failure to connect
-// ends the wait, with what to do about it.
+// Await waits while the database of DATABASE_URL starts up, and connects again where a
+// connection broke. Any other failure to connect ends the wait, with what to do about it.
 func Await(ctx context.Context, url string, log *slog.Logger) error {
 	bounded, cancel := context.WithTimeout(ctx, recoveryLimit)
 	defer cancel()
+	began := clock.Now()
 	var answer error // the last one that said so
 	for {
 		err := ping(bounded, url)
@@ -37,17 +41,79 @@ func Await(ctx context.Context, url string, log *slog.Logger) error {
 			return nil
 		case bounded.Err() != nil && answer != nil: // the end of the wait has cut an attempt
 			return orMend(answer, url)
+		case broke(err) && clock.Since(began) < brokenLimit:
+			pause(bounded)
+			continue
 		case sqlState(err) != startingUp:
 			return orMend(err, url)
 		case answer == nil:
 			log.WarnContext(ctx, "the database is starting up: waiting for it", "at_most", recoveryLimit)
 		}
 		answer = err
-		select {
-		case <-bounded.Done():
-		case <-time.After(recoveryPause):
+		pause(bounded)
+	}
+}
+
+// brokenLimit is how long a start connects again to a server whose connections break.
+const brokenLimit = 10 * time.Second
+
+// broke tells whether a server was reached, and its connection broke before it answered.
+func broke(err error) bool {
+	var network *net.OpError
+	dialled := !errors.As(err, &network) || network.Op != "dial"
+	var unknown *net.DNSError
+	return sqlState(err) == "" && dialled && !errors.As(err, &unknown) && isLost(err)
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(recoveryPause):
+	}
+}
+
+// lostLimit is how long something is repeated after the first connection that was lost.
+const lostLimit = time.Minute
+
+// Repeat does something again while connections to the database of the URL are lost on the
+// way. It ends with the last failure once the first one is too long ago. What is done must
+// bear repetition, also after a commit whose answer was lost. The URL may be blank: then it
+// is done once, because the panel runs that database itself.
+func Repeat(ctx context.Context, url string, log *slog.Logger, do func() error) error {
+	var until time.Time
+	for {
+		err := do()
+		switch {
+		case url == "" || !isLost(err) || ctx.Err() != nil:
+			return err
+		case until.IsZero():
+			until = clock.Now().Add(lostLimit)
+		}
+		log.WarnContext(ctx, "a connection to the database was lost: trying again", "error", err)
+		if !answers(ctx, url, until) {
+			return err
 		}
 	}
+}
+
+// isLost tells whether a connection broke, or could not be made.
+func isLost(err error) bool {
+	if state := sqlState(err); state != "" {
+		return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
+	}
+	return errors.Is(eventstore.Unavailable(err), eventstore.ErrUnavailable)
+}
+
+// answers waits until the database takes connections; false: it did not in time.
+func answers(ctx context.Context, url string, until time.Time) bool {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	for ping(ctx, url) != nil {
+		if pause(ctx); ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // pingLimit bounds one attempt to connect.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/cmd/hostpanel/config"
@@ -13,6 +14,12 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/sealing"
 )
+
+// lacksTables tells whether a question failed because the schema is empty, or older.
+func lacksTables(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "42703")
+}
 
 // checkKeys refuses to work on a database with secret keys that do not fit it.
 func checkKeys(ctx context.Context, db *pgxpool.Pool, keys *sealing.Keyring) error {

@@ -20,6 +20,7 @@ import (
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
 	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/connection"
 	"hostpanel/cmd/hostpanel/memory"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
@@ -77,8 +78,17 @@ const (
 // isShort tells whether the panel is opened for a command.
 func (as Part) isShort() bool { return as == Reading || as == Keeping }
 
-// Open puts the panel together. Close it in any case but an error.
+// Open puts the panel together. Close it in any case but an error. All of it begins anew
+// where a connection to the database is lost on the way.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *Program, err error) {
+	err = connection.Repeat(ctx, c.DatabaseURL, log, func() (err error) {
+		p, err = open(ctx, c, log, as)
+		return err
+	})
+	return p, err
+}
+
+func open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *Program, err error) {
 	p = &Program{Config: c, Log: log}
 	defer func() {
 		if err != nil {
@@ -203,10 +213,12 @@ func (p *Program) prepare(ctx context.Context) error {
 func Migrate(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	p := &Program{Config: c, Log: log}
 	defer p.Close()
-	if err := p.reach(ctx, need{create: true}); err != nil {
-		return err
-	}
-	return p.migrate(ctx)
+	return connection.Repeat(ctx, c.DatabaseURL, log, func() error {
+		if err := p.reach(ctx, need{create: true}); err != nil {
+			return err
+		}
+		return p.migrate(ctx)
+	})
 }
 
 // migrate brings the schema up to date, and then the read tables.
@@ -216,6 +228,9 @@ func (p *Program) migrate(ctx context.Context) error {
 		return err
 	}
 	defer owner.Close()
+	if err := checkKeys(ctx, owner, p.Keys); err != nil && !lacksTables(err) { // of a database that has any
+		return err
+	}
 	if err := eventstore.Migrate(ctx, owner, Migrations()...); err != nil {
 		return err
 	}

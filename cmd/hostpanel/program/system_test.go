@@ -5,6 +5,7 @@ package program_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,23 @@ func TestCommandsAreRefusedOnADatabaseOfAnEarlierSchema(t *testing.T) {
 		t.Fatalf("once it is up to date: %v", err)
 	}
 	p.Close()
+}
+
+func TestAWrongKeyIsRefusedBeforeAnythingIsChanged(t *testing.T) {
+	t.Parallel()
+	earlier, _, _ := eventstoretest.Earlier(t, 1, program.Migrations()...)
+	owner := eventstoretest.Owner(t, earlier)
+	if err := eventstore.CheckSecretKeys(t.Context(), owner, eventstoretest.RotatedKeys(t)); err != nil {
+		t.Fatal(err)
+	}
+	level, err := eventstore.AllMigrated(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened(t.Context(), earlier, t.TempDir(), ""); !errors.Is(err, eventstore.ErrSecretKey) {
+		t.Errorf("the start: %v", err)
+	}
+	if after, err := eventstore.AllMigrated(t.Context(), owner); err != nil || !slices.Equal(after, level) {
+		t.Errorf("the schema is at %v: %v", after, err)
+	}
 }
