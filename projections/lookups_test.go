@@ -4,7 +4,14 @@ package projections
 
 import (
 	"context"
+	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // aLotMore are records of the same tenants and users as those of aLot.
@@ -47,4 +54,58 @@ func dueFirst(ctx context.Context, s Scope, due func() (string, []any)) error {
 	w := s.db.caller.operators()
 	w.args = args
 	return tried(list[item](ctx, s.db, `select key, since from (`+sql+`) d`, w, ` order by since limit 20`))
+}
+
+// A statement is planned once, and then the table may have been empty. What is looked up by
+// its number is found by it however many there are by now.
+func TestALookUpThatWasPlannedForAnEmptyTableReadsWhatItFinds(t *testing.T) {
+	t.Parallel()
+	eventstoretest.Measures(t)
+	p := openPanel(t)
+	config := p.readers.Config()
+	config.MaxConns = 1 // which plans, and counts what it reads
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	read := func() (rows int64) {
+		t.Helper()
+		if _, err := pool.Exec(t.Context(), `select pg_stat_force_next_flush()`); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.owner.QueryRow(t.Context(), `select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'resources'`).
+			Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	all := Open(pool).For(System).Hosting()
+	lookUps := map[string]func() error{
+		"one resource":   func() error { _, err := all.Resource(t.Context(), hosting.Ref{Kind: "site", ID: 777}); return err },
+		"a few":          func() error { _, err := all.Among(t.Context(), "site", []int64{777, 778}); return err },
+		"what refers":    func() error { _, err := all.Referring(t.Context(), "tenant", "parent", 777); return err },
+		"in any state":   func() error { _, err := all.Recorded(t.Context(), hosting.Ref{Kind: "site", ID: 777}); return err },
+		"one in the bin": func() error { _, err := all.Kept(t.Context(), hosting.Ref{Kind: "site", ID: 777}); return err },
+	}
+	for name, look := range lookUps {
+		if err := look(); err != nil && domain.CodeOf(err) != domain.NotFound {
+			t.Fatal(name, err)
+		}
+	}
+	if _, err := p.owner.Exec(t.Context(), `
+		insert into resources (kind, id, tenant, status, spec, sync_status, wish, requested_for, created_at, updated_at, version)
+		select kind, i, i, 'active', json_build_object('name', 'T' || i)::jsonb, 'synced', 1, '', now(), now(), 1
+		from generate_series(1, 3000) i, unnest('{tenant,site}'::text[]) kind`); err != nil {
+		t.Fatal(err)
+	}
+	for name, look := range lookUps {
+		before := read()
+		if err := look(); err != nil {
+			t.Error(name, err)
+		}
+		if rows := read() - before; rows > 6 {
+			t.Errorf("%s reads %d rows", name, rows)
+		}
+	}
 }

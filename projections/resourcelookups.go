@@ -69,7 +69,7 @@ func (s HostingReader) ReferringEach(ctx context.Context, kind, reference string
 	type numbers struct{ ID, N int64 }
 	w := s.caller.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", kind)
-	w.and("r."+reference+" = any(?)", ids)
+	w.and("r."+reference+" in (select unnest(?::bigint[]))", ids)
 	w.conditions = append(w.conditions, present)
 	found, err := list[numbers](ctx, s.db, `select r.`+reference+` as id, count(*) as n from resources r`, w, ` group by 1`)
 	counts := make(map[int64]int64, len(ids))
@@ -83,8 +83,7 @@ func (s HostingReader) ReferringEach(ctx context.Context, kind, reference string
 // one question.
 func (s HostingReader) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
 	w := s.caller.tenantOrAll("r.tenant")
-	w.and("r.kind = ?", kind)
-	w.and("r.id = any(?)", ids)
+	w.named(slices.Repeat([]string{kind}, len(ids)), ids)
 	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
@@ -112,6 +111,16 @@ func (s HostingReader) Binned(ctx context.Context, kind hosting.Kind, called str
 // What those ask who bring resources to the engine, in whatever state the
 // resources are.
 
+// named are the resources of these kinds and numbers. Each is looked up by its key, also by
+// a plan that is older than the resources.
+func (w *where) named(kinds []string, ids []int64) {
+	w.args = append(w.args, kinds, ids)
+	w.conditions = append(
+		w.conditions,
+		fmt.Sprintf("(r.kind, r.id) in (select * from unnest($%d::text[], $%d::bigint[]))", len(w.args)-1, len(w.args)),
+	)
+}
+
 // Recorded reads resources by kind and number, in whatever state they are.
 func (s HostingReader) Recorded(ctx context.Context, refs ...hosting.Ref) (map[hosting.Ref]Resource, error) {
 	kinds, ids := make([]string, len(refs)), make([]int64, len(refs))
@@ -119,11 +128,7 @@ func (s HostingReader) Recorded(ctx context.Context, refs ...hosting.Ref) (map[h
 		kinds[i], ids[i] = ref.Kind, ref.ID
 	}
 	w := s.caller.operators()
-	w.args = append(w.args, kinds, ids)
-	w.conditions = append(
-		w.conditions,
-		fmt.Sprintf("(r.kind, r.id) in (select * from unnest($%d::text[], $%d::bigint[]))", len(w.args)-1, len(w.args)),
-	)
+	w.named(kinds, ids)
 	rows, err := list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, "")
 	found := map[hosting.Ref]Resource{}
 	for _, r := range rows {

@@ -234,7 +234,9 @@ const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '')
 
 const (
 	fromResources = ` from resources r` + namedTenant
-	namedTenant   = ` left join resources t on t.kind = 'tenant' and t.id = r.tenant`
+	// A plan may be older than the tenants, and made for next to none: by this one it finds one.
+	namedTenant = ` left join lateral
+		(select id, spec, version from resources where kind = 'tenant' and id = r.tenant offset 0) t on true`
 	// looked up once for all
 	itsTenant = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant`
 )
