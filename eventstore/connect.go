@@ -18,6 +18,29 @@ import (
 // or delete an event.
 const AppRole = "hostpanel_app"
 
+// CheckRole refuses an owner who can neither work as [AppRole] nor make that role. The error
+// says what a superuser has to run.
+func CheckRole(ctx context.Context, owner *pgxpool.Pool) error {
+	var name string
+	var makes, exists, member bool
+	err := owner.QueryRow(ctx, `
+		select current_user, rolsuper or rolcreaterole, app is not null, coalesce(pg_has_role(current_user, app, 'member'), false)
+		from pg_roles left join (select oid as app from pg_roles where rolname = $1) has on true where rolname = current_user`,
+		AppRole).Scan(&name, &makes, &exists, &member)
+	if err != nil {
+		return fmt.Errorf("look for the role %s: %w", AppRole, Unavailable(err))
+	}
+	grant := fmt.Sprintf("grant %s to %s;", AppRole, pgx.Identifier{name}.Sanitize())
+	switch {
+	case member || makes:
+		return nil
+	case exists:
+		return fmt.Errorf("%s may not work as %s: run as a superuser: %s", name, AppRole, grant)
+	}
+	return fmt.Errorf("the role %[1]s is missing, and %[2]s may not make it: run as a superuser: create role %[1]s nologin; %[3]s",
+		AppRole, name, grant)
+}
+
 // ErrUnavailable means that the database does not answer, or is read-only.
 var ErrUnavailable = errors.New("the database is unavailable")
 

@@ -64,11 +64,13 @@ func missing(major int) string {
 	if major == 0 {
 		return fmt.Sprintf("version %d or newer is not installed. Install the package "+
 			"postgresql (Debian, Ubuntu: apt install postgresql), postgresql-server (Fedora, Red Hat: dnf install postgresql-server) "+
-			"or postgresql@17 (macOS: brew install postgresql@17), or set DATABASE_URL. Fetching it did not work:", oldest)
+			"or postgresql@17 (macOS: brew install postgresql@17), put its programs on PATH, or set DATABASE_URL. "+
+			"HOSTPANEL_POSTGRES_MIRROR names another place to fetch it from. Fetching it did not work:", oldest)
 	}
 	return fmt.Sprintf("the cluster was made by version %[1]d, which is not installed. Install the package "+
 		"postgresql-%[1]d (Debian, Ubuntu), postgresql%[1]d-server (Fedora, Red Hat) or postgresql@%[1]d (macOS, "+
-		"brew). Fetching it did not work:", major)
+		"brew), or put its programs on PATH. HOSTPANEL_POSTGRES_MIRROR names another place to fetch it from. "+
+		"Fetching it did not work:", major)
 }
 
 // installed lists what the owner can run here, the newest first.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/adapters/loopbacktest"
 	"hostpanel/adapters/payments/stripe"
@@ -153,5 +155,27 @@ func TestEachFaultIsNamedInOneLineWithItsMend(t *testing.T) {
 					strings.Join(lines, ""))
 			}
 		})
+	}
+}
+
+// Of an ordinary role that cannot make the role of the panel, doctor says so at once: to run
+// "hostpanel migrate" first would fail as well.
+func TestARoleThatOnlyASuperuserMakesIsToldAtOnce(t *testing.T) {
+	c := eventstoretest.Private(t, nil)
+	superuser, err := pgx.Connect(t.Context(), c.URL())
+	must(t, err)
+	defer superuser.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // nothing was left open
+	_, err = superuser.Exec(t.Context(), `create role landlord login password 'landlord'`)
+	must(t, err)
+	_, err = superuser.Exec(t.Context(), `create database house owner landlord`)
+	must(t, err)
+	h := wellHoster(t)
+	address, err := url.Parse(c.URL())
+	must(t, err)
+	address.User, address.Path = url.UserPassword("landlord", "landlord"), "/house"
+	h.settings.DatabaseURL = address.String()
+	told := strings.Join(h.failures(), "")
+	if !strings.Contains(told, `create role hostpanel_app nologin; grant hostpanel_app to "landlord";`) {
+		t.Errorf("the failed checks are:\n%s", told)
 	}
 }

@@ -189,7 +189,10 @@ func isMigrated(ctx context.Context, url string) error {
 	if errors.Is(err, eventstore.ErrOutdated) {
 		return fmt.Errorf(`%w: run "hostpanel migrate" or "hostpanel serve" first, or use the hostpanel that runs on it`, err)
 	}
-	return orEmpty(err)
+	if err = orEmpty(err); errors.Is(err, errEmpty) { // "migrate" would fail as well
+		return cmp.Or(eventstore.CheckRole(ctx, owner), err)
+	}
+	return err
 }
 
 // prepare brings the database up to date and gives it its business clock: that
