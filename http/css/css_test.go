@@ -116,6 +116,18 @@ func TestEveryProblemIsSaidWithItsLine(t *testing.T) {
 	}
 }
 
+func TestBracketsAreNestedThirtyTwoDeep(t *testing.T) {
+	sheet := func(depth int) string {
+		return "a { width: calc" + strings.Repeat("(", depth-1) + "1px" + strings.Repeat(")", depth-1) + " }"
+	}
+	if _, problems := css.Scoped(sheet(32)); len(problems) > 0 {
+		t.Errorf("32: %q", problems)
+	}
+	if _, problems := css.Scoped(sheet(33)); !slices.Contains(problems, "Line 1: Brackets are nested too deeply.") {
+		t.Errorf("33: %q", problems)
+	}
+}
+
 func TestSheetsHaveASize(t *testing.T) {
 	rules := strings.Repeat("a{}\n", css.MaxRules)
 	tests := []struct {

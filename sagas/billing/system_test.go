@@ -612,3 +612,16 @@ func TestEachDocumentIsStoredOnceByManyWorkers(t *testing.T) {
 	w.Must(err)
 	w.Equal("made again", again, 0)
 }
+
+// One line of a bank statement may pay two invoices of the same amount.
+func TestOneReferencePaysTwoInvoices(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id := w.Serves(sagastest.OrderForm{Kind: "saas"})
+	for n := 1; n <= 2; n++ {
+		w.Until(id, "billing.period_invoiced", n)
+		w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), w.Subscription(id).Open, "bank_transfer", "statement 7"))
+		w.Until(id, "billing.period_renewed", n)
+	}
+	w.Equal("invoices", strings.Join(told(w, id), ", "), "paid 12.10, paid 12.10, paid 12.10")
+}

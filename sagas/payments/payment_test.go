@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/sagastest"
 )
@@ -137,16 +138,22 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	t.Parallel()
 	w := sagastest.NewWorld(t)
 	id := w.Placed(sagastest.OrderForm{})
-	w.Pay.Tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", sagastest.ErrLie) }, nil)
-	_, err := w.Payments.Pages.OpenSession(t.Context(), id)
-	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Reason != "payment_provider_unavailable" {
-		t.Fatalf("got %v", err)
+	for n, fails := range []struct {
+		class domain.Class
+		known string // of the session, by the ledger
+	}{{domain.Permanent, "absent"}, {domain.Transient, "absent"}, {domain.Unknown, "unknown"}} {
+		w.Pay.Tell(func(string, string) error { return domain.Fail(fails.class, "away", sagastest.ErrLie) }, nil)
+		_, err := w.Payments.Pages.OpenSession(t.Context(), id)
+		var refusal *domain.Error
+		if !errors.As(err, &refusal) || refusal.Reason != "payment_provider_unavailable" {
+			t.Fatalf("got %v", err)
+		}
+		w.Equal("status", w.Order(id).Status, order.StatusPending)
+		w.Equal("failures on record", w.Often(order.Stream(id), "order.payment_session_failed"), n+1)
+		w.Equal("the session", w.Text(`select state from effect where key = $1`, sagas.EffectKey(id, "session")), fails.known)
 	}
-	w.Equal("status", w.Order(id).Status, order.StatusPending)
-	w.Equal("failures on record", w.Often(order.Stream(id), "order.payment_session_failed"), 1)
 	w.Pay.Reset()
-	_, err = w.Payments.Pages.OpenSession(t.Context(), id)
+	_, err := w.Payments.Pages.OpenSession(t.Context(), id)
 	w.Must(err)
 	w.Equal("status", w.Order(id).Status, order.StatusPaymentProcessing)
 }
