@@ -34,6 +34,13 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 	if lack := lackOf(err); lack != nil {
 		return claimed{}, s.withoutAccess(ctx, c, lack, err)
 	}
+	if c.late() && c.ahead > 0 {
+		tried, unread := s.triesSinceDeadline(ctx, c)
+		if unread != nil {
+			return claimed{}, unread
+		}
+		c.deadline = tried >= triesAfterAdvance
+	}
 	class, wait := Classify(err)
 	if class == domain.Waiting && !c.late() {
 		return claimed{}, s.putBackUnlessFenced(ctx, c, s.waitOf(c, step, class, wait, err))
@@ -84,6 +91,18 @@ func Classify(err error) (domain.Class, time.Duration) {
 
 // outside tells whether the step depends on an outside system.
 func (s step) outside() bool { return s.local == nil }
+
+// triesAfterAdvance is how often a step is still tried when an advance of the business clock
+// has used up its budget. Outside no time has passed then.
+const triesAfterAdvance = 3
+
+// triesSinceDeadline is how often the run's present step was tried after its deadline.
+func (s *executor) triesSinceDeadline(ctx context.Context, c claimed) (n int, err error) {
+	err = s.pool.QueryRow(ctx, `
+		select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id
+		where r.id = $1 and a.step = $2 and a.finished_at > r.step_deadline`, c.id, c.Step).Scan(&n)
+	return n, SQLError(err, "count the tries of %s", c.Key)
+}
 
 // late tells whether the step's deadline has passed.
 func (c claimed) late() bool { return c.deadline && c.left <= 0 }

@@ -334,6 +334,36 @@ func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
 	w.Equal("installations", w.Engine.Creations("cms/bread.example/"), 0) // the operation has ended
 }
 
+// An advance of the business clock uses up a budget at once, though no time has passed for the
+// engine. The step is still tried a few times.
+func TestAnAdvanceAloneGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newHouse(t, func(o *assembly.Options) {
+		if err := clock.Install(t.Context(), eventstoretest.Owner(t, o.Store.Pool().Config().ConnString())); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var tries, left atomic.Int64
+	left.Store(1 << 20)
+	w.Engine.Tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "cms/") {
+			tries.Add(1)
+			if left.Add(-1) >= 0 {
+				return domain.Fail(domain.Transient, "busy", sagastest.ErrLie)
+			}
+		}
+		return nil
+	}, nil)
+	o := order7("wordpress", "/")
+	w.Must(install(w, o))
+	w.Eventually("the engine has refused", func() bool { return tries.Load() > 1 })
+	left.Store(2)
+	w.Must(w.Store.Clock().Advance(t.Context(), 2*sagastest.Quick.EngineBudget))
+	done := w.Over(o.Operation)
+	w.Equal("end", done.Status+" "+done.Error, "succeeded ")
+	w.Equal("parked", w.Often(sagas.StreamOf("install:"+o.Operation.String()), "saga.parked"), 0)
+}
+
 // A record is synced once the engine has shown it. One that the engine loses after
 // that is made again.
 func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
