@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type Lanes struct {
 	Reader string
 	Names  []string      // of the events; the position passes all others. nil: all events
 	Poll   time.Duration // longest wait for a notification
+	Batch  time.Duration // for which one transaction begins with further events; 0: three seconds
 
 	// Handle does database work only, because the reader's transaction stays open around
 	// it. An event whose handling fails comes again, before the later ones of its stream.
@@ -35,6 +37,7 @@ const (
 	laneCount    = 8                      // streams whose events are handled at once
 	laneBatch    = 200                    // most events in one transaction
 	laneWindow   = 5000                   // most positions in one transaction
+	laneTime     = 3 * time.Second        // for which one transaction begins with further events
 	laneDeadline = 30 * time.Second       // for one event
 	lanePause    = 100 * time.Millisecond // before an event comes again
 )
@@ -42,6 +45,7 @@ const (
 // RunLanes hands over events until ctx ends. A database that is away at the start, or
 // later, delays them.
 func (s *Store) RunLanes(ctx context.Context, l Lanes) {
+	l.Batch = cmp.Or(l.Batch, laneTime)
 	r := laneRunner{Lanes: l, pool: s.pool, log: s.log, reader: s.reader}
 	r.enter(ctx)
 	for failed := false; ctx.Err() == nil; {
@@ -146,11 +150,40 @@ func (l *laneRunner) handOverBatch(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
 	}
-	until, failed := l.inLanes(ctx, rows, until)
+	until, failed := l.holding(ctx, tx, func(ctx context.Context) (int64, error) { return l.inLanes(ctx, rows, until) })
 	if _, err = tx.Exec(work, `update readers set position = $1 where name = $2`, until, l.Reader); err == nil {
 		err = tx.Commit(work)
 	}
 	return until < head, errors.Join(failed, Unavailable(err))
+}
+
+// holding handles events while it keeps the transaction alive, which Postgres ends once it
+// was idle for too long. When the transaction is lost the handling ends, because another
+// process may read by then.
+func (l *laneRunner) holding(ctx context.Context, tx pgx.Tx, handle func(context.Context) (int64, error)) (int64, error) {
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	var reached int64
+	handled := make(chan error, 1)
+	go func() {
+		var err error
+		reached, err = handle(ctx)
+		handled <- err
+	}()
+	alive := time.NewTicker(l.Batch)
+	defer alive.Stop()
+	for {
+		select {
+		case err := <-handled:
+			return reached, err
+		case <-alive.C:
+			if _, err := tx.Exec(context.WithoutCancel(ctx), `select`); err != nil {
+				lose(fmt.Errorf("%w: %w", ErrUnavailable, err))
+				failed := <-handled
+				return reached, errors.Join(failed, Unavailable(err))
+			}
+		}
+	}
 }
 
 // chosen returns the events of the window behind a position, and where they end.
@@ -166,7 +199,8 @@ func chosen(ctx context.Context, tx pgx.Tx, l Lanes, position, head int64) (rows
 }
 
 // inLanes handles events, and returns the position before which all are handled. After a
-// failure the later events of that stream are left.
+// failure the later events of that stream are left. Once the time of a batch is up, those are
+// left with which no lane has begun, so that progress is noted however slow the handling is.
 func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reached int64, err error) {
 	opened, unopened := l.reader.decode(ctx, rows)
 	if unopened != nil { // then each is opened by itself
@@ -175,13 +209,21 @@ func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reac
 	var mu sync.Mutex
 	var lanes errgroup.Group
 	lanes.SetLimit(laneCount)
+	leave := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		until = min(until, rows[i].position-1)
+	}
+	began := clock.Now()
 	for _, lane := range byStream(rows) {
 		lanes.Go(func() error {
 			for _, i := range lane {
+				if i > 0 && clock.Since(began) > l.Batch {
+					leave(i)
+					return nil
+				}
 				if failed := l.handleOne(ctx, rows[i], opened, i); failed != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					until = min(until, rows[i].position-1)
+					leave(i)
 					return failed
 				}
 			}

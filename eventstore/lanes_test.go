@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -270,4 +271,77 @@ func TestALookForNewEventsReadsTheNewOnesAlone(t *testing.T) {
 	if !passed {
 		t.Error("the reader was not moved")
 	}
+}
+
+// slowLanes is a store whose transactions Postgres ends when they were idle for 400 ms, and
+// hands its events over in batches of 100 ms.
+func slowLanes(t *testing.T, handle func(context.Context, eventstore.RecordedEvent) error) *eventstore.Store {
+	t.Helper()
+	impatient := func(c *pgconn.Config) { c.RuntimeParams["idle_in_transaction_session_timeout"] = "400ms" }
+	pool, err := eventstore.Connect(t.Context(), eventstoretest.URL(t), 4, impatient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s := serve(eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstoretest.Caused()))
+	for range 12 {
+		do(t, s, putIn{"slow", 1})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.RunLanes(ctx, eventstore.Lanes{
+			Reader: "slow", Poll: 50 * time.Millisecond, Batch: 100 * time.Millisecond, Handle: handle,
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return s
+}
+
+func TestSlowHandlingIsNotBegunAgain(t *testing.T) {
+	t.Parallel()
+	var all handled
+	s := slowLanes(t, func(_ context.Context, r eventstore.RecordedEvent) error {
+		all.note(r)
+		time.Sleep(100 * time.Millisecond) // all of them take longer than Postgres waits
+		if r.Position == 1 {
+			time.Sleep(time.Second) // and so does one alone
+		}
+		return nil
+	})
+	passes(t, s, "slow", 12)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if got := all.positions[tillStream("slow")]; len(got) != 12 || !slices.IsSorted(got) {
+		t.Errorf("the events came as %v", got)
+	}
+}
+
+// What is handled in a transaction that is lost ends, before another process reads the same.
+func TestHandlingEndsWithItsTransaction(t *testing.T) {
+	t.Parallel()
+	begun, over := make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	s := slowLanes(t, func(ctx context.Context, _ eventstore.RecordedEvent) (err error) {
+		once.Do(func() {
+			close(begun)
+			<-ctx.Done()
+			err = context.Cause(ctx)
+			over <- err
+		})
+		return err
+	})
+	<-begun
+	var lost int
+	if err := eventstoretest.Owner(t, s.Pool().Config().ConnString()).QueryRow(t.Context(), `
+		select count(pg_terminate_backend(pid, 30000)) from pg_locks where relation = 'readers'::regclass
+			and mode = 'RowShareLock' and database = (select oid from pg_database where datname = current_database())`).
+		Scan(&lost); err != nil || lost != 1 {
+		t.Fatalf("%d transactions were ended (%v)", lost, err)
+	}
+	if err := <-over; !errors.Is(err, eventstore.ErrUnavailable) {
+		t.Errorf("the first handling ended by %v", err)
+	}
+	passes(t, s, "slow", 12)
 }
