@@ -86,6 +86,9 @@ func (f Field) OneTime() Field { f.oneTime = true; return f }
 // text whose default is "" may be sent blank.
 func (f Field) Default(v any) Field { f.preset, f.hasPreset = v, true; return f }
 
+// HasDefault tells whether the field has a value of its own when it is left out.
+func (f Field) HasDefault() bool { return f.hasPreset }
+
 // DefaultLanguage is that of requests that name none, unless the operator sets another.
 const DefaultLanguage = "es"
 

@@ -123,3 +123,24 @@ func TestNoTwoKindsShareAPage(t *testing.T) {
 		seen[k.Page(0)] = true
 	}
 }
+
+// A number without a default is decided when the record is made. A form that begins with 0
+// asks for that, or cannot be sent because 0 is out of its bounds.
+func TestAFormForANewRecordLeavesNumbersToThePanel(t *testing.T) {
+	t.Parallel()
+	numbers := 0
+	for _, p := range recordPages() {
+		for _, f := range p.sent {
+			in := web.RecordInput(f, field.Create)
+			if in.Type != "number" || !p.asks(f) || f.HasDefault() {
+				continue
+			}
+			if numbers++; in.Value != "" {
+				t.Errorf("%s: %s begins with %q, and is made otherwise when it is left out", p.Name, f.Name, in.Value)
+			}
+		}
+	}
+	if numbers == 0 {
+		t.Error("no form asks for a number")
+	}
+}

@@ -67,6 +67,9 @@ func RecordInput(f field.Field, mode field.Mode) Input {
 		in.Type = "lines"
 	case about.Type == "integer", about.Type == "field":
 		in.Type, in.Min, in.Max = "number", bound(about.MinValue), bound(about.MaxValue)
+		if mode == field.Create && !f.HasDefault() && in.Value == "0" {
+			in.Value = "" // what is left empty is not sent, and decided when the record is made
+		}
 	}
 	return in
 }
