@@ -20,7 +20,9 @@ func TestARequestForAPaymentMethodThatIsRepeatedOpensOneSession(t *testing.T) {
 		Tenant: 17, User: 7, SubjectID: id, Provider: "test", ExpiresAt: noon.Add(time.Hour), At: noon,
 	}
 	type story = domaintest.Story[billing.MethodSetup, billing.MethodSetupCommand, billing.MethodSetupEvent]
-	given := func(history ...billing.MethodSetupEvent) *story { return domaintest.Given(t, billing.MethodSetups, history) }
+	given := func(history ...billing.MethodSetupEvent) *story {
+		return domaintest.Given(t, billing.MethodSetups, history)
+	}
 	given().When(start).Then(started)
 	given(started).When(start).Then()
 	opened := billing.MethodSetupOpened{Session: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: noon.Add(time.Hour), At: noon}
