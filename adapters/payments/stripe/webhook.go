@@ -63,11 +63,15 @@ func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time)
 		return order.News{}, payments.InvalidSignature
 	}
 	for i, secret := range p.secrets {
+		if webhook.ValidatePayloadIgnoringTolerance(raw, signature, secret) != nil {
+			continue
+		}
 		e, err := webhook.ConstructEventWithOptions(raw, signature, secret,
 			webhook.ConstructEventOptions{IgnoreTolerance: true, IgnoreAPIVersionMismatch: true})
-		if err == nil {
-			return p.news(e, fmt.Sprintf("secret %d", i+1))
+		if err != nil {
+			return order.News{}, errEvent
 		}
+		return p.news(e, fmt.Sprintf("secret %d", i+1))
 	}
 	return order.News{}, payments.InvalidSignature
 }

@@ -192,6 +192,18 @@ func TestAnEventAboutSomethingElseThanItsTypeIsRefused(t *testing.T) {
 	}
 }
 
+// Its sender is Stripe, so its signature is not what is wrong.
+func TestABodyThatIsNoEventIsRefusedAsSuch(t *testing.T) {
+	p, _ := account(t)
+	now := time.Now()
+	for _, body := range []string{`[]`, `7`, `null`, `{}`, `{`, ``, `{"object":"v2.core.event"}`} {
+		_, err := p.Verify([]byte(body), signed(stripetest.Sign([]byte(body), now, stripetest.Secret)), now)
+		if domain.CodeOf(err) != domain.Invalid || err.Error() != "Invalid event." {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 func TestStripesOwnLibrarySignsAsWeVerify(t *testing.T) {
 	p, e, _ := told(t)
 	at := time.Now()
