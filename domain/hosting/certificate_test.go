@@ -1,10 +1,12 @@
 package hosting_test
 
 import (
-	"cmp"
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -41,16 +43,29 @@ func TestACertificateOfOnesOwn(t *testing.T) {
 	const pattern = `["This value does not match the required pattern."]`
 	const noMatch = `{"private_key":["The private key does not match the certificate."]}`
 	const noChain = `{"chain":["The chain does not belong to the certificate."]}`
+	const outOfOrder = `{"chain":["The chain is not in order: each certificate has to be signed by the next one."]}`
+	const encrypted = `{"private_key":["The private key is encrypted; it has to be sent without a passphrase."]}`
 	authority := pairOf(t, paper{isCA: true})
 	root := authority.text()
 	cert := pairOf(t, paper{})
 	signed, wildcard := pairOf(t, paper{by: &authority}), pairOf(t, paper{names: []string{"*.example.com", "example.com"}})
+	between := pairOf(t, paper{by: &authority, isCA: true})
+	under := pairOf(t, paper{by: &between})
+	locked := string(pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("locked")}))
+	older := string(pem.EncodeToMemory(&pem.Block{
+		Type: "EC PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"},
+	}))
 	of := func(p paper) string { p = pairOf(t, p); return p.text() + "|" + p.keyText(t) }
 	for name, c := range map[string]struct{ certificate, key, chain, want string }{
 		"a pair":              {cert.text(), cert.keyText(t), "", ""},
 		"one of more names":   {wildcard.text(), wildcard.keyText(t), "", ""},
 		"with a chain":        {signed.text(), signed.keyText(t), root, ""},
 		"a chain in one file": {signed.text() + root, signed.keyText(t), "", ""},
+		"a longer chain":      {under.text(), under.keyText(t), between.text() + root, ""},
+		"a chain upside down": {under.text(), under.keyText(t), root + between.text(), outOfOrder},
+		"the other way round": {root + between.text() + under.text(), authority.keyText(t), "", outOfOrder},
+		"a key with a phrase": {cert.text(), locked, "", encrypted},
+		"one of older tools":  {cert.text(), older, "", encrypted},
 		"another's chain":     {cert.text(), cert.keyText(t), root, noChain},
 		"another's in a file": {cert.text() + root, cert.keyText(t), "", noChain},
 		"another's key":       {cert.text(), signed.keyText(t), "", noMatch},
@@ -68,15 +83,21 @@ func TestACertificateOfOnesOwn(t *testing.T) {
 			t.Errorf("%s is shown: %s", name, shown)
 		}
 	}
+	const otherKey = `{"certificate":["The key of the certificate has to be RSA, or of the curve P-256, P-384 or P-521."]}`
 	for name, c := range map[string]struct{ pair, want string }{
 		"over":         {of(paper{until: noon.Add(-time.Second)}), `{"certificate":["The certificate has expired."]}`},
 		"not yet":      {of(paper{from: noon.Add(time.Second)}), `{"certificate":["The certificate is not valid yet."]}`},
 		"another name": {of(paper{names: []string{"www.example.com"}}), `{"certificate":["The certificate does not cover the domain."]}`},
-		"no name":      {of(paper{names: []string{}}), ""}, // but the common one
-		"not this name": {
-			of(paper{names: []string{}, common: "example.org"}),
-			`{"certificate":["The certificate does not cover the domain."]}`,
+		"no name": { // but the common one
+			of(paper{names: []string{}}),
+			`{"certificate":["The certificate has no subject alternative names, which browsers look for the domain in."]}`,
 		},
+		"a short key":    {of(paper{key: rsaKey(t, 1024)}), `{"certificate":["The RSA key of the certificate has less than 2048 bits."]}`},
+		"one just long":  {of(paper{key: rsaKey(t, 2048)}), ""},
+		"P-224":          {of(paper{key: ecKey(t, elliptic.P224())}), otherKey},
+		"P-384":          {of(paper{key: ecKey(t, elliptic.P384())}), ""},
+		"P-521":          {of(paper{key: ecKey(t, elliptic.P521())}), ""},
+		"Edwards' curve": {of(paper{key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}), otherKey},
 	} {
 		certificate, key, _ := strings.Cut(c.pair, "|")
 		if _, got := create("ssl_certificate", own(certificate, key, ""), placeOf("ssl_certificate")); got != c.want {
@@ -151,22 +172,20 @@ func TestDaysAreCountedDown(t *testing.T) {
 // A paper is a certificate with its key.
 type paper struct {
 	names       []string // nil: example.com
-	common      string   // "": example.com
 	from, until time.Time
 	isCA        bool
-	by          *paper // nil: itself
+	by          *paper        // nil: itself
+	key         crypto.Signer // nil: a new one of P-256
 
 	like *x509.Certificate
-	key  *ecdsa.PrivateKey
 	der  []byte
 }
 
 // pairOf makes a certificate and its key, of which enough is told.
 func pairOf(t *testing.T, p paper) paper {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+	if p.key == nil {
+		p.key = ecKey(t, elliptic.P256())
 	}
 	if p.names == nil {
 		p.names = []string{"example.com"}
@@ -174,18 +193,37 @@ func pairOf(t *testing.T, p paper) paper {
 	if p.until.IsZero() {
 		p.until = noon.Add(365 * days)
 	}
-	p.key, p.like = key, &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: cmp.Or(p.common, "example.com")}, DNSNames: p.names,
+	p.like = &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "example.com"}, DNSNames: p.names,
 		NotBefore: p.from, NotAfter: p.until, IsCA: p.isCA, BasicConstraintsValid: p.isCA, KeyUsage: x509.KeyUsageCertSign,
 	}
-	parent, signer := p.like, key
+	parent, signer := p.like, p.key
 	if p.by != nil {
 		parent, signer = p.by.like, p.by.key
 	}
-	if p.der, err = x509.CreateCertificate(rand.Reader, p.like, parent, key.Public(), signer); err != nil {
+	var err error
+	if p.der, err = x509.CreateCertificate(rand.Reader, p.like, parent, p.key.Public(), signer); err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func ecKey(t *testing.T, curve elliptic.Curve) crypto.Signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func rsaKey(t *testing.T, bits int) crypto.Signer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 func (p paper) text() string {

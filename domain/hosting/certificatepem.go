@@ -1,9 +1,13 @@
 package hosting
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +18,15 @@ import (
 
 const (
 	noKeyOfIt   = "The private key does not match the certificate."
+	encrypted   = "The private key is encrypted; it has to be sent without a passphrase."
 	noChainOfIt = "The chain does not belong to the certificate."
+	outOfOrder  = "The chain is not in order: each certificate has to be signed by the next one."
 	tooOld      = "The certificate has expired."
 	tooNew      = "The certificate is not valid yet."
 	otherNames  = "The certificate does not cover the domain."
+	noNames     = "The certificate has no subject alternative names, which browsers look for the domain in."
+	shortKey    = "The RSA key of the certificate has less than 2048 bits."
+	otherKey    = "The key of the certificate has to be RSA, or of the curve P-256, P-384 or P-521."
 )
 
 // checkPEM checks that certificate, key and chain belong together, and that the
@@ -39,24 +48,38 @@ func (c *Certificate) checkPEM(p Place, wrong *field.Errors) {
 		return
 	}
 	c.checkLeaf(leaf, p, wrong)
-	if all := append(parsePEM(c.Certificate), bundled...); !wrong.Has("chain") && !chained(all) {
-		wrong.Add("chain", noChainOfIt)
+	if message := chainFault(append(parsePEM(c.Certificate), bundled...)); message != "" && !wrong.Has("chain") {
+		wrong.Add("chain", message)
 	}
-	if wrong.Has("private_key") {
-		return
-	}
-	if _, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.PrivateKey)); err != nil {
-		wrong.Add("private_key", noKeyOfIt)
+	if message := c.keyFault(); message != "" && !wrong.Has("private_key") {
+		wrong.Add("private_key", message)
 	}
 }
 
-func (c *Certificate) checkLeaf(leaf *x509.Certificate, p Place, wrong *field.Errors) {
+// keyFault is what is wrong with the private key, or "".
+func (c *Certificate) keyFault() string {
+	_, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.PrivateKey))
 	switch {
+	case err == nil:
+		return ""
+	case strings.Contains(c.PrivateKey, "ENCRYPTED"): // of PKCS #8 in the first line, of older forms in the second
+		return encrypted
+	}
+	return noKeyOfIt
+}
+
+func (c *Certificate) checkLeaf(leaf *x509.Certificate, p Place, wrong *field.Errors) {
+	weak := publicKeyFault(leaf)
+	switch {
+	case weak != "":
+		wrong.Add("certificate", weak)
 	case p.At.After(leaf.NotAfter):
 		wrong.Add("certificate", tooOld)
 	case p.At.Before(leaf.NotBefore):
 		wrong.Add("certificate", tooNew)
-	case c.Domain != "" && !wrong.Has("domain") && !covers(leaf, c.Domain):
+	case len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0:
+		wrong.Add("certificate", noNames)
+	case c.Domain != "" && !wrong.Has("domain") && leaf.VerifyHostname(c.Domain) != nil:
 		wrong.Add("certificate", otherNames)
 	}
 }
@@ -70,25 +93,39 @@ func (c *Certificate) leaf() *x509.Certificate {
 	return nil
 }
 
-// covers tells whether a certificate is for a domain. One that has no names but
-// the common one, as old tools make them, is for that.
-func covers(leaf *x509.Certificate, domain string) bool {
-	if len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0 {
-		named := *leaf
-		named.DNSNames = []string{strings.ToLower(leaf.Subject.CommonName)}
-		leaf = &named
+// publicKeyFault is why browsers do not trust the key of a certificate, or "".
+func publicKeyFault(leaf *x509.Certificate) string {
+	switch key := leaf.PublicKey.(type) {
+	case *rsa.PublicKey:
+		if key.N.BitLen() < 2048 {
+			return shortKey
+		}
+	case *ecdsa.PublicKey:
+		if key.Curve == elliptic.P224() {
+			return otherKey
+		}
+	default:
+		return otherKey
 	}
-	return leaf.VerifyHostname(domain) == nil
+	return ""
 }
 
-// chained tells whether each certificate is signed by the next one.
-func chained(all []*x509.Certificate) bool {
+// chainFault is why it is not so that each certificate is signed by the next one, or "".
+func chainFault(all []*x509.Certificate) string {
 	for n := 1; n < len(all); n++ {
-		if all[n-1].CheckSignatureFrom(all[n]) != nil {
-			return false
+		this := all[n-1]
+		related := func(other *x509.Certificate) bool {
+			return other != this && (this.CheckSignatureFrom(other) == nil || other.CheckSignatureFrom(this) == nil)
+		}
+		switch {
+		case this.CheckSignatureFrom(all[n]) == nil:
+		case slices.ContainsFunc(all, related):
+			return outOfOrder
+		default:
+			return noChainOfIt
 		}
 	}
-	return true
+	return ""
 }
 
 // parsePEM reads a text that is certificates and nothing else; nil: it is not.
