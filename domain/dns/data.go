@@ -115,7 +115,7 @@ func number(s string, most uint64) string {
 
 // The value is printable ASCII, in which a quote or a backslash would need
 // escapes that certificate authorities read differently.
-var caa = regexp.MustCompile(`^(0|128)[ \t]+((?i)issue|issuewild|iodef)[ \t]+"([ !#-\[\]-~]{0,255})"$`)
+var caa = regexp.MustCompile(`^(0|128)[ \t]+((?i)issue|issuewild|issuemail|iodef)[ \t]+"([ !#-\[\]-~]{0,255})"$`)
 
 func readCAA(data, _ string) []string {
 	parts := caa.FindStringSubmatch(data)

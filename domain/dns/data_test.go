@@ -70,6 +70,7 @@ func TestDataByType(t *testing.T) {
 			map[string]string{
 				`0 issue "letsencrypt.org"`: `0 issue "letsencrypt.org"`, `128  IssueWild	";"`: `128 issuewild ";"`,
 				`0 iodef "mailto:ada@acme.test"`: `0 iodef "mailto:ada@acme.test"`, `0 issue ""`: `0 issue ""`,
+				`0 IssueMail ";"`: `0 issuemail ";"`,
 			},
 			[]string{
 				"", `0 issue letsencrypt.org`, `1 issue "a"`, `0 policy "a"`, `0 issue "a`, `0 issue "a" b`,

@@ -126,7 +126,7 @@ func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 	good := []string{
 		"AAAA 0 2001:db8::1", "MX 10 mail.acme.test.", "NS 0 ns9.example.test.", "TXT 0 v=spf1 mx -all 100%",
 		"SRV 10 5 5060 sip.acme.test.",
-		`CAA 0 0 issue "letsencrypt.org"`, "PTR 0 host.acme.test.", "MX 0 .", "SRV 10 0 0 .",
+		`CAA 0 0 issue "letsencrypt.org"`, `CAA 0 0 issuemail ";"`, "PTR 0 host.acme.test.", "MX 0 .", "SRV 10 0 0 .",
 	}
 	for _, rest := range good {
 		o := w.object("dns_record")

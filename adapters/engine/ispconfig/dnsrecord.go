@@ -141,7 +141,7 @@ var (
 	alias = regexp.MustCompile(`^[a-zA-Z0-9.\-_]{1,254}\.$`)
 	host  = regexp.MustCompile(`^[a-zA-Z0-9.\-]{1,254}\.$`)
 	mx    = regexp.MustCompile(`^(\.|[a-zA-Z0-9.\-]{1,254}\.)$`)
-	caa   = regexp.MustCompile(`^(0|128) (issue|issuewild|iodef) "[^"]*"$`)
+	caa   = regexp.MustCompile(`^(0|128) (issue|issuewild|issuemail|iodef) "[^"]*"$`)
 	srv   = regexp.MustCompile(`^[0-9]{1,5} [0-9]{1,5} [a-zA-Z0-9.\-_]{0,63}\.$`)
 	label = `[a-zA-Z0-9.\-*]`
 )
