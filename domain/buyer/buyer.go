@@ -40,9 +40,11 @@ func taxID() field.Rule {
 // Fields are the details as an order asks for them.
 func Fields(d *Details) field.Set {
 	return field.Set{
-		field.Text("customer_address", &d.Address).Max(200).Default("").Doc("Street and number, as the invoice names them."),
-		field.Text("customer_city", &d.City).Max(100).Default(""),
-		field.Text("customer_postal_code", &d.PostalCode).Max(20).Default(""),
+		field.Text("customer_address", &d.Address).Max(200).Is(field.Visible).Default("").Doc(
+			"Street and number, as the invoice names them.",
+		),
+		field.Text("customer_city", &d.City).Max(100).Is(field.Visible).Default(""),
+		field.Text("customer_postal_code", &d.PostalCode).Max(20).Is(field.Visible).Default(""),
 		field.Text("customer_country", &d.Country).Is(country).Default("").Doc(
 			"Two letters, as ISO 3166 has them. Required with a tax id.",
 		),

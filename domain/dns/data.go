@@ -3,6 +3,7 @@ package dns
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,9 @@ type form struct {
 	message string                             // what the caller reads when the data is not of it
 	read    func(data, origin string) []string // its parts in normal form; nil: not of it
 }
+
+// pointing are the types whose data ends in the name of a host.
+var pointing = []string{CNAME, MX, NS, PTR, SRV}
 
 const notHost = "Enter a valid host name."
 
@@ -37,7 +41,7 @@ func CheckData(recordType, data, origin string) error {
 	switch {
 	case !known:
 		return domain.RefuseField("record_type", field.NotAChoice(recordType))
-	case f.read(data, origin) == nil:
+	case f.read(data, origin) == nil, slices.Contains(pointing, recordType) && !readable(data):
 		return domain.RefuseField("data", f.message)
 	}
 	return nil

@@ -188,3 +188,21 @@ func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
 		}
 	}
 }
+
+// Records from before keep their form, so engines find them again.
+func TestNothingNewPointsToALabelOfNoScript(t *testing.T) {
+	for kind, data := range map[string]string{
+		dns.CNAME: "www.xn--a.example", dns.MX: "xn--a.example", dns.NS: "xn--a.example", dns.PTR: "xn--a.example",
+		dns.SRV: "5 5060 xn--a.example",
+	} {
+		if err := dns.CheckData(kind, data, "acme.test."); err == nil {
+			t.Errorf("%s %s is taken", kind, data)
+		}
+		if got := dns.Normal(kind, data, "acme.test."); got != data+"." {
+			t.Errorf("%s %s becomes %s", kind, data, got)
+		}
+	}
+	if err := dns.CheckData(dns.TXT, "xn--a", "acme.test."); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -12,7 +13,9 @@ const notDomain = "Enter a valid domain name."
 // Rules of the names that customers send.
 var (
 	// Origin is the name of a zone: full, of at least two labels.
-	Origin = field.Rule{Max: 254, Message: notDomain, Tidy: field.FullName.Tidy, Holds: isOrigin}
+	Origin = field.Rule{
+		Max: 254, Message: notDomain, Tidy: field.FullName.Tidy, Holds: isOrigin, Problems: originProblems,
+	}
 
 	// Server is the full name of a name server: a host, so no wildcard, and no
 	// "_" in it.
@@ -30,6 +33,14 @@ var (
 func isOrigin(s string) bool {
 	name, dotted := strings.CutSuffix(s, ".")
 	return dotted && field.Domain.Holds(withoutUnderscores(name))
+}
+
+func originProblems(s string) []string {
+	name, dotted := strings.CutSuffix(s, ".")
+	if !dotted {
+		return []string{notDomain}
+	}
+	return field.Domain.Problems(withoutUnderscores(name))
 }
 
 func isServer(s string) bool { return field.FullName.Holds(s) && !strings.ContainsAny(s, "_*") }
@@ -112,7 +123,23 @@ func isTarget(data string, host bool) bool {
 		return false
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	return field.DNSName.Holds(name) && name != Apex && strings.Trim(last, "0123456789") != ""
+	form := strings.ReplaceAll(name, aLabel, "x---")
+	return field.DNSName.Holds(form) && name != Apex && strings.Trim(last, "0123456789") != ""
+}
+
+// aLabel begins a label that stands for one of another script.
+const aLabel = "xn--"
+
+// readable tells whether the name at the end of a record's data has no label that claims to be of
+// another script and is not.
+func readable(data string) bool {
+	parts := strings.Fields(data)
+	return !slices.ContainsFunc(strings.Split(parts[len(parts)-1], "."), unreadable)
+}
+
+func unreadable(label string) bool {
+	label = field.DNSName.Tidy(label)
+	return strings.HasPrefix(label, aLabel) && !field.DNSName.Holds(label)
 }
 
 func tidyContact(s string) string {

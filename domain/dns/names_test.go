@@ -20,9 +20,10 @@ func TestRulesOfNames(t *testing.T) {
 			map[string]string{
 				"Acme.Test": "acme.test.", "acme.test.": "acme.test.", "münchen.de": "xn--mnchen-3ya.de.",
 				"2.0.192.in-addr.arpa": "2.0.192.in-addr.arpa.", "_msdcs.acme.test": "_msdcs.acme.test.",
+				"0-25.2.0.192.in-addr.arpa": "0-25.2.0.192.in-addr.arpa.",
 			},
 			[]string{
-				"", "test", "test.", "*.acme.test", "@", "acme..test", "192.0.2.1", "-acme.test", "acme.test..",
+				"", "test", "test.", "*.acme.test", "@", "acme..test", "192.0.2.1", "-acme.test", "acme.test..", "xn--a.test",
 				strings.Repeat("a.", 126) + "com",
 			},
 		},
@@ -32,7 +33,7 @@ func TestRulesOfNames(t *testing.T) {
 				"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*.a": "*.a", "www.acme.test.": "www.acme.test.",
 				"WWW.Acme.Test.": "www.acme.test.", "ñ": "xn--ida",
 			},
-			[]string{"", ".", "a..b", "a.*", "@.", "a b", "-a", "a..", strings.Repeat("a", 64)},
+			[]string{"", ".", "a..b", "a.*", "@.", "a b", "-a", "a..", "xn--a", strings.Repeat("a", 64)},
 		},
 		{
 			"contact", dns.Contact,

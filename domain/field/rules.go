@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/idna"
 )
@@ -36,6 +37,7 @@ func (r Rule) problems(s string) []string {
 
 const (
 	notDomain  = "Enter a valid domain name."
+	notPublic  = "Names that end in .local or .onion are not in DNS."
 	notURL     = "Enter a valid URL."
 	notPattern = "This value does not match the required pattern."
 )
@@ -43,8 +45,9 @@ const (
 // Rules of the contract's value types (docs/api.md, "Wire rules").
 var (
 	// Domain is a host name of at least two labels, lower-case, in A-labels,
-	// without a final dot.
-	Domain = Rule{Format: "hostname", Max: 253, Message: notDomain, Tidy: tidyDomain, Holds: isDomain}
+	// without a final dot. It is one of DNS.
+	Domain = Rule{Format: "hostname", Max: 253, Message: notDomain, Tidy: tidyDomain, Holds: isDomain}.
+		butFor(isBesideDNS, notPublic)
 
 	// DNSName is a name in a zone: one label is enough, "_" may begin a label,
 	// "*" may be the first one, "@" is the zone itself.
@@ -80,13 +83,17 @@ var (
 	// IP is an IPv4 or IPv6 address.
 	IP = Rule{Format: "ip", Message: "Enter a valid IPv4 or IPv6 address.", Tidy: tidyIP, Holds: isIP}
 
-	// IPOrAny is an address, or "*" for all of them.
+	// IPOrAny is an address of one host, or "*" for all of them.
 	IPOrAny = Rule{Message: `Enter a valid IPv4 or IPv6 address, or "*".`, Tidy: tidyIP, Holds: func(s string) bool {
 		return s == "*" || isIP(s)
-	}}
+	}}.butFor(isOfNoHost, "A site cannot have an unspecified, broadcast, multicast or link-local address.")
 
-	// Plain texts go to engines: no character above U+FFFF, no "<" or ">".
-	Plain = Rule{Message: "Enter a valid text.", Holds: isPlain}
+	// Visible texts name people, companies and what they read: nothing in them
+	// is unseen, or changes the direction of what stands around it.
+	Visible = Rule{Message: "Control characters and marks of direction are not allowed.", Holds: isVisible}
+
+	// Plain texts go to engines: visible, no character above U+FFFF, no "<" or ">".
+	Plain = Rule{Message: "Enter a valid text.", Holds: isPlain}.butFor(isUnseen, Visible.Message)
 
 	// NoControl refuses control characters, in passwords.
 	NoControl = Rule{Message: notPattern, Holds: func(s string) bool { return !strings.ContainsFunc(s, isControl) }}
@@ -99,6 +106,18 @@ func Match(pattern string) Rule {
 
 // Saying is the rule with another message.
 func (r Rule) Saying(message string) Rule { r.Message = message; return r }
+
+// butFor is the rule without the texts of a sort, of which it has something of its own to say.
+func (r Rule) butFor(sort func(string) bool, message string) Rule {
+	plain := r
+	r.Problems = func(s string) []string {
+		if wrong := plain.problems(s); wrong != nil || !sort(s) {
+			return wrong
+		}
+		return []string{message}
+	}
+	return r
+}
 
 func withMax(r Rule, n int64) Rule { r.Max = n; return r }
 
@@ -156,7 +175,19 @@ func isLabel(l string) bool {
 			return false
 		}
 	}
-	return true
+	return !strings.HasPrefix(l, "xn--") || isALabel(l)
+}
+
+// isALabel tells whether an A-label stands for one of another script.
+func isALabel(l string) bool {
+	_, err := toASCII.ToASCII(l)
+	return err == nil
+}
+
+// isBesideDNS tells whether a name is one of those that other systems answer for (RFC 6762, RFC 7686).
+func isBesideDNS(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	return strings.HasSuffix(s, ".local") || strings.HasSuffix(s, ".onion")
 }
 
 func all(labels []string, hold func(string) bool) bool {
@@ -202,6 +233,25 @@ func tidyIP(s string) string {
 func isIP(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Zone() == ""
+}
+
+// isOfNoHost tells whether an address is never that of one host beyond its own network.
+func isOfNoHost(s string) bool {
+	a, err := netip.ParseAddr(s)
+	a = a.Unmap()
+	return err == nil && (a.IsUnspecified() || a.IsMulticast() || a.IsLinkLocalUnicast() || a == broadcast)
+}
+
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+func isVisible(s string) bool { return !isUnseen(s) }
+
+// isUnseen tells whether a text has controls, or marks of direction. Line
+// breaks and nulls have messages of their own.
+func isUnseen(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && !strings.ContainsRune("\x00\n\r\v\f\u0085", r)
+	})
 }
 
 func isPlain(s string) bool {

@@ -20,17 +20,18 @@ func TestRules(t *testing.T) {
 			"domain", field.Domain,
 			map[string]string{
 				"Example.COM.": "example.com", "münchen.de": "xn--mnchen-3ya.de", "a.bc": "a.bc",
-				label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3",
+				label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3", "xn--mnchen-3ya.de": "xn--mnchen-3ya.de",
+				"xn--ls8h.example": "xn--ls8h.example", "local.example": "local.example",
 			},
 			[]string{
 				"com", "a.b", "-a.com", "a-.com", "a..com", "a_b.com", "192.0.2.1", label63 + "a.com", "ex ample.com",
-				"*.example.com", strings.Repeat("a.", 127) + "com",
+				"*.example.com", strings.Repeat("a.", 127) + "com", "xn--a.example", "xn--99999999.example", "a.xn--zzzz",
 			},
 		},
 		{
 			"dns_name", field.DNSName,
 			map[string]string{"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*": "*", "*.a": "*.a", "_x._tcp": "_x._tcp"},
-			[]string{"a.*", "*a", "a..b", "-a", "a b"},
+			[]string{"a.*", "*a", "a..b", "-a", "a b", "_xn--a", "*.xn--a"},
 		},
 		{
 			"fqdn_dot", field.FullName,
@@ -52,7 +53,7 @@ func TestRules(t *testing.T) {
 			},
 			[]string{
 				"ana", "@x.com", "a@", "a@b", "a b@x.com", "a..b@x.com", ".a@x.com", "Ana <a@x.com>",
-				strings.Repeat("a", 65) + "@x.com",
+				strings.Repeat("a", 65) + "@x.com", "ana@xn--a.example",
 			},
 		},
 		{
@@ -101,6 +102,49 @@ func TestRules(t *testing.T) {
 			if _, wrong := check(test.rule, sent); !strings.Contains(wrong, test.rule.Message) {
 				t.Errorf("%s: %q was taken %s", test.name, sent, wrong)
 			}
+		}
+	}
+}
+
+// Some texts have the form of a rule, and there is more to say of them.
+func TestARuleTellsWhyItExcludesASort(t *testing.T) {
+	const notDNS = "x: Names that end in .local or .onion are not in DNS."
+	const noHost = "x: A site cannot have an unspecified, broadcast, multicast or link-local address."
+	const unseen = "x: Control characters and marks of direction are not allowed."
+	for _, c := range []struct {
+		rule field.Rule
+		sent string
+		want string
+	}{
+		{field.Domain, "Printer.LOCAL.", notDNS},
+		{field.Domain, "shop.exampleonion.onion", notDNS},
+		{field.Domain, "local", "x: Enter a valid domain name."},
+		{field.Domain, "onion.example", ""},
+		{field.IPOrAny, "0.0.0.0", noHost},
+		{field.IPOrAny, "::", noHost},
+		{field.IPOrAny, "::ffff:0.0.0.0", noHost},
+		{field.IPOrAny, "255.255.255.255", noHost},
+		{field.IPOrAny, "224.0.0.1", noHost},
+		{field.IPOrAny, "ff02::1", noHost},
+		{field.IPOrAny, "169.254.169.254", noHost},
+		{field.IPOrAny, "fe80::1", noHost},
+		{field.IPOrAny, "10.0.0.7", ""},
+		{field.IPOrAny, "fd00::7", ""},
+		{field.Plain, "Ana\u202eanA", unseen},
+		{field.Plain, "Ana\u2066\u2069", unseen},
+		{field.Plain, "A\u200eB\u200f", unseen},
+		{field.Plain, "A\u061cB", unseen},
+		{field.Plain, "Ana\tB", unseen},
+		{field.Plain, "A\u001b[1m", unseen},
+		{field.Plain, "A\u007fB", unseen},
+		{field.Plain, "A\u009bB", unseen},
+		{field.Plain, "A\nB", "x: Line breaks are not allowed."},
+		{field.Plain, "שלום, عائشة & नेहा\u200d", ""},
+		{field.Visible, "<Ana> 😀", ""},
+		{field.Visible, "Ana\u202d", unseen},
+	} {
+		if _, wrong := check(c.rule, c.sent); wrong != c.want {
+			t.Errorf("%q: %q, not %q", c.sent, wrong, c.want)
 		}
 	}
 }

@@ -27,6 +27,7 @@ func TestDNSZones(t *testing.T) {
 		{`{"origin":"com"}`, `{"origin":["Enter a valid domain name."]}`},
 		{`{"origin":"a b.com"}`, `{"origin":["Enter a valid domain name."]}`},
 		{`{}`, `{"origin":["This field is required."]}`},
+		{`{"origin":"shop.onion"}`, `{"origin":["Names that end in .local or .onion are not in DNS."]}`},
 		{`{"origin":"example.com","ttl":59}`, `{"ttl":["Ensure this value is greater than or equal to 60."]}`},
 		{`{"origin":"example.com","ttl":2147483648}`, `{"ttl":["Ensure this value is less than or equal to 2147483647."]}`},
 		{

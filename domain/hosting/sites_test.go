@@ -17,6 +17,11 @@ func TestSites(t *testing.T) {
 		{`{}`, `{"domain":["This field is required."]}`},
 		{`{"domain":"a..b"}`, `{"domain":["Enter a valid domain name."]}`},
 		{`{"domain":"example.com","ip_address":"1.2.3"}`, `{"ip_address":["Enter a valid IPv4 or IPv6 address, or \"*\"."]}`},
+		{`{"domain":"shop.local"}`, `{"domain":["Names that end in .local or .onion are not in DNS."]}`},
+		{
+			`{"domain":"example.com","ip_address":"169.254.0.1"}`,
+			`{"ip_address":["A site cannot have an unspecified, broadcast, multicast or link-local address."]}`,
+		},
 		{`{"domain":"192.0.2.7"}`, `{"domain":["Enter a valid domain name."]}`},
 	})
 }

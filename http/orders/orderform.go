@@ -24,9 +24,11 @@ func (f *orderForm) Fields() field.Set {
 	return slices.Concat(field.Set{
 		field.Ref("plan_id", &f.PlanID).Required().Doc("A plan on offer."),
 		field.Text("customer_email", &f.Customer.Email).Required().Is(field.Email),
-		field.Text("customer_name", &f.Customer.Name).Required().Between(1, 200),
+		field.Text("customer_name", &f.Customer.Name).Required().Between(1, 200).Is(field.Visible),
 		field.Text("customer_phone", &f.Customer.Phone).Is(field.Phone).Default("").Doc("Required where the widget says so."),
-		field.Text("customer_company", &f.Customer.Company).Max(200).Default("").Doc("Required where the widget says so."),
+		field.Text("customer_company", &f.Customer.Company).Max(200).Is(field.Visible).Default("").Doc(
+			"Required where the widget says so.",
+		),
 	}, buyer.Fields(&f.Customer.Details), field.Set{
 		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
 		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).
