@@ -21,7 +21,19 @@ func TestASchedule(t *testing.T) {
 		{"@monthly", "@monthly"},
 		{"@yearly", "@yearly"},
 		{"@reboot", ""},
-		{"@annually", ""},
+		{"@annually", "@annually"},
+		{"@midnight", "@midnight"},
+		{"0 0 30 2 *", ""},
+		{"0 0 31 4 *", ""},
+		{"0 0 31 2,4,6-11/3 *", ""},
+		{"0 0 30-31 2 */2", ""},
+		{"0 0 29 2 *", "0 0 29 2 *"},
+		{"0 0 30-31 4 *", "0 0 30-31 4 *"},
+		{"0 0 31 2,3 *", "0 0 31 2,3 *"},
+		{"0 0 31 */6 *", "0 0 31 */6 *"},
+		{"0 0 31 2-8/3 *", "0 0 31 2-8/3 *"},
+		{"0 0 */30 2 *", "0 0 */30 2 *"},
+		{"0 0 30 2 1", "0 0 30 2 1"},
 		{"* * * *", ""},
 		{"* * * * * *", ""},
 		{"60 * * * *", ""},
@@ -48,6 +60,12 @@ func TestASchedule(t *testing.T) {
 		if (err == nil) != (c.kept != "") || err == nil && kept != c.kept {
 			t.Errorf("%q: kept %q, %v", c.sent, kept, err)
 		}
+	}
+	if _, wrong := check(field.Schedule, "0 0 30 2 *"); wrong != "x: No month of the schedule has such a day." {
+		t.Error(wrong)
+	}
+	if got := field.FiveFields("@annually") + "; " + field.FiveFields("@midnight"); got != "0 0 1 1 *; 0 0 * * *" {
+		t.Error(got)
 	}
 	if got := field.FiveFields("@weekly") + "; " + field.FiveFields("1 2 3 4 5"); got != "0 0 * * 0; 1 2 3 4 5" {
 		t.Error(got)

@@ -33,7 +33,7 @@ func (j *CronJob) Fields() field.Set {
 	return field.Set{
 		field.Ref("site", &j.Site).Required().Once(),
 		field.Text("schedule", &j.Schedule).Required().Is(field.Schedule).Doc(
-			"Minute, hour, day, month and weekday; or @hourly, @daily, @weekly, @monthly, @yearly.",
+			"Minute, hour, day, month and weekday; or @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.",
 		),
 		field.Text("command", &j.Command).Required().Doc(
 			"An https URL of one of the tenant's sites; a shell command where the package allows shells.",
