@@ -69,6 +69,7 @@ var everything = []kept{
 	{record("CAA", "@", `0 issue "ca.example; account=7"`), `% 3600 CAA 0 issue "ca.example; account=7"`},
 	{record("CAA", "@", `128 IODEF "mailto:sec@ca.example"`), `% 3600 CAA 128 iodef "mailto:sec@ca.example"`},
 	{record("CAA", "none", `0 issuewild ""`), `none.% 3600 CAA 0 issuewild ""`},
+	{record("CAA", "none", `0 issuemail ";"`), `none.% 3600 CAA 0 issuemail ";"`},
 	{record("NS", "@", "ns.partner.example"), "% 3600 NS ns.partner.example."},
 	{record("NS", "sub", "ns.sub.münchen.test"), "sub.% 3600 NS ns.sub.%"},
 	{record("A", "ns.sub", "192.0.2.7"), "ns.sub.% 3600 A 192.0.2.7"},
