@@ -79,14 +79,17 @@ type checkpoint struct {
 	isNew    bool // the check has begun anew
 }
 
+// dueCheck is where the check goes on, if that is due. A log of which nothing was checked
+// yet is due with its first event.
+const dueCheck = `select position, hash, is_over from log_verification
+	where next_at <= real_now() or position = 0 and verified_at is null and exists (select from events)`
+
 func dueForCheck(ctx context.Context, tx pgx.Tx) (c checkpoint, due bool, err error) {
 	var mine bool
 	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel verification'))`).Scan(&mine); err != nil || !mine {
 		return c, false, err
 	}
-	err = tx.QueryRow(ctx, `select position, hash, is_over from log_verification where next_at <= real_now()`).Scan(
-		&c.position, &c.hash, &c.isOver,
-	)
+	err = tx.QueryRow(ctx, dueCheck).Scan(&c.position, &c.hash, &c.isOver)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}

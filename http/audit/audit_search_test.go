@@ -148,6 +148,27 @@ func TestAnAdministratorFindsNothingOfOtherTenants(t *testing.T) {
 	}
 }
 
+// Before the first verification no caller is told that the log is as it was written.
+func TestALogThatWasNotVerifiedYetIsPending(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	s.Indexed(t)
+	says := func(status string) {
+		t.Helper()
+		for _, who := range []string{"root", "ana"} {
+			w := s.Call("GET", "/audit/api/v1/verify/", "", "Authorization", "Bearer "+s.Known[who])
+			if !strings.Contains(w.Body.String(), `"status":"`+status+`"`) {
+				t.Errorf("%s is told %s", who, w.Body)
+			}
+		}
+	}
+	says("pending")
+	if worked, err := s.Panel.Operations.VerifyPart(t.Context()); !worked || err != nil {
+		t.Fatal(worked, err)
+	}
+	says("ok")
+}
+
 // The answers about why an event happened.
 type whyAnswer struct {
 	Root           struct{ Kind, ID string }

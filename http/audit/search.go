@@ -170,12 +170,16 @@ type verdictEntry struct{ audit.Verdict }
 // Fields are the verdict.
 func (v *verdictEntry) Fields() field.Set {
 	status := "ok"
-	if v.Broken != 0 {
+	switch {
+	case v.Broken != 0:
 		status = "broken"
+	case v.Checked == 0:
+		status = "pending"
 	}
 	head, hash, broken := domain.OrNull(v.HeadPosition), domain.OrNull(hex.EncodeToString(v.HeadHash)), domain.OrNull(v.Broken)
 	return field.Set{
-		field.Text("status", &status).Among("ok", "broken").ReadOnly(),
+		field.Text("status", &status).Among("ok", "broken", "pending").ReadOnly().
+			Doc("`pending` until an event was checked."),
 		field.Int("checked", &v.Checked).ReadOnly().Doc("Events."),
 		field.NullInt("head_position", &head).ReadOnly(),
 		field.NullText("head_hash", &hash).ReadOnly(),
