@@ -154,11 +154,25 @@ func (s *credit) account(ctx context.Context, c route.Call, p *bookingRequest) (
 		if record.IsMissing(err) {
 			err = domain.RefuseField("invoice", "There is no such invoice.")
 		}
+		if err == nil {
+			err = p.mismatch(i.Account())
+		}
 		return i.Account(), err
 	case p.Tenant == nil:
 		return billing.CreditAccount{}, domain.RefuseField("tenant", "Give a tenant or an invoice.")
 	}
 	return billing.CreditAccount{Tenant: *p.Tenant, Currency: p.Currency, Test: p.Test}, nil
+}
+
+// mismatch refuses what the request says otherwise than its invoice.
+func (p *bookingRequest) mismatch(of billing.CreditAccount) error {
+	switch {
+	case p.Tenant != nil && *p.Tenant != of.Tenant:
+		return domain.RefuseField("tenant", "The invoice is of another tenant.")
+	case p.Currency != "" && p.Currency != of.Currency:
+		return domain.RefuseField("currency", "The invoice has another currency.")
+	}
+	return nil
 }
 
 func (s *credit) book(ctx context.Context, c route.Call, p *bookingRequest) (*projections.CreditMovement, error) {

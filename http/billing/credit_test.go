@@ -9,6 +9,24 @@ import (
 	"hostpanel/paneltest"
 )
 
+// A request that contradicts its invoice books nothing: the payment would be another tenant's.
+func TestABookingThatContradictsItsInvoiceIsRefused(t *testing.T) {
+	t.Parallel()
+	s, _, own, _ := indebted(t)
+	for said, of := range map[string]string{`"tenant":2`: "tenant", `"currency":"USD"`: "currency"} {
+		w := bills(s, "root", "credit-movements/", `{"invoice":"`+own.String()+`",`+said+
+			`,"amount":"20.00","payment_method":"bank_transfer","reference":"Statement 12"}`)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"`+of+`":[`) {
+			t.Errorf("%s: %d %s", said, w.Code, w.Body)
+		}
+	}
+	if w := bills(s, "root", "credit-movements/", `{"invoice":"`+own.String()+
+		`","tenant":1,"currency":"EUR","amount":"20.00","payment_method":"bank_transfer","reference":"Statement 12"}`); w.Code !=
+		http.StatusCreated {
+		t.Errorf("what the invoice says too: %d %s", w.Code, w.Body)
+	}
+}
+
 // Operators book and pay out. Members of a tenant see its own money alone.
 func TestOperatorsBookAndTenantsSeeTheirOwnCredit(t *testing.T) {
 	t.Parallel()
