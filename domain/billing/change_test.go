@@ -248,7 +248,7 @@ func TestAChangeIsComputedToTheCent(t *testing.T) {
 		for _, l := range p.Lines("en", s.PlanTerms(), to) {
 			sum = sum.Add(l.Total)
 		}
-		cost := money.TotalsOf(p.Due(), decimal.Zero, amount("21"), false)
+		cost := money.TotalsOf(p.Due(), decimal.Zero, amount("21"), currency, false)
 		if !sum.Equal(cost.Total) || !cost.Total.Equal(p.Due()) || !cost.Subtotal.Add(cost.Tax).Equal(sum) {
 			t.Fatalf("lines %s, total %s of %s and %s", sum, cost.Total, cost.Subtotal, cost.Tax)
 		}

@@ -27,7 +27,7 @@ func TestTotalsAreThoseOfTheContract(t *testing.T) {
 		{"0.005", "0", "0", false, "0.0050", "0.01", "0.01", "0.00"},
 		{"0", "0", "21", false, "0.0000", "0.00", "0.00", "0.00"},
 	} {
-		got := money.TotalsOf(d(c.monthly), d(c.setup), d(c.rate), c.yearly)
+		got := money.TotalsOf(d(c.monthly), d(c.setup), d(c.rate), "EUR", c.yearly)
 		shown := []string{got.Period.StringFixed(4), got.Total.StringFixed(2), got.Subtotal.StringFixed(2), got.Tax.StringFixed(2)}
 		if want := []string{c.period, c.total, c.subtotal, c.tax}; fmt.Sprint(shown) != fmt.Sprint(want) {
 			t.Errorf("%s + %s at %s %%, yearly %v: %v, want %v", c.monthly, c.setup, c.rate, c.yearly, shown, want)
@@ -35,9 +35,22 @@ func TestTotalsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
+// M-3: a year in a currency without cents costs whole units, half up, so that it can be charged.
+func TestAYearCostsWholeUnitsOfACurrencyWithoutCents(t *testing.T) {
+	for monthly, want := range map[string]string{"99": "950", "980": "9408", "101": "970", "1": "10"} {
+		got := money.TotalsOf(d(monthly), d("5"), d("10"), "JPY", true)
+		if !got.Period.Equal(d(want)) || !got.Total.Equal(d(want).Add(d("5"))) {
+			t.Errorf("%s yen a month are %s a year, in all %s", monthly, got.Period, got.Total)
+		}
+		if _, ok := money.Minor(got.Total, "JPY"); !ok {
+			t.Errorf("%s JPY cannot be charged", got.Total)
+		}
+	}
+}
+
 // M-2: the setup fee is added once and gets no discount.
 func TestAYearCostsTwelveMonthsLessTwentyPercent(t *testing.T) {
-	got := money.TotalsOf(d("10"), d("7.50"), d("0"), true)
+	got := money.TotalsOf(d("10"), d("7.50"), d("0"), "EUR", true)
 	if !got.Period.Equal(d("96")) || !got.Total.Equal(d("103.50")) {
 		t.Errorf("period %s, total %s", got.Period, got.Total)
 	}
@@ -53,7 +66,7 @@ func TestPartsAddUpAndMinorUnitsAreTheTotal(t *testing.T) {
 		rate := decimal.New(rapid.Int64Range(0, 9999).Draw(t, "rate"), -2)
 		monthly, setup := amount("monthly", 99_999_999), amount("setup", 99_999_999)
 		yearly := rapid.Bool().Draw(t, "yearly")
-		got := money.TotalsOf(monthly, setup, rate, yearly)
+		got := money.TotalsOf(monthly, setup, rate, "EUR", yearly)
 
 		if !got.Subtotal.Add(got.Tax).Equal(got.Total) || got.Tax.IsNegative() {
 			t.Fatalf("%s + %s is not %s", got.Subtotal, got.Tax, got.Total)
@@ -77,7 +90,7 @@ func TestEveryTotalAddsUp(t *testing.T) {
 		for cent := range int64(3001) {
 			for _, monthly := range []decimal.Decimal{decimal.New(cent, -2), decimal.New(cent*101, -4)} {
 				for _, yearly := range []bool{false, true} {
-					got := money.TotalsOf(monthly, decimal.Zero, rate, yearly)
+					got := money.TotalsOf(monthly, decimal.Zero, rate, "EUR", yearly)
 					if !got.Subtotal.Add(got.Tax).Equal(got.Total) || got.Tax.IsNegative() || !got.Total.Equal(got.Total.Round(2)) {
 						t.Fatalf("%s at %s percent: %s + %s is not %s", monthly, rate, got.Subtotal, got.Tax, got.Total)
 					}
@@ -174,7 +187,7 @@ func TestEveryCurrencyHasItsPlaces(t *testing.T) {
 }
 
 func ExampleTotalsOf() {
-	year := money.TotalsOf(d("2.99"), d("0"), d("21"), true)
+	year := money.TotalsOf(d("2.99"), d("0"), d("21"), "EUR", true)
 	fmt.Println(year.Period.StringFixed(4), year.Total.StringFixed(2), "=", year.Subtotal.StringFixed(2), "+", year.Tax.StringFixed(2))
 	// Output: 28.7040 28.70 = 23.72 + 4.98
 }

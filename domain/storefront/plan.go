@@ -201,12 +201,16 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// chargeable tells whether the plan costs a whole number of minor units. What
-// one provider cannot charge is refused when it is ordered.
+// chargeable tells whether a month and a year of the plan cost a whole number of minor
+// units. What one provider cannot charge is refused when it is ordered.
 func (p *Plan) chargeable() bool {
-	cost := money.TotalsOf(p.Price, p.SetupFee, decimal.Zero, p.BillingPeriod == "yearly")
-	_, ok := money.Minor(cost.Total, p.Currency)
-	return ok
+	for _, yearly := range []bool{false, true} {
+		cost := money.TotalsOf(p.Price, p.SetupFee, decimal.Zero, p.Currency, yearly)
+		if _, ok := money.Minor(cost.Total, p.Currency); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // EffectivePrice is the monthly price with two places.

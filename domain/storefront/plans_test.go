@@ -99,10 +99,11 @@ func TestAPlanHasToBeChargeable(t *testing.T) {
 	offered(t, `{"name":"A","price":"10.50","currency":"HUF","resource_type":"saas"}`) // by Stripe
 	offered(t, `{"name":"A","price":"0","resource_type":"saas"}`)
 	offered(t, `{"name":"A","price":"10","currency":"JPY","resource_type":"saas"}`)
+	offered(t, `{"name":"A","price":"99","currency":"JPY","billing_period":"yearly","resource_type":"saas"}`) // 950 a year
 	refused(
-		t, `{"name":"A","price":"99","currency":"JPY","billing_period":"yearly","resource_type":"saas"}`,
+		t, `{"name":"A","price":"62.50","currency":"JPY","billing_period":"yearly","resource_type":"saas"}`,
 		"price: No payment provider can charge this price.",
-	)
+	) // for a month
 }
 
 func refused(t *testing.T, body, message string) {

@@ -225,12 +225,13 @@ func TestTotalsOfEveryTreatment(t *testing.T) {
 			t.Fatalf("%+v: %+v", decided, got)
 		}
 		rate, _ := table.At(home, noon)
-		atHome := money.TotalsOf(monthly, setup, rate, yearly)
+		atHome := money.TotalsOf(monthly, setup, rate, currency, yearly)
 		if !got.Period.Equal(atHome.Period) {
 			t.Fatalf("a period at %s, at home at %s", got.Period, atHome.Period)
 		}
 		if decided.TaxKind != tax.ReverseCharge {
-			if want := money.TotalsOf(monthly, setup, decided.Rate, yearly); !got.Total.Equal(atHome.Total) || !got.Tax.Equal(want.Tax) {
+			want := money.TotalsOf(monthly, setup, decided.Rate, currency, yearly)
+			if !got.Total.Equal(atHome.Total) || !got.Tax.Equal(want.Tax) {
 				t.Fatalf("%+v: %+v, at home %+v", decided, got, atHome)
 			}
 			return

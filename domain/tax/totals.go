@@ -11,9 +11,9 @@ import (
 // has no smaller ones.
 func (d Decision) Totals(monthly, setup decimal.Decimal, currency string, yearly bool) money.Totals {
 	if d.TaxKind != ReverseCharge {
-		return money.TotalsOf(monthly, setup, d.Rate, yearly)
+		return money.TotalsOf(monthly, setup, d.Rate, currency, yearly)
 	}
-	t := money.TotalsOf(monthly, setup, d.TaxRemoved, yearly)
+	t := money.TotalsOf(monthly, setup, d.TaxRemoved, currency, yearly)
 	t.Total = d.Without(t.Total, currency)
 	t.Subtotal, t.Tax = t.Total, decimal.Zero
 	return t

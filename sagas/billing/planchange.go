@@ -141,7 +141,7 @@ func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64
 	if err := refuseJoined(ctx, scope, offer, c.sub); err != nil {
 		return nil, err
 	}
-	cost := money.TotalsOf(offer.Price, decimal.Zero, s.TaxRate, cycle == yearly)
+	cost := money.TotalsOf(offer.Price, decimal.Zero, s.TaxRate, offer.Currency, cycle == yearly)
 	c.language = bought.Language
 	c.to = billing.PlanTerms{Plan: offer.ID, PlanName: offer.Name, BillingPeriod: cycle, Price: cost.Period, Grants: s.Places.Grants(offer)}
 	c.proration = c.sub.Prorate(c.to, c.at)
