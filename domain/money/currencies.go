@@ -8,12 +8,17 @@ import (
 )
 
 // places is the number of decimal places of each currency that prices may be
-// in. A currency that is not here is refused. (Of three places the last digit
-// is always 0, because totals have two.)
+// in: those of ISO 4217 that people pay with. A currency that is not here is
+// refused. (Of three places the last digit is always 0, because totals have two.)
 var places = tableOf(map[int32]string{
-	0: "JPY KRW CLP VND PYG XAF XOF XPF RWF BIF DJF GNF KMF MGA VUV",
-	2: "EUR USD GBP CHF PLN SEK NOK DKK CZK CAD AUD NZD SGD HKD MXN BRL ILS PHP THB HUF TWD",
-	3: "BHD JOD KWD OMR TND",
+	0: "JPY KRW CLP VND PYG XAF XOF XPF RWF BIF DJF GNF KMF MGA VUV ISK UGX",
+	2: "EUR USD GBP CHF PLN SEK NOK DKK CZK CAD AUD NZD SGD HKD MXN BRL ILS PHP THB HUF TWD RON TRY INR ZAR " +
+		"AED AFN ALL AMD AOA ARS AWG AZN BAM BBD BDT BMD BND BOB BSD BTN BWP BYN BZD CDF CNY COP CRC CUP CVE " +
+		"DOP DZD EGP ERN ETB FJD FKP GEL GHS GIP GMD GTQ GYD HNL HTG IDR IRR JMD KES KGS KHR KPW KYD KZT LAK " +
+		"LBP LKR LRD LSL MAD MDL MKD MMK MNT MOP MRU MUR MVR MWK MYR MZN NAD NGN NIO NPR PAB PEN PGK PKR QAR " +
+		"RSD RUB SAR SBD SCR SDG SHP SLE SOS SRD SSP STN SVC SYP SZL TJS TMT TOP TTD TZS UAH UYU UZS VES WST " +
+		"XCD XCG YER ZMW ZWG",
+	3: "BHD JOD KWD OMR TND IQD LYD",
 })
 
 func tableOf(lines map[int32]string) map[string]int32 {

@@ -95,7 +95,10 @@ func TestTheDefaultSystemIsTheFirstOfTheOptions(t *testing.T) {
 // M-6, M-7: a plan that no provider can charge is refused.
 func TestAPlanHasToBeChargeable(t *testing.T) {
 	refused(t, `{"name":"A","price":"10.50","currency":"JPY","resource_type":"saas"}`, "price: No payment provider can charge this price.")
-	refused(t, `{"name":"A","price":"10","currency":"ISK","resource_type":"saas"}`, `currency: "ISK" is not a valid choice.`)
+	refused(t, `{"name":"A","price":"10","currency":"DEM","resource_type":"saas"}`, `currency: "DEM" is not a valid choice.`)
+	for _, currency := range []string{"RON", "ISK", "TRY", "INR", "ZAR"} {
+		offered(t, `{"name":"A","price":"10","currency":"`+currency+`","resource_type":"saas"}`)
+	}
 	offered(t, `{"name":"A","price":"10.50","currency":"HUF","resource_type":"saas"}`) // by Stripe
 	offered(t, `{"name":"A","price":"0","resource_type":"saas"}`)
 	offered(t, `{"name":"A","price":"10","currency":"JPY","resource_type":"saas"}`)

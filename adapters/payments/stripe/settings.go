@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"hostpanel/adapters/payments"
-	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 )
 
@@ -27,10 +26,17 @@ func (*Settings) Abouts() map[string]string {
 	}
 }
 
-// Method is Stripe as a payment method. Of currencies with three places it
-// wants the last digit to be 0, which totals always have.
+// currencies are those that Stripe takes with the places that ISO 4217 gives them. Of
+// three places it wants the last digit to be 0, which totals always have. ISK and UGX are
+// not here: Stripe counts them in hundredths.
+const currencies = "EUR USD GBP CHF PLN SEK NOK DKK CZK CAD AUD NZD SGD HKD MXN BRL ILS PHP THB HUF TWD RON TRY INR ZAR " +
+	"JPY KRW CLP VND PYG XAF XOF XPF RWF BIF DJF GNF KMF MGA VUV BHD JOD KWD OMR TND"
+
+// Method is Stripe as a payment method.
 func (*Settings) Method() order.Method {
-	return order.Method{Name: name, Currencies: money.Currencies(), Label: order.Label{EN: "Card (Stripe)", ES: "Tarjeta (Stripe)"}}
+	return order.Method{
+		Name: name, Currencies: payments.Currencies(currencies), Label: order.Label{EN: "Card (Stripe)", ES: "Tarjeta (Stripe)"},
+	}
 }
 
 // Defaults are where Stripe is.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/adapters/payments"
 	"hostpanel/adapters/payments/stripe"
 )
@@ -17,6 +19,18 @@ func TestAMistakeAboutStripeNamesItsSetting(t *testing.T) {
 		_, _, err := s.Check(true)
 		if err == nil || !strings.Contains(err.Error(), setting) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%v should begin with %q and tell no secret", err, setting)
+		}
+	}
+}
+
+// A currency whose amounts Stripe counts otherwise than the panel is not charged there.
+func TestStripeRefusesWhatItCountsOtherwise(t *testing.T) {
+	for currency, want := range map[string]bool{
+		"EUR": true, "RON": true, "TRY": true, "INR": true, "ZAR": true, "JPY": true, "KWD": true,
+		"ISK": false, "UGX": false, "KPW": false, "DEM": false,
+	} {
+		if _, ok := new(stripe.Settings).Method().Charge(decimal.New(100, 0), currency); ok != want {
+			t.Errorf("%s is charged: %t", currency, ok)
 		}
 	}
 }
