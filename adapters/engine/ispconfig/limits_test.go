@@ -50,6 +50,41 @@ func TestAClientHasItsServers(t *testing.T) {
 	}
 }
 
+// The engine's own panel offers a client what the panel sells: its servers, shell commands
+// and the storage of databases.
+func TestTheEnginesOwnPanelOffersWhatIsSold(t *testing.T) {
+	w := inhabited(t)
+	offers := func(of string, want map[string]string) {
+		t.Helper()
+		row := w.rowOf("tenant")
+		for column, value := range want {
+			if row[column] != value {
+				t.Errorf("%s: %s is %q, not %q", of, column, row[column], value)
+			}
+		}
+	}
+	sold := map[string]string{
+		"web_servers": "1", "mail_servers": "1", "db_servers": "1", "dns_servers": "1", "limit_cron_type": "chrooted",
+	}
+	offers("a new client", sold)
+	offers("without a limit", map[string]string{"limit_database_quota": "-1"})
+	client := tenant("t17")
+	client.ID = w.client
+	tell := func(params string) {
+		w.fake.Tell("client_update", `{"client_id": 1, "reseller_id": 0, "params": {"password": "", `+params+`}}`)
+	}
+	tell(`"mail_servers": "", "db_servers": "", "dns_servers": "", "limit_cron_type": "url", "limit_database_quota": 0`)
+	if seen := string(w.find("tenant", "t17").Values["max_storage_mb"]); seen != "-1" {
+		t.Errorf("a client of before differs by its storage: %s", seen)
+	}
+	w.change(with(client, "max_storage_mb", 5000))
+	offers("a client of before", sold)
+	offers("a limit", map[string]string{"limit_database_quota": "5000"})
+	tell(`"mail_servers": "2,1", "limit_cron_type": "full"`)
+	w.change(with(client, "max_storage_mb", 700))
+	offers("what an operator added", map[string]string{"mail_servers": "2,1", "limit_cron_type": "full", "limit_database_quota": "700"})
+}
+
 // Limits that were changed at the engine are seen, also where two of its columns
 // keep one of ours, and changed back.
 func TestAClientsLimitsAreReadBack(t *testing.T) {

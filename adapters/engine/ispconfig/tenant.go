@@ -3,6 +3,7 @@ package ispconfig
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -44,15 +45,19 @@ var clients = resource{
 		given("country", func(w *wish) any { return strings.ToUpper(w.text("country")) }).from("country"),
 		secret("password", "password"),
 		fixed("language", "en"), fixed("usertheme", "default"),
-		fixed("web_php_options", "no,php-fpm"), fixed("ssh_chroot", "no,jailkit"), fixed("limit_cron_type", "url"),
+		fixed("web_php_options", "no,php-fpm"), fixed("ssh_chroot", "no,jailkit"), shellCommands,
 		fixed("limit_client", 0), fixed("locked", "n"), fixed("canceled", "n"),
 		given("default_webserver", func(w *wish) any { return w.server }),
-		given("web_servers", func(w *wish) any { return decimal(w.server) }),
+		offeredServer("web_servers", func(s Servers) int64 { return s.Web }),
 		defaultServer("default_mailserver", func(s Servers) int64 { return s.Mail }),
 		defaultServer("default_dbserver", func(s Servers) int64 { return s.Database }),
 		defaultServer("default_dnsserver", func(s Servers) int64 { return s.DNS }),
+		offeredServer("mail_servers", func(s Servers) int64 { return s.Mail }),
+		offeredServer("db_servers", func(s Servers) int64 { return s.Database }),
+		offeredServer("dns_servers", func(s Servers) int64 { return s.DNS }),
 		limit("limit_web_quota", "max_storage_mb", hosting.Unlimited), limit("limit_traffic_quota", "max_traffic_mb", hosting.Unlimited),
-		limit("limit_mailquota", "max_storage_mb", hosting.Unlimited), fixed("limit_dns_record", hosting.Unlimited),
+		limit("limit_mailquota", "max_storage_mb", hosting.Unlimited),
+		unread(limit("limit_database_quota", "max_storage_mb", hosting.Unlimited)), fixed("limit_dns_record", hosting.Unlimited),
 	}, // and the limits of each kind
 	forms: []form{
 		sending(storable("name"), "where the other two are blank"), sending(storable("contact_name"), "its first 64 characters"),
@@ -79,6 +84,23 @@ func addressOf(w *wish) string { return either(w.text("email"), w.Ref+"@erased.i
 func defaultServer(name string, of func(Servers) int64) column {
 	return changing(given(name, func(w *wish) any { return of(w.servers) }))
 }
+
+// offeredServer lists the server on which the engine's own panel lets the client make
+// something. A list that has it among others stays.
+func offeredServer(name string, of func(Servers) int64) column {
+	return changing(given(name, func(w *wish) any { return decimal(of(w.servers)) })).alike(func(w *wish, have row) bool {
+		return slices.Contains(strings.Split(have[name], ","), decimal(of(w.servers)))
+	})
+}
+
+// shellCommands lets the client run shell commands in the jails of its sites. The engine's
+// `full`, which an operator has allowed a client, stays.
+var shellCommands = changing(fixed("limit_cron_type", "chrooted")).alike(func(_ *wish, have row) bool {
+	return have["limit_cron_type"] == "chrooted" || have["limit_cron_type"] == "full"
+})
+
+// unread is a column that is written only: what it says is no difference.
+func unread(c column) column { c.show = nil; return c }
 
 // limit is the tenant's limit that a field has; where it is not told, it is unset.
 func limit(name, field string, unset int64) column {

@@ -13,7 +13,7 @@ import (
 var sent = map[string]string{
 	"client": "customer_no contact_name company_name username password email language country usertheme " +
 		"web_php_options ssh_chroot limit_client locked canceled default_webserver web_servers limit_cron_type " +
-		"limit_web_domain limit_mailbox",
+		"mail_servers db_servers dns_servers limit_database_quota limit_web_domain limit_mailbox",
 	"web_domain": "server_id domain hd_quota traffic_quota allow_override pm_process_idle_timeout " +
 		"pm_max_requests http_port https_port ip_address ipv6_address type parent_domain_id vhost_type cgi ssi " +
 		"suexec errordocs subdomain ssl ssl_letsencrypt php stats_type pm pm_max_children pm_start_servers " +
