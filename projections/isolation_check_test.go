@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/eventstore/eventstoretest"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 func TestAFreshPanelKeepsRowsApart(t *testing.T) {

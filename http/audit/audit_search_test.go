@@ -163,7 +163,7 @@ func TestALogThatWasNotVerifiedYetIsPending(t *testing.T) {
 		}
 	}
 	says("pending")
-	if worked, err := s.Panel.Operations.VerifyPart(t.Context()); !worked || err != nil {
+	if worked, err := s.Operations.VerifyPart(t.Context()); !worked || err != nil {
 		t.Fatal(worked, err)
 	}
 	says("ok")

@@ -173,13 +173,13 @@ func (v *verdictEntry) Fields() field.Set {
 	switch {
 	case v.Broken != 0:
 		status = "broken"
-	case v.Checked == 0:
+	case v.Checked == 0 && v.VerifiedAt == nil:
 		status = "pending"
 	}
 	head, hash, broken := domain.OrNull(v.HeadPosition), domain.OrNull(hex.EncodeToString(v.HeadHash)), domain.OrNull(v.Broken)
 	return field.Set{
 		field.Text("status", &status).Among("ok", "broken", "pending").ReadOnly().
-			Doc("`pending` until an event was checked."),
+			Doc("`pending` until an event was checked for the first time."),
 		field.Int("checked", &v.Checked).ReadOnly().Doc("Events."),
 		field.NullInt("head_position", &head).ReadOnly(),
 		field.NullText("head_hash", &hash).ReadOnly(),
