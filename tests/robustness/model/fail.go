@@ -26,6 +26,9 @@ func (m *Model) fail(c claimed, step trips.Step, err error) (claimed, bool) {
 	}
 	class, wait := sagas.Classify(err)
 	late := c.deadline && c.left <= 0
+	if late && c.ahead > 0 && m.triedSinceDeadline(c) < 3 {
+		late, c.deadline = false, false
+	}
 	if class == domain.Waiting && !late {
 		m.putBack(c, waitOf(c, step, wait, err))
 		return c, false
@@ -38,6 +41,20 @@ func (m *Model) fail(c claimed, step trips.Step, err error) (claimed, bool) {
 	}
 	m.putBack(c, outcome{text: "retry", class: string(class), delay: max(wait, trips.Times.Floor, step.Policy.Least), counts: true})
 	return c, false
+}
+
+// triedSinceDeadline is how often the step was tried after the deadline that its row has.
+func (m *Model) triedSinceDeadline(c claimed) (n int) {
+	w := m.Runs[c.ID()]
+	if w == nil || w.Deadline.IsZero() {
+		return 0
+	}
+	for key, a := range m.Attempts {
+		if key.Run == c.ID() && key.Step == c.Step && a.Ended.After(w.Deadline) {
+			n++
+		}
+	}
+	return n
 }
 
 // see notes what a step came to, for the table of what was covered.
