@@ -82,7 +82,7 @@ type checkpoint struct {
 // dueCheck is where the check goes on, if that is due. A log of which nothing was checked
 // yet is due with its first event.
 const dueCheck = `select position, hash, is_over from log_verification
-	where next_at <= real_now() or position = 0 and verified_at is null and exists (select from events)`
+	where next_at <= real_now() or position = 0 and verified_at is null and exists (select from events where position = 1)`
 
 func dueForCheck(ctx context.Context, tx pgx.Tx) (c checkpoint, due bool, err error) {
 	var mine bool
