@@ -48,19 +48,17 @@ func wall(table string, anyOf ...string) []string {
 	}
 }
 
-// unforced are the statements that let the owner fill the tables: a COPY is refused where
-// policies bind the one who copies.
-func (p *Projection) unforced() (sql []string) {
-	for _, table := range p.walled {
-		sql = append(sql, `alter table `+table+` no force row level security`)
-	}
-	return sql
-}
+// Whether the policies of a table bind its owner too. Postgres refuses COPY where they bind
+// the role that copies, so tables are filled unforced.
+const (
+	unforced = "no force"
+	forced   = "force"
+)
 
-// forced are the statements that let the policies of filled tables bind their owner too.
-func (p *Projection) forced() (sql []string) {
+// binding are the statements that make the policies of the tables forced or unforced.
+func (p *Projection) binding(force string) (sql []string) {
 	for _, table := range p.walled {
-		sql = append(sql, `alter table `+table+` force row level security`)
+		sql = append(sql, `alter table `+table+` `+force+` row level security`)
 	}
 	return sql
 }

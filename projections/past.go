@@ -170,7 +170,7 @@ func (p *Past) build(ctx context.Context) error {
 		)
 	}
 	for _, one := range p.made.set {
-		sql = append(append(sql, one.rules...), one.unforced()...)
+		sql = append(append(sql, one.rules...), one.binding(unforced)...)
 	}
 	return pgx.BeginFunc(ctx, p.conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, strings.Join(sql, ";\n")); err != nil {
@@ -188,7 +188,7 @@ func (p *Past) build(ctx context.Context) error {
 func (p *Past) finish(ctx context.Context) error {
 	var sql []string
 	for _, one := range p.made.set {
-		sql = append(sql, one.forced()...)
+		sql = append(sql, one.binding(forced)...)
 	}
 	_, err := p.conn.Exec(ctx, strings.Join(sql, "; ")+fmt.Sprintf(`;
 		update projections set status = 'live', position = %[3]d, updated_at = real_now();

@@ -156,17 +156,18 @@ func (r *rebuild) steps(ctx context.Context) error {
 // start makes the empty tables, or finds those that an interrupted rebuild of the same
 // definition has left behind.
 func (r *rebuild) start(ctx context.Context) error {
-	var path, unforced []string
+	var path, sql []string
 	for _, p := range r.parts {
 		if err := r.resume(ctx, p); err != nil {
 			return err
 		}
-		path, unforced = append(path, p.schema()), append(unforced, p.unforced()...)
+		path, sql = append(path, p.schema()), append(sql, p.binding(unforced)...)
 	}
 	r.position = slices.MinFunc(r.parts, func(a, b *member) int { return int(a.position - b.position) }).position
 	r.result.From = r.position
-	sql := append([]string{`set search_path = ` + strings.Join(path, ", ") + `, public; set synchronous_commit = off`}, unforced...)
-	_, err := r.conn.Exec(ctx, strings.Join(sql, "; "))
+	_, err := r.conn.Exec(
+		ctx, `set search_path = `+strings.Join(path, ", ")+`, public; set synchronous_commit = off; `+strings.Join(sql, "; "),
+	)
 	return err
 }
 

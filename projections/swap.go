@@ -97,7 +97,7 @@ func (p *member) replace(ctx context.Context, tx pgx.Tx, position int64) error {
 		fmt.Fprintf(&sql, "alter table %s.%s set schema public; grant select, insert, update, delete on public.%[2]s to %[3]s;",
 			p.schema(), table, eventstore.AppRole)
 	}
-	fmt.Fprintf(&sql, "drop schema %s;%s;", p.schema(), strings.Join(p.forced(), "; "))
+	fmt.Fprintf(&sql, "drop schema %s;%s;", p.schema(), strings.Join(p.binding(forced), "; "))
 	sql.WriteString(p.beside)
 	if _, err := tx.Exec(ctx, sql.String()); err != nil {
 		return err

@@ -57,7 +57,7 @@ func Await(ctx context.Context, url string, log *slog.Logger) error {
 // brokenLimit is how long a start connects again to a server whose connections break.
 const brokenLimit = 10 * time.Second
 
-// broke tells whether a server was reached, and its connection broke before it answered.
+// broke reports whether a server was reached, and its connection broke before it answered.
 func broke(err error) bool {
 	var network *net.OpError
 	dialled := !errors.As(err, &network) || network.Op != "dial"
@@ -96,7 +96,7 @@ func Repeat(ctx context.Context, url string, log *slog.Logger, do func() error) 
 	}
 }
 
-// isLost tells whether a connection broke, or could not be made.
+// isLost reports whether a connection broke, or could not be made.
 func isLost(err error) bool {
 	if state := sqlState(err); state != "" {
 		return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")

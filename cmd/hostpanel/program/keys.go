@@ -15,7 +15,7 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// lacksTables tells whether a question failed because the schema is empty, or older.
+// lacksTables reports whether a question failed because the schema is empty, or older.
 func lacksTables(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "42703")
