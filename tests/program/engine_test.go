@@ -135,8 +135,8 @@ func TestAnErasureReachesTheEngine(t *testing.T) {
 		forgetsItsClient(h, h.Serving("--listen", "127.0.0.1:0"), d,
 			func() string { return fmt.Sprint(fake.Rows("client", "locked", "n")) })
 		clients := fake.Rows("client", "locked", "n")
-		if len(clients) != 1 || clients[0]["contact_name"] != clients[0]["customer_no"] ||
-			clients[0]["email"] != clients[0]["customer_no"]+"@erased.invalid" {
+		number, _, _ := strings.Cut(clients[0]["customer_no"], "@")
+		if len(clients) != 1 || clients[0]["contact_name"] != number || clients[0]["email"] != number+"@erased.invalid" {
 			t.Errorf("the client has no neutral contact: %v", clients)
 		}
 	})
@@ -158,6 +158,44 @@ func forgetsItsClient(h processtest.Home, r *processtest.Process, d serve.Demo, 
 		all := clients()
 		return !strings.Contains(all, "Una Person") && !strings.Contains(all, "una@customer.example")
 	})
+}
+
+// An engine is one installation's. Another one, and an older copy of the database, are
+// refused at the start until an operator says that they take the engine over.
+func TestOneInstallationWorksAtAnEngine(t *testing.T) {
+	t.Parallel()
+	first, _, fake := onISPConfig(t)
+	first.Serving("--listen", "127.0.0.1:0").Stop()
+	copied, other := processtest.NewHome(t), processtest.NewHome(t)
+	for _, h := range []*processtest.Home{&copied, &other} {
+		h.Demo()
+		_, err := eventstoretest.Owner(t, strings.TrimPrefix(h.At[0], "DATABASE_URL=")).Exec(t.Context(), `delete from external_claim`)
+		must(t, err)
+		h.Env = first.Env
+	}
+	_, err := eventstoretest.Owner(t, strings.TrimPrefix(other.At[0], "DATABASE_URL=")).Exec(t.Context(),
+		`update installation set id = '0123456789'`)
+	must(t, err)
+	for says, h := range map[string]processtest.Home{"a copy of this panel's database works": copied, "this one is 0123456789": other} {
+		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}} {
+			out, complaint, code := h.Command(command...)
+			if code != console.Usage || !strings.Contains(complaint, says) || !strings.Contains(complaint, "hostpanel engine claim") ||
+				strings.Contains(out, "ready") {
+				t.Errorf("%v ended with %d:\n%s%s", command, code, out, complaint)
+			}
+		}
+	}
+	if told := other.Must("engine", "claim", "--yes"); !strings.Contains(told, "and is held by this one, 0123456789") {
+		t.Error(told)
+	}
+	other.Serving("--listen", "127.0.0.1:0").Stop()
+	if _, complaint, code := first.Command("serve", "--listen", "127.0.0.1:0"); code != console.Usage {
+		t.Errorf("the first one starts all the same: %d %s", code, complaint)
+	}
+	if _, complaint, code := first.Command("engine", "check", "--yes"); code != console.Usage ||
+		!strings.Contains(complaint, "--held-by 0123456789") || fake.Calls("client_add") != 0 {
+		t.Errorf("it is tried beside a panel: %d %s", code, complaint)
+	}
 }
 
 // A mistake is told at once; an engine that is away is waited for.

@@ -14,15 +14,16 @@ import (
 // for it.
 type wish struct {
 	hosting.EngineObject
-	server  int64 // the server of the object
-	servers Servers
-	storage int64 // the owner's limit in MB; 0: not known
-	group   int64 // the group of the owner
-	site    row   // the parent site
-	zone    row
-	mail    row   // the settings of the mail server
-	user    int64 // the database user
-	today   string
+	server    int64  // the server of the object
+	reference string // of a client
+	servers   Servers
+	storage   int64 // the owner's limit in MB; 0: not known
+	group     int64 // the group of the owner
+	site      row   // the parent site
+	zone      row
+	mail      row   // the settings of the mail server
+	user      int64 // the database user
+	today     string
 }
 
 func (w *wish) text(name string) (s string) {

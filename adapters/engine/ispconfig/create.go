@@ -12,7 +12,9 @@ import (
 // The desired state of an object, ready to be written. The call waits for the
 // object's turns, and refuses invalid values that the engine would accept.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
-	w = &wish{EngineObject: o, server: r.on(e.api.Servers), servers: e.api.Servers, today: e.api.today()}
+	w = &wish{
+		EngineObject: o, server: r.on(e.api.Servers), servers: e.api.Servers, today: e.api.today(), reference: e.api.reference(o.Ref),
+	}
 	if err := e.survey.writable(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -62,9 +64,9 @@ func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
 	return e.api.Turns.Take(ctx, turns...)
 }
 
-// Create creates an object and returns its number at the engine. An existing object
-// of the same client is adopted and changed to the desired state. One of another
-// owner is the permanent failure "name_taken". Create sends nothing twice: after an
+// Create creates an object and returns its number at the engine. What an earlier
+// attempt has made is adopted and changed to the desired state. One of another
+// owner, and any that a first creation finds, is the permanent failure "name_taken". Create sends nothing twice: after an
 // unknown outcome the caller looks the object up before a retry.
 func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
 	r, err := resourceOf(o.Kind)
@@ -87,6 +89,9 @@ func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error
 	have, found, err := e.ours(ctx, r, w)
 	if err != nil {
 		return 0, err
+	}
+	if found && w.First {
+		return 0, domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("the engine has the %s, which this panel has not made", r.kind))
 	}
 	if found {
 		return e.adoptRow(ctx, r, w, have)
@@ -144,7 +149,7 @@ func (e *Engine) ours(ctx context.Context, r *resource, w *wish) (row, bool, err
 		return nil, false, ambiguous(r)
 	case len(all) == 0:
 		return nil, false, nil
-	case r == &clients && (all[0]["customer_no"] != w.Ref || all[0]["username"] != w.Name):
+	case r == &clients && (!e.api.refers(all[0]["customer_no"], w.Ref) || all[0]["username"] != w.Name):
 		return nil, false, taken(r)
 	case r != &clients && all[0].number("sys_groupid") != w.group:
 		return nil, false, taken(r)
@@ -234,7 +239,7 @@ func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) e
 		return err
 	case !present:
 		return domain.Fail(domain.Unknown, "not_there", fmt.Errorf("%s %d is not there after it was made", r.kind, made))
-	case r == &clients && have["customer_no"] == w.Ref:
+	case r == &clients && have["customer_no"] == w.reference:
 		_, err := e.owners.groupOf(ctx, made)
 		return err
 	case e.identity(r, w, have) != nil, have.number("server_id") != w.server:
@@ -249,7 +254,7 @@ func (e *Engine) identity(r *resource, w *wish, have row) error {
 	number := have.number(r.key)
 	switch {
 	case r == &clients:
-		if have["customer_no"] != w.Ref {
+		if !e.api.refers(have["customer_no"], w.Ref) {
 			return drifted(r.kind, number)
 		}
 		return nil

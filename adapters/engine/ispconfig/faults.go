@@ -96,13 +96,15 @@ var meanings = []struct {
 	{conflict, begins("Duplicate entry '")},
 	{wrongCall, begins("You have an error in your SQL syntax", "Unknown column")},
 	{conflict, key(func(k string) bool { return strings.HasSuffix(k, "_error_unique") })},
+	{conflict, exactly("Group plus name field combination is not unique.")},
 	{conflict, keyIn("Duplicate username", "username_error_collision")},
 	{
 		conflict,
 		exactly("There is already a database with that name on the same server.", "There is already a mailbox with this email address."),
 	},
 	{absent, exactly("There is no user account for this user name.", "There is no user account for this customer number.",
-		"There is no group for this client ID.", "There is no user account for this client_id")},
+		"There is no group for this client ID.",
+		"There is no record with this group plus name field combination.", "There is no user account for this client_id")},
 	{noClient, begins("Invalid client_id ")},
 	{noMailDomain, func(m string, _ []string) bool {
 		return strings.HasPrefix(m, "Mail domain - ") && strings.HasSuffix(m, " - does not exist as primary.")

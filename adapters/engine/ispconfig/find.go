@@ -51,7 +51,7 @@ func (e *Engine) look(ctx context.Context, r *resource, name, ref string) ([]row
 	}
 	var all []row
 	for _, have := range found {
-		if r == &clients && (ref != "" && have["customer_no"] != ref || name != "" && ref == "" && have["username"] != name) {
+		if r == &clients && (ref != "" && !e.api.refers(have["customer_no"], ref) || name != "" && ref == "" && have["username"] != name) {
 			continue
 		}
 		if r == &clients || r.name(have) == name && (r.addresses == nil || r.addresses(have)) {
@@ -65,6 +65,9 @@ func (e *Engine) lookedUp(ctx context.Context, r *resource, name, ref string) ([
 	if r.find != nil {
 		return r.find(ctx, e, name)
 	}
+	if r == &clients && ref != "" {
+		return e.api.clientsBy(ctx, ref)
+	}
 	return e.api.seek(ctx, r, r.queries(name, ref, e.api.Servers))
 }
 
@@ -75,7 +78,7 @@ func (e *Engine) object(ctx context.Context, r *resource, have row) (hosting.Eng
 		r.remarks(have, o.Observed)
 	}
 	if r == &clients {
-		o.Ref = have["customer_no"]
+		o.Ref = e.api.ownReference(have["customer_no"])
 		return o, nil
 	}
 	var err error

@@ -27,6 +27,9 @@ type Config struct {
 	Servers        Servers  // numbers of the servers by what they do
 	NameServers    []string // of new zones, dotted; the first is a zone's primary unless it names another
 
+	// Installation is the panel that works there.
+	Installation Installation
+
 	// Ask tells until when the certificate is valid that is served for a
 	// domain, as [Served] does; nil: port 443 where the engine is.
 	Ask func(ctx context.Context, domain string) (time.Time, error)
@@ -87,7 +90,7 @@ func New(c Config) (*Engine, error) {
 	to := &connection{Config: c, slots: make(chan struct{}, inFlight), longest: answerLimit}
 	to.sessions = &sessionPool{door: to, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
 	j := newJournal(to)
-	return &Engine{api: to, owners: &owners{api: to}, journal: j, survey: &survey{api: to, journal: j}}, nil
+	return &Engine{api: to, owners: &owners{api: to}, journal: j, survey: &survey{api: to, journal: j, hold: &hold{api: to}}}, nil
 }
 
 // polite is a client as given that follows no redirects: a redirected write
@@ -108,25 +111,43 @@ func (e *Engine) Server() string { return e.api.Name }
 func (e *Engine) Close(ctx context.Context) error { return e.api.sessions.close(ctx) }
 
 // Check asks whether the engine may be written to: that the remote user is let
-// in, the version is of the line that this package knows, and the servers are
-// there. A permanent failure is a mistake in the configuration.
-func (e *Engine) Check(ctx context.Context) error { return e.survey.writable(ctx) }
+// in, the version is of the line that this package knows, the servers are
+// there, and no other installation works there. A permanent failure is a mistake in the configuration.
+func (e *Engine) Check(ctx context.Context) error {
+	if err := e.survey.known(ctx); err != nil {
+		return err
+	}
+	if e.api.Installation.ID == "" {
+		return nil
+	}
+	return e.survey.hold.look(ctx)
+}
 
 // A survey finds out whether an engine may be written to.
 type survey struct {
 	api     *connection
 	journal *journal
+	hold    *hold
 
-	mu    sync.Mutex
-	known bool // the version and the servers have been looked at
+	mu      sync.Mutex
+	isKnown bool // the version and the servers have been looked at
 }
 
-// writable makes sure, once, that this is an engine that may be written to:
-// of the line that this package knows, with the servers that it is told of.
+// writable makes sure that this is an engine that may be written to, and this
+// installation's.
 func (s *survey) writable(ctx context.Context) error {
+	if err := s.known(ctx); err != nil {
+		return err
+	}
+	return ofTheWhole(s.hold.own(ctx))
+}
+
+// known makes sure, once, that the engine is of the line that this package knows, with
+// the servers that it is told of.
+func (s *survey) known(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known {
+	if s.isKnown {
 		return nil
 	}
 	for _, ask := range []func(context.Context) error{s.compareVersion, s.compareServers, s.journal.follow} {
@@ -134,7 +155,7 @@ func (s *survey) writable(ctx context.Context) error {
 			return ofTheWhole(err)
 		}
 	}
-	s.known = true
+	s.isKnown = true
 	return nil
 }
 

@@ -49,10 +49,10 @@ func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
 // rest from the row.
 func (e *Engine) complete(ctx context.Context, r *resource, o *hosting.EngineObject, have row) error {
 	if r == &clients {
-		if o.Ref != "" && o.Ref != have["customer_no"] || o.Name != "" && o.Name != have["username"] {
+		if o.Ref != "" && !e.api.refers(have["customer_no"], o.Ref) || o.Name != "" && o.Name != have["username"] {
 			return drifted(r.kind, o.ID)
 		}
-		o.Ref, o.Name = have["customer_no"], have["username"]
+		o.Ref, o.Name = e.api.ownReference(have["customer_no"]), have["username"]
 		return nil
 	}
 	if err := e.origin(ctx, r, have); err != nil {

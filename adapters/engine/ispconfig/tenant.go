@@ -29,7 +29,7 @@ var clients = resource{
 	},
 	columns: []column{
 		natural("username"),
-		given("customer_no", func(w *wish) any { return w.Ref }),
+		changing(given("customer_no", func(w *wish) any { return w.reference })),
 		given(
 			"contact_name",
 			func(w *wish) any { return short(either(w.text("contact_name"), w.text("name"), w.Ref), 64) },
@@ -217,13 +217,13 @@ func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) e
 		return err
 	}
 	defer release()
-	found, err := e.api.seek(ctx, &clients, clients.queries("", o.Ref, e.api.Servers))
+	found, err := e.api.clientsBy(ctx, o.Ref)
 	switch {
 	case err != nil:
 		return err
 	case len(found) == 0:
 		return nil
-	case len(found) > 1 || found[0].number("client_id") != o.ID || found[0]["customer_no"] != o.Ref:
+	case len(found) > 1 || found[0].number("client_id") != o.ID || !e.api.refers(found[0]["customer_no"], o.Ref):
 		return drifted("tenant", o.ID)
 	}
 	if err := e.api.call(ctx, "client_delete_everything", members{{"client_id", o.ID}}, nil); err != nil {

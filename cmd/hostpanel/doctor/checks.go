@@ -11,12 +11,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/payments"
+	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/wording"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
+	"hostpanel/sagas"
 )
 
 // settings tells of warnings, a line each.
@@ -225,6 +228,9 @@ func (p *patient) engine(ctx context.Context) Finding {
 	if domain.ClassOf(err) == domain.Permanent || domain.LackOf(err) != "" {
 		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the " +
 			"remote user (docs/engine-ispconfig.md)"
+	}
+	if sagas.CodeOf(err) == ispconfig.Held {
+		mend = program.EngineHeld
 	}
 	return Finding{State: failed, Says: p.cfg.ISPConfig.URL + ": " + why(err), Mend: mend}
 }

@@ -110,6 +110,12 @@ var faults = map[string]struct {
 		},
 		`another engine than "sandbox", which has resources of this panel (1)`, "set HOSTPANEL_ENGINE=sandbox again",
 	},
+	"another installation works at the engine": {
+		func(h *hoster) {
+			h.fake.Tell("config_value_add", `{"group": "hostpanel", "name": "installation", "value": "0123456789 3"}`)
+		},
+		"another installation of the panel, 0123456789, works here", "hostpanel engine claim",
+	},
 	"the mail server is away": {
 		func(h *hoster) { h.settings.SMTPURL = "smtp://me:" + canary + "@" + loopbacktest.Refused(h.t) },
 		"unreachable", "start the mail server",

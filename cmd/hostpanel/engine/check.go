@@ -20,6 +20,7 @@ import (
 // Command is `hostpanel engine`.
 type Command struct {
 	Check Check `cmd:"" help:"Try the hosting engine of the settings: make one of everything, change it, and take it away."`
+	Claim Claim `cmd:"" help:"Take the hosting engine for this installation, where another one or a copy works there."`
 }
 
 // Check is `hostpanel engine check`.
@@ -31,6 +32,7 @@ type Check struct {
 	Address   string        `placeholder:"IP" help:"An address that the engine's web server has for sites, to see that a site moves to it."`
 	Patience  time.Duration `default:"3m" help:"How long the engine may take to carry out what it has accepted."`
 	Only      string        `placeholder:"WORDS" help:"Only the checks with these words in their names."`
+	HeldBy    string        `placeholder:"INSTALLATION" help:"The installation of the panel that works at the engine, if one does."`
 	Clean     string        `placeholder:"NAMES" help:"Take away what an interrupted check has left: the beginning of its names."`
 }
 
@@ -98,8 +100,23 @@ func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.
 	if err := engine.Check(ctx); err != nil {
 		return e, nil, fmt.Errorf("the engine: %w", err)
 	}
+	holder, err := engine.Holder(ctx)
+	switch {
+	case err != nil:
+		return e, nil, fmt.Errorf("the engine: %w", err)
+	case holder != c.HeldBy:
+		return e, nil, console.Misused("%s", heldBy(holder, c.HeldBy))
+	}
 	e.EngineServer = engine
 	return e, func() { _ = engine.Close(context.WithoutCancel(ctx)) }, nil
+}
+
+// heldBy tells who works at an engine beside the one that was named.
+func heldBy(holder, named string) string {
+	if holder == "" {
+		return "no installation of the panel works at the engine, so none is --held-by " + named
+	}
+	return "installation " + holder + " of the panel works at the engine: to try it all the same, say --held-by " + holder
 }
 
 func (c Check) cleaned(ctx context.Context, e enginetest.Engine, out console.Console) error {

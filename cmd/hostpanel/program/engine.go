@@ -11,6 +11,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/wording"
+	"hostpanel/eventstore/installation"
+	"hostpanel/sagas"
 )
 
 // issuing is how long the sandbox takes to issue a certificate: long enough to
@@ -18,11 +20,16 @@ import (
 const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 
 // hostingEngine is the one that is configured.
-func (p *Program) hostingEngine() (hosting.EngineServer, error) {
+func (p *Program) hostingEngine(ctx context.Context) (hosting.EngineServer, error) {
 	if p.Config.ISPConfig == nil || p.past != nil {
 		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity), enginesandbox.Telling(p.Store.Clock().Now)), nil
 	}
+	self, err := installation.Read(ctx, p.Pool)
+	if err != nil {
+		return nil, err
+	}
 	c := *p.Config.ISPConfig
+	c.Installation = ispconfig.Installation{ID: self.ID, IsOlder: self.IsOlder, Starts: installation.Starts{DB: p.Pool}}
 	c.NameServers, c.Turns, c.Log = p.Config.NameServers, ispconfig.Together(p.turns), p.Log
 	engine, err := ispconfig.New(c)
 	if err != nil {
@@ -66,10 +73,12 @@ func (p *Program) engineKnown(ctx context.Context) error {
 	case p.ispconfig == nil, p.Sagas.Runner.KeepRecovery(ctx) != nil:
 		return nil
 	}
-	err = p.ispconfig.Check(ctx)
+	err = p.ispconfig.Hold(ctx)
 	switch {
 	case err == nil:
 		return nil
+	case sagas.CodeOf(err) == ispconfig.Held:
+		return console.Misused("%w: %s", err, EngineHeld)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case domain.ClassOf(err) == domain.Permanent, domain.LackOf(err) != "":
@@ -77,6 +86,28 @@ func (p *Program) engineKnown(ctx context.Context) error {
 	}
 	p.Log.Warn("the hosting engine does not answer; what is asked of it waits", "error", err)
 	return nil
+}
+
+// EngineHeld is the way out where another installation works at the engine.
+const EngineHeld = "give this panel an engine of its own, or end the other one for good and run " +
+	`"hostpanel engine claim" ("One panel for each engine" in docs/engine-ispconfig.md)`
+
+// ClaimEngine takes the engine for this installation. Before is the one that had it; "": none.
+func (p *Program) ClaimEngine(ctx context.Context) (before, now string, err error) {
+	if p.ispconfig == nil {
+		return "", "", console.Misused("HOSTPANEL_ENGINE is the sandbox, which is this panel's own")
+	}
+	if err := p.Sagas.Runner.KeepRecovery(ctx); err != nil {
+		return "", "", err
+	}
+	self, err := installation.Read(ctx, p.Pool)
+	if err != nil {
+		return "", "", err
+	}
+	if before, err = p.ispconfig.Holder(ctx); err != nil {
+		return "", "", err
+	}
+	return before, self.ID, p.ispconfig.Claim(ctx)
 }
 
 // CheckEngine asks the hosting engine whether it lets us in, is what the settings

@@ -266,7 +266,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	outbox, _ := mail.(accounts.Outbox) // of files alone
-	engine, err := p.hostingEngine()
+	engine, err := p.hostingEngine(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ type Engine struct {
 	traffic    object
 	version    string
 	transcript strings.Builder
+
+	configValues map[string]string // by "group name", in lower case
 }
 
 // Start runs an engine for a test. A call that this engine's owner would

@@ -20,6 +20,10 @@ func init() {
 		"server_get_all": {nil, func(*call) answer {
 			return ok([]any{object{{"server_id", "1"}, {"server_name", "server1.example.test"}}})
 		}},
+		"config_value_get":         {[]string{"group", "name"}, (*call).configValue},
+		"config_value_add":         {[]string{"group", "name", "value"}, (*call).addConfigValue},
+		"config_value_update":      {[]string{"group", "name", "value"}, (*call).changeConfigValue},
+		"config_value_delete":      {[]string{"group", "name"}, (*call).removeConfigValue},
 		"server_ip_get":            {[]string{"primary_id"}, (*call).addresses},
 		"server_get":               {[]string{"server_id", "section"}, (*call).server},
 		"client_get_groupid":       {[]string{"client_id"}, (*call).groupID},
