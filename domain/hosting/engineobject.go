@@ -25,7 +25,7 @@ type EngineObject struct {
 	Observed field.Values     // what only the engine knows, such as document_root
 	Applied  bool             // not only accepted, but carried out
 	Refused  bool             `json:",omitempty"` // accepted, and then the server would not carry it out
-	First    bool             `json:"-"`           // a creation that was never tried before: what has the name already is not adopted
+	First    bool             `json:"-"`          // a creation that was never tried before: what has the name already is not adopted
 	Partial  bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
 }
 

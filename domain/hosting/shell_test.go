@@ -51,7 +51,9 @@ func TestShellUsers(t *testing.T) {
 				`"non_field_errors":["Provide a password or an SSH public key."]}`,
 		},
 	})
-	for _, name := range []string{"root", "www-data", "nobody", "Root", "mysql", "sshd"} {
+	for _, name := range []string{
+		"root", "www-data", "nobody", "Root", "mysql", "sshd", "web7", "WEB7", "web7x", "web", "client7", "debian-exim", "statd",
+	} {
 		answers(t, "shell_user", placeOf("shell_user"), []asked{
 			{`{"site":3,"username":"` + name + `","password":"correct horse"}`, `{"username":["This username is reserved."]}`},
 		})

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,9 +54,19 @@ func (u *ShellUser) Fields() field.Set {
 const outside = "none" // of any jail
 
 // unreserved refuses the names that systems have for themselves.
-var unreserved = field.Rule{Message: "This username is reserved.", Holds: func(s string) bool {
-	return !slices.Contains(systemNames, strings.ToLower(s))
-}}
+var unreserved = field.Rule{Message: reservedName, Holds: func(s string) bool { return !ReservedLogin(s) }}
+
+const reservedName = "This username is reserved."
+
+// ReservedLogin tells whether a login belongs to a system: a customer who had it would get what
+// runs under it. "web7" is the user of the engine's site 7, and "client7" the group of its
+// client, whether they exist yet or not.
+func ReservedLogin(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(systemNames, name) || ofEngine.MatchString(name)
+}
+
+var ofEngine = regexp.MustCompile(`^(web|client)([0-9].*)?$|^(debian|systemd|_)`)
 
 var systemNames = words("root admin administrator daemon bin sys sync games man lp mail news uucp proxy www-data www " +
 	"apache nginx backup list irc gnats " +
@@ -65,7 +76,9 @@ var systemNames = words("root admin administrator daemon bin sys sync games man 
 	"ispadmin getmail sudo wheel staff users " +
 	"operator halt shutdown adm tty disk kmem dialout fax voice cdrom floppy tape audio dip src shadow utmp video " +
 	"sasl plugdev input kvm render crontab " +
-	"docker lxd polkitd uuidd tcpdump tss landscape pollinate git ntp chrony syslog debian ubuntu")
+	"docker lxd polkitd uuidd tcpdump tss landscape pollinate git ntp ntpsec chrony syslog debian ubuntu statd identd " +
+	"courier mongodb wwwrun postgrey mailman munin unbound fcgiwrap snmp freerad avahi sasldb sssd jailkit nginx-cache " +
+	"exim elasticsearch memcache rabbitmq jenkins gitlab zabbix nagios prometheus")
 
 func (u *ShellUser) complete(p Place) { completeQuota(&u.QuotaMB, p) }
 

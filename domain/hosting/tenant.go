@@ -149,6 +149,9 @@ func (t *Tenant) suspend(p Place) {
 // already terminated.
 func (t *Tenant) check(p Place, wrong *field.Errors) {
 	t.checkParent(p, wrong)
+	if p.New() && ofEngine.MatchString(strings.ToLower(t.Username)) && !wrong.Has("username") {
+		wrong.Add("username", reservedName)
+	}
 	if p.New() && t.Status == Terminated && !wrong.Has("status") {
 		wrong.Add("status", field.NotAChoice(Terminated))
 	}

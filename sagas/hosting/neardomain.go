@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -42,10 +43,10 @@ func (s *Service) refusal(ctx context.Context, kind, name string, tenant int64) 
 	return "", err
 }
 
-// hosts are the names under which the panel and its name servers are reached.
+// hosts are the names under which the panel, its name servers and its engine are reached.
 func (s *Service) hosts() (names []string) {
 	if panel, err := url.Parse(s.PublicURL()); err == nil {
 		names = append(names, panel.Hostname())
 	}
-	return append(names, s.NameServers...)
+	return slices.Concat(names, s.Hosts, s.NameServers)
 }

@@ -37,6 +37,7 @@ type Options struct {
 	Resolver    Resolver      // of names on the internet
 	PublicURL   func() string // of the panel
 	NameServers []string      // of zones that name none, with final dots
+	Hosts       []string      // names under which the hosting engine is reached
 
 	Now func() time.Time // business time; nil: the real time
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 )
 
 // A shell user is a site's system user under another name.
@@ -47,22 +47,16 @@ var shellUsers = resource{
 const mostKey = 1024 // characters that the engine stores
 
 func init() {
-	shellUsers.habits = habits{prepare: shellReady, remarks: shellRemarks}
+	shellUsers.habits = habits{prepare: shellReady, leaving: shellLeaves, remarks: shellRemarks}
 	register(&shellUsers)
 }
 
 var shells = []string{"/bin/bash", "/bin/sh", "/usr/sbin/nologin"}
 
-// systemUsers are names that the engine would let a customer take over.
-var systemUsers = []string{
-	"root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data", "backup", "list", "irc",
-	"gnats", "nobody", "sshd", "mysql", "postfix", "dovecot", "vmail", "ispconfig", "ispapps", "getmail", "bind", "clamav", "amavis",
-}
-
 func shellReady(ctx context.Context, e *Engine, w *wish) error {
 	switch {
-	case w.Name == "", slices.Contains(systemUsers, strings.ToLower(w.Name)):
-		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell user without a name of its own"))
+	case w.Name == "", hosting.ReservedLogin(w.Name):
+		return errReservedLogin
 	case !slices.Contains(shells, w.text("shell")):
 		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell that is none of ours"))
 	case w.ID == 0 && w.Secrets["password"] == "" && w.text("ssh_public_key") == "":
@@ -71,6 +65,18 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 		w.Secrets = map[string]string{"password": unguessable()}
 	}
 	return underSite(ctx, e, w)
+}
+
+// errReservedLogin refuses a login that a system has: the engine makes any user, and sets or
+// removes what is there under the name.
+var errReservedLogin = domain.Fail(domain.Permanent, "reserved_login", errors.New("a shell user with the name of a system's"))
+
+// shellLeaves keeps a login that a system has: with it the engine would remove the system's user.
+func shellLeaves(_ context.Context, _ *Engine, have row) error {
+	if hosting.ReservedLogin(have["username"]) {
+		return errReservedLogin
+	}
+	return nil
 }
 
 func shellRemarks(have row, observed field.Values) {

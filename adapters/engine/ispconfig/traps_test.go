@@ -347,3 +347,23 @@ func TestWhatTheEngineCannotStoreIsRefused(t *testing.T) {
 }
 
 // R5: what the engine would store or complete wrongly never reaches it.
+
+// The system user of site 7 is web7: a shell user of that name would get the site, made or
+// not, and take the system's user along when it is removed.
+func TestALoginOfTheSystemIsNeitherMadeNorRemoved(t *testing.T) {
+	w := inhabited(t)
+	for _, name := range []string{"web2", "Web2", "client1", "www-data", "mysql"} {
+		o := w.object("shell_user")
+		o.Name, o.Values = name, with(o, "username", name).Values
+		_, err := w.engine.Create(t.Context(), o)
+		refused(t, err, domain.Permanent, "reserved_login")
+	}
+	before := w.fake.Calls("sites_shell_user_add")
+	w.fake.Tell("sites_shell_user_update", // as an earlier version made it
+		fmt.Sprintf(`{"client_id": 0, "primary_id": %d, "params": {"username": "web2"}}`, w.made["shell_user"]))
+	err := w.engine.Remove(t.Context(), hosting.EngineObject{Kind: "shell_user", ID: w.made["shell_user"]})
+	refused(t, err, domain.Permanent, "reserved_login")
+	if w.fake.Calls("sites_shell_user_add") != before || w.fake.Calls("sites_shell_user_delete") != 0 {
+		t.Error("it was written to")
+	}
+}

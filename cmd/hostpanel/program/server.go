@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"net"
+	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
@@ -29,6 +30,9 @@ func (p *Program) Server() *panel.Server {
 	}
 	if p.ispconfig != nil {
 		parts.Forms = p.ispconfig
+		if at, err := url.Parse(p.Config.ISPConfig.URL); err == nil {
+			parts.Hosts = []string{at.Hostname()}
+		}
 	}
 	if page := p.Hosted(); page != nil {
 		parts.Hosted = page

@@ -38,6 +38,7 @@ type Parts struct {
 	Hosted   checkout.HostedCheckout // nil: no configured provider has one
 	Resolver hosting.Resolver        // of names on the internet
 	Forms    kinds.FormChecker       // nil: the engine takes all that the panel takes
+	Hosts    []string                // of the engine
 	Health   panel.Health
 	InForce  func() []desk.Setting
 	AsOf     time.Time // of a view of the past
@@ -51,7 +52,7 @@ func Wire(p Parts) *panel.Server {
 	resources := hosting.New(hosting.Options{
 		Tables: p.Tables, Resources: areas.Reconciler, Numbers: p.Store, Subjects: p.Store, Forms: p.Forms,
 		Resolver:  p.Resolver,
-		PublicURL: p.Settings.PublicURL, NameServers: p.Settings.NameServers, StyleSheet: css.Problems, Now: now,
+		PublicURL: p.Settings.PublicURL, NameServers: p.Settings.NameServers, Hosts: p.Hosts, StyleSheet: css.Problems, Now: now,
 	})
 	storefront := orders.New(orders.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: areas.Payments.Pages, Domains: resources,
