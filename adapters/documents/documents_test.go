@@ -57,6 +57,13 @@ func open() document.Document {
 	return document.OfInvoice(e, english)
 }
 
+// prepaid is an invoice of which the balance has paid an amount at its issue.
+func prepaid(part string) document.Document {
+	e, english := paid, terms
+	e.Status, e.Prepaid, english.Language, english.Method, english.Due = "open", amount(part), "en", "", noon.AddDate(0, 0, 14)
+	return document.OfInvoice(e, english)
+}
+
 // reversed is a paid invoice under reverse charge.
 func reversed() document.Document {
 	e := paid
@@ -95,6 +102,16 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 			"Invoice|21 Nov 2026|Seller|Tax ID: ESB12345678|Billed to|Total without tax|€31.98|Tax " +
 				"(21%)|€6.72|Amount due|€38.70|Payable on receipt|ES9121000418450200051332|CAIXESBB",
 			"Paid",
+		},
+		{
+			prepaid("20"),
+			"Invoice|Due date|5 Dec 2026|Total|€38.70|Paid from the credit balance|€20.00|Amount due|€18.70|ES9121000418450200051332",
+			"Payable on receipt",
+		},
+		{
+			prepaid("38.70"),
+			"Invoice|Issue date|21 Nov 2026|Order|Total|€38.70|Paid from the credit balance|€38.70|Amount due|€0.00",
+			"ES9121000418450200051332",
 		},
 		{
 			creditNote(),

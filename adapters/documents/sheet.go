@@ -162,17 +162,16 @@ func (w writer) sums() []sum {
 		{pair{w.say("tax", "rate", texts.Percent(w.Language, w.TaxRate)), w.money(w.Tax)}, false},
 		{pair{w.say("total"), w.money(w.Total)}, true},
 	}
-	due := w.Total
 	if settled := w.settled(); settled != "" {
-		all, due = append(all, sum{pair{w.say(settled), w.money(w.Total)}, false}), decimal.Zero
+		all = append(all, sum{pair{w.say(settled), w.money(w.Total.Sub(w.Rest()))}, false})
 	}
 	if w.Kind == document.Invoice {
-		all = append(all, sum{pair{w.say("due_amount"), w.money(due)}, false})
+		all = append(all, sum{pair{w.say("due_amount"), w.money(w.Rest())}, false})
 	}
 	return all
 }
 
-// settled names how the total was settled; blank: it is due.
+// settled names how the total was settled, or a part of it; blank: all of it is due.
 func (w writer) settled() string {
 	switch {
 	case w.Withdrawn && w.Kind == document.CreditNote:
@@ -181,6 +180,8 @@ func (w writer) settled() string {
 		return "credited_all"
 	case w.Kind == document.CreditNote:
 		return "refunded"
+	case w.Credit.IsPositive():
+		return "from_credit"
 	case w.Paid:
 		return "paid"
 	}
@@ -190,7 +191,7 @@ func (w writer) settled() string {
 // notes tell how an open document is paid, or how a paid one was.
 func (w writer) notes() []pair {
 	terms, iban, bic := "", "", ""
-	if w.settled() == "" {
+	if !w.Paid && !w.Withdrawn {
 		iban, bic = w.Seller.IBAN, w.Seller.BIC
 		if w.Due.IsZero() {
 			terms = w.say("at_once")

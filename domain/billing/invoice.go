@@ -132,8 +132,9 @@ type Issue struct {
 	TaxRate              decimal.Decimal // percent
 	Treatment            tax.Treatment   // zero: the rate is the single one
 	Currency             string
-	Test                 bool      // no real money: another series
-	DueAt                time.Time // zero: it is paid already
+	Test                 bool            // no real money: another series
+	DueAt                time.Time       // zero: it is paid already
+	Prepaid              decimal.Decimal // what the balance pays of it in the same append
 	At                   time.Time
 }
 
@@ -219,7 +220,7 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 		Seller: c.Seller, Lines: c.Lines,
 		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
 		Status: c.status(), DueAt: c.DueAt, Ledger: SeriesOf(c.At, c.Test), At: c.At,
-		Treatment: c.Treatment,
+		Treatment: c.Treatment, Prepaid: c.Prepaid,
 	}}, nil
 }
 
@@ -277,6 +278,7 @@ type InvoiceIssued struct {
 	Currency  string          `json:"currency"`
 	Status    InvoiceStatus   `json:"status"`
 	DueAt     time.Time       `json:"due_at,omitzero"`
+	Prepaid   decimal.Decimal `json:"prepaid,omitzero"` // what the balance pays of it in the same append
 	Ledger    string          `json:"series"`
 	Sequence  int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At        time.Time       `json:"at"`

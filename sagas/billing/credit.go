@@ -126,15 +126,17 @@ func (s *Service) fromCredit(b billing.Balance, i billing.Invoice, id uuid.UUID,
 	return commands
 }
 
-// paidOnIssue are the commands that pay a new invoice from the balance of its tenant, in the
-// append that issues it, with the version of that balance.
-func (s *Service) paidOnIssue(ctx context.Context, issue billing.Issue) ([]domain.Command, domain.Versions, error) {
+// issued are the commands that issue an invoice and pay it from the balance of its tenant, in
+// one append, with the version of that balance.
+func (s *Service) issued(ctx context.Context, issue billing.Issue) ([]domain.Command, domain.Versions, error) {
 	a := billing.CreditAccount{Tenant: issue.Tenant, Currency: issue.Currency, Test: issue.Test}
 	b, version, err := s.balance(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.fromCredit(b, billing.Invoice{Order: issue.Order}, issue.ID, issue.Total), domain.Versions{a.Stream(): version}, nil
+	issue.Prepaid = decimal.Min(b.Left, issue.Total)
+	paying := s.fromCredit(b, billing.Invoice{Order: issue.Order}, issue.ID, issue.Total)
+	return append([]domain.Command{issue}, paying...), domain.Versions{a.Stream(): version}, nil
 }
 
 // MarkPaid records that what is due of an open invoice was paid by other means, such as a

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -159,6 +161,59 @@ func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
 	) //nolint:forcetypeassert // the first event of an invoice
 	w.Must(err)
 	w.Equal("what it says", bytes.Contains(clear, []byte("paid: false")), true)
+}
+
+// Whatever a tenant has booked when an invoice is issued, and whatever is booked afterwards: the
+// document has the amounts of the API at the moment of the issue.
+func TestADocumentHasTheAmountsOfTheAPIAtTheIssue(t *testing.T) {
+	t.Parallel()
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	draw := rand.New(rand.NewPCG(uint64(seed), 0))
+	w := sagastest.WithPlans(t, amountsOnly)
+	id := w.Serves(sagastest.OrderForm{Domain: "amounts.example", Details: buyer.Details{Country: "ES"}})
+	said := map[uuid.UUID]string{} // by invoice
+	issued := func() {
+		all := w.Invoices(id)
+		i := all[len(all)-1]
+		said[i.ID] = fmt.Sprintf("%s of %s, paid: %t", i.AmountDue.StringFixed(2), i.Total.StringFixed(2), i.Status == billing.Paid)
+		if i.Status == billing.Open {
+			w.Must(w.Billing.MarkPaid(t.Context(), sagastest.Cause(), i.ID, "bank_transfer", "ST-"+i.Number))
+		}
+	}
+	issued()
+	cents, euros := fmt.Sprintf("0.%02d", 1+draw.IntN(99)), fmt.Sprintf("%d.37", 1+draw.IntN(40))
+	for n, part := range []string{"", "5.00", "12.10", "50.00", "", cents, euros} {
+		if part != "" {
+			w.Books(id, part, fmt.Sprint("BOOK-", n))
+		}
+		w.Until(id, "billing.period_invoiced", n+1)
+		issued()
+		if w.Until(id, "billing.period_renewed", n+1); n == 1 { // the difference of a change, paid in part
+			w.Books(id, "3.00", "CHANGE")
+			w.Must(w.Changes(id, sagastest.LargePlan, "monthly"))
+			issued()
+			w.Until(id, "billing.plan_changed", 1)
+		}
+	}
+	for invoice, want := range said {
+		number := w.Invoice(invoice).Number
+		w.Eventually("document "+number+" is stored", func() bool {
+			return w.Count(`select count(*) from invoice_documents where number = $1`, number) > 0
+		})
+		clear, err := w.Billing.Document(t.Context(), invoice, number, "pdf")
+		w.Must(err)
+		w.Equal(number, string(clear), want)
+	}
+}
+
+// amountsOnly writes what is due of documents.
+func amountsOnly(o *assembly.Options) {
+	plainly(o)
+	write := func(d document.Document) ([]byte, error) {
+		return fmt.Appendf(nil, "%s of %s, paid: %t", d.Rest().StringFixed(2), d.Total.StringFixed(2), d.Paid), nil
+	}
+	o.Documents.HTML, o.Documents.PDF = write, write
 }
 
 // A buyer whose fiscal key was destroyed before has no document, and the log says so once.

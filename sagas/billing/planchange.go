@@ -103,11 +103,11 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 		if err != nil {
 			return err
 		}
-		paying, balance, err := s.paidOnIssue(ctx, issue)
+		issued, balance, err := s.issued(ctx, issue)
 		if err != nil {
 			return err
 		}
-		commands, seen = append(append(commands, issue), paying...), balance
+		commands, seen = append(commands, issued...), balance
 	}
 	if cause.ExpectedVersions == nil { // the invoice is that of the state that was read
 		seen[ask.Stream()] = c.version

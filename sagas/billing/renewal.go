@@ -114,8 +114,7 @@ func (s *Service) bill(
 	issue.Lines = []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)}
 	issue.Total, issue.Subtotal, issue.Tax = cost.Total, cost.Subtotal, cost.Tax
 	if !cost.Total.IsZero() {
-		paying, seen, err := s.paidOnIssue(ctx, issue)
-		return append([]domain.Command{issue}, paying...), seen, err
+		return s.issued(ctx, issue)
 	}
 	issue.DueAt = time.Time{}
 	return []domain.Command{issue, billing.Renew{Order: sub.Order, Invoice: issue.ID, At: now, Terms: s.Terms}}, nil, nil

@@ -38,12 +38,21 @@ type Document struct {
 	Total     decimal.Decimal // tax included
 	Subtotal  decimal.Decimal // without tax
 	Tax       decimal.Decimal
-	Paid      bool      // nothing is due; of a credit note: the money went back
-	Method    string    // how it was paid, as customers read it; may be blank
-	Order     string    // number of the order
-	Withdrawn bool      // the invoice was credited before it was paid: nothing is due, and no money goes back
-	Credited  Reference // the invoice of a credit note
-	Reason    string    // why a credit note was written, or an invoice withdrawn; may be blank
+	Credit    decimal.Decimal // what the credit balance paid of it at its issue
+	Paid      bool            // nothing is due; of a credit note: the money went back
+	Method    string          // how it was paid, as customers read it; may be blank
+	Order     string          // number of the order
+	Withdrawn bool            // the invoice was credited before it was paid: nothing is due, and no money goes back
+	Credited  Reference       // the invoice of a credit note
+	Reason    string          // why a credit note was written, or an invoice withdrawn; may be blank
+}
+
+// Rest is what is due of the document.
+func (d Document) Rest() decimal.Decimal {
+	if d.Paid || d.Withdrawn {
+		return decimal.Zero
+	}
+	return d.Total.Sub(d.Credit)
 }
 
 // A Buyer is who is billed. Each field but Name may be blank. Country is ISO 3166, two
@@ -97,14 +106,19 @@ type Terms struct {
 	Order    string    // number of the order
 }
 
-// OfInvoice returns the document of an invoice. The event's totals are kept to the cent.
+// OfInvoice returns the document of an invoice. The event's totals are kept to the cent. One
+// that is paid at its issue has no due date.
 func OfInvoice(e billing.InvoiceIssued, also Terms) Document {
+	paid := e.Status == billing.Paid || e.Prepaid.IsPositive() && e.Prepaid.Equal(e.Total)
+	if paid {
+		also.Due = time.Time{}
+	}
 	return Document{
 		Kind: Invoice, Number: e.Number(), Issued: e.At, Due: also.Due,
 		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyerNamed(e),
 		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, TaxKind: e.TaxKind,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
-		Paid: e.Status == billing.Paid, Withdrawn: e.Status == billing.Withdrawn, Method: also.Method, Order: also.Order,
+		Credit: e.Prepaid, Paid: paid, Withdrawn: e.Status == billing.Withdrawn, Method: also.Method, Order: also.Order,
 	}
 }
 

@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,52 @@ func TestLinesWithoutTaxAddUpToTheSubtotal(t *testing.T) {
 		}
 		if err := d.Check(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Whatever the balance pays in the append of the issue: the document has the amounts that the
+// invoice has, keeps the rules, and asks for no day if nothing is due.
+func TestADocumentHasTheAmountsOfItsInvoiceAtTheIssue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cents := rapid.Int64Range(0, 100_000).Draw(t, "cents")
+		total, due := decimal.New(cents, -2), noon.AddDate(0, 0, 14)
+		prepaid := decimal.New(rapid.Int64Range(0, cents).Draw(t, "prepaid"), -2)
+		if rapid.Bool().Draw(t, "paid") || total.IsZero() {
+			prepaid, due = decimal.Zero, time.Time{}
+		}
+		issue := billing.Issue{
+			Name: "Ana Ruiz", Buyer: issued.Details, Seller: seller, Lines: []billing.Line{{Text: "Plan", Total: total}},
+			Total: total, Subtotal: total, Currency: "EUR", DueAt: due, Prepaid: prepaid, At: noon,
+		}
+		commands := []billing.InvoiceCommand{issue}
+		if prepaid.IsPositive() {
+			commands = append(commands, billing.TakeCredit{Amount: prepaid, At: noon})
+		}
+		var i billing.Invoice
+		var d document.Document
+		for _, c := range commands {
+			facts, err := billing.Invoices.Decide(i, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i = billing.Invoices.Evolve(i, facts[0])
+			if e, is := facts[0].(billing.InvoiceIssued); is {
+				d = document.OfInvoice(e, document.Terms{Language: "en", Due: e.DueAt})
+			}
+		}
+		if !d.Rest().Equal(i.Due()) || d.Paid != (i.Status == billing.Paid) || d.Due.IsZero() != !i.Due().IsPositive() {
+			t.Errorf("%s are due, paid: %t, until %s; the invoice has %s and is %s", d.Rest(), d.Paid, d.Due, i.Due(), i.Status)
+		}
+		text, err := document.XML(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payable := ">" + i.Due().StringFixed(2) + "</cbc:PayableAmount>"
+		paid := ">" + i.Total.Sub(i.Due()).StringFixed(2) + "</cbc:PrepaidAmount>"
+		if !strings.Contains(string(text), payable) || (i.Due().LessThan(total) || d.Paid) != strings.Contains(string(text), paid) ||
+			d.Due.IsZero() == strings.Contains(string(text), "cbc:DueDate") {
+			t.Errorf("%s\nand not %s and %s", text, payable, paid)
 		}
 	})
 }

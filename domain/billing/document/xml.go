@@ -47,7 +47,7 @@ func ublOf(d Document) ubl {
 		CustomizationID: "urn:cen.eu:en16931:2017", ID: d.Number, IssueDate: date(d.Issued), Currency: d.Currency,
 		Seller: sellerOf(d.Seller), Buyer: buyerOf(d.Buyer, category), Means: meansOf(d),
 		Tax:  taxTotal{money(d.Tax), money(d.Subtotal), money(d.Tax), exempt},
-		Sums: sums{Lines: money(d.Subtotal), Net: money(d.Subtotal), Gross: money(d.Total), Due: money(d.Total)},
+		Sums: sums{Lines: money(d.Subtotal), Net: money(d.Subtotal), Gross: money(d.Total), Due: money(d.Rest())},
 	}
 	if d.Order != "" {
 		u.Order = &orderID{d.Order}
@@ -55,9 +55,9 @@ func ublOf(d Document) ubl {
 	if !d.Paid && d.Due.IsZero() {
 		u.Terms = &terms{texts.Say(d.Language, "documents.at_once")}
 	}
-	if d.Paid {
-		prepaid := money(d.Total)
-		u.Sums.Prepaid, u.Sums.Due = &prepaid, money(decimal.Zero)
+	if d.Paid || d.Rest().LessThan(d.Total) {
+		prepaid := money(d.Total.Sub(d.Rest()))
+		u.Sums.Prepaid = &prepaid
 	}
 	for i, l := range d.Lines {
 		one := line{
@@ -89,6 +89,9 @@ func (u *ubl) name(d Document) {
 		u.Note, u.Credited = d.Reason, &creditedID{d.Credited.Number, date(d.Credited.Issued)}
 	} else {
 		u.XMLName.Local, u.InvoiceType, u.DueDate = "Invoice", "380", date(d.Due)
+		if d.Credit.IsPositive() {
+			u.Note = texts.Say(d.Language, "documents.from_credit_note", "amount", texts.Exact(d.Language, d.Credit, d.Currency))
+		}
 	}
 	u.Namespace = namespaces + u.XMLName.Local + "-2"
 }

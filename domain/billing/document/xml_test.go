@@ -39,6 +39,8 @@ func documents() map[string]document.Document {
 		{Text: "Grande, rest of the period", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("5")},
 		{Text: "Unused time of Básico", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("-1.5")},
 	}
+	part := open
+	part.Prepaid = amount("500")
 	french := issued
 	french.Treatment = tax.Treatment{
 		TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront",
@@ -57,6 +59,7 @@ func documents() map[string]document.Document {
 	consumer.Company, consumer.City, consumer.PostalCode, consumer.Country, consumer.TaxID = "", "Turku", "20100", "FI", ""
 	consumer.TaxRate, consumer.Subtotal, consumer.Tax = amount("25.5"), amount("30.84"), amount("7.86")
 	return map[string]document.Document{
+		"prepaid":           document.OfInvoice(part, euros),
 		"reversecharge":     document.OfInvoice(french, terms),
 		"reversechargeback": document.OfCreditNote(back, document.OfInvoice(french, terms), ""),
 		"oneshop":           document.OfInvoice(consumer, terms), "change": document.OfInvoice(change, euros),
