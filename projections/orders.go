@@ -112,7 +112,7 @@ var orders = New("orders", `
 			return update("orders", Row{{"id", e.Order}}, Row{{"tenant", e.Tenant}, {"subscribed", true}})
 		}),
 		orderChange(func(e order.PaymentConfirmed) Row {
-			return append(seen(e.Payment), Column{"settling", false}, Column{"status", "paid"})
+			return heldFor(append(seen(e.Payment), Column{"settling", false}, Column{"status", "paid"}), e.Holds)
 		}),
 		orderChange(func(e order.PaymentMismatchFound) Row { return append(seen(e.Payment), held(order.MismatchHold)...) }),
 		orderChange(func(e order.LatePaymentFound) Row {
@@ -145,7 +145,7 @@ var orders = New("orders", `
 			return append(runsOn(e.Payment), Column{"status", "paid"}, Column{"settling", false}, Column{"cancel_reason", ""})
 		}),
 		orderChange(func(e order.Cancelled) Row {
-			return Row{{"status", "cancelled"}, {"settling", false}, {"cancel_reason", e.Reason}}
+			return heldFor(Row{{"status", "cancelled"}, {"settling", false}, {"cancel_reason", e.Reason}}, e.Holds)
 		}),
 		orderChange(func(order.ProvisioningStarted) Row { return Row{{"status", "provisioning"}} }),
 		orderChange(func(e order.ProvisioningParked) Row {
@@ -191,6 +191,14 @@ func seen(p order.Seen) Row {
 // returned is how much of a payment has gone back, and what the order waits for now.
 func returned(payment string, minor int64, holds []order.Hold) Row {
 	return Row{{"refunded", either(is(col("payment_id"), payment), minor, keep)}, {"holds", holds}}
+}
+
+// heldFor adds other holds to a change, if an event has any.
+func heldFor(row Row, holds []order.Hold) Row {
+	if holds == nil {
+		return row
+	}
+	return append(row, Column{"holds", holds})
 }
 
 func held(by order.Hold) Row { return Row{{"holds", joined(by)}} }

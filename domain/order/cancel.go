@@ -33,7 +33,7 @@ func (c Expire) decide(o Order) ([]Event, error) {
 	if o.Status != StatusPending || o.OnHold() {
 		return nil, nil // a session was opened, or money came without one
 	}
-	return []Event{Cancelled{Reason: NoSession, At: c.At}}, nil
+	return []Event{o.cancelled(NoSession, "", c.At)}, nil
 }
 
 func (c Cancel) decide(o Order) ([]Event, error) {
@@ -45,7 +45,7 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 		if o.OnHold() {
 			return nil, o.forbids("cannot be cancelled while its payment is checked")
 		}
-		return []Event{Cancelled{Reason: NoSession, Note: c.Reason, At: c.At}}, nil
+		return []Event{o.cancelled(NoSession, c.Reason, c.At)}, nil
 	case StatusPaymentProcessing:
 		return c.unpaid(o)
 	case StatusPaid, StatusProvisioning, StatusFailed:
@@ -54,7 +54,7 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 		}
 		return []Event{CancelRequested{By: c.By, Reason: c.Reason, At: c.At}}, nil
 	case StatusActive:
-		return []Event{Cancelled{Reason: Ended, Note: c.Reason, At: c.At}}, nil
+		return []Event{o.cancelled(Ended, c.Reason, c.At)}, nil
 	default:
 		return nil, o.forbids("cannot be cancelled")
 	}
@@ -74,7 +74,14 @@ func (c Cancel) unpaid(o Order) ([]Event, error) {
 	case truth.Session != o.Session || !over:
 		return nil, o.forbids("can still be paid")
 	}
-	return append(facts, Cancelled{Reason: c.By, Note: c.Reason, At: c.At}), nil
+	return append(facts, after.cancelled(c.By, c.Reason, c.At)), nil
+}
+
+// cancelled ends the order, and the holds that only an order that goes on can have.
+func (o Order) cancelled(why CancelReason, note string, at time.Time) Event {
+	e := Cancelled{Reason: why, Note: note, At: at}
+	e.Holds = o.changedHolds(e)
+	return e
 }
 
 func (c Expire) Stream() domain.Stream { return Stream(c.ID) }

@@ -144,7 +144,7 @@ func (c CompleteCompensation) decide(o Order) ([]Event, error) {
 		}
 	}
 	if o.isFree() {
-		facts = append(facts, Cancelled{Reason: ByAdmin, At: c.At})
+		facts = append(facts, o.cancelled(ByAdmin, "", c.At))
 	}
 	return facts, nil
 }

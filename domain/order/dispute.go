@@ -1,6 +1,8 @@
 package order
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,7 +128,7 @@ func (c DecideDispute) decide(o Order) ([]Event, error) {
 	switch {
 	case c.Reason == "":
 		return nil, domain.RefuseField("reason", "This field is required.")
-	case o.Confirmed == "" || o.Status == StatusRefunded:
+	case !o.Reported && !o.isDisputed() && (o.Confirmed == "" || o.Status == StatusRefunded):
 		return nil, o.forbids("has no payment that could be disputed")
 	case disputeRank[c.Outcome] == 0:
 		return nil, domain.RefuseField("outcome", `"`+string(c.Outcome)+`" is not a valid choice.`)
@@ -137,7 +139,7 @@ func (c DecideDispute) decide(o Order) ([]Event, error) {
 		return nil, nil
 	case !known:
 		p := o.Payments[o.Confirmed]
-		d = SeenDispute{ID: c.name(o), Payment: p.ID, Minor: p.Minor - o.Returned(p.ID), Currency: p.Currency, At: c.At}
+		d = SeenDispute{ID: c.name(o), Payment: p.ID, Minor: cmp.Or(p.Minor-o.Returned(p.ID), p.Minor), Currency: p.Currency, At: c.At}
 	}
 	d.State = c.Outcome
 	return []Event{o.dispute(d, c.Reason, c.At)}, nil
@@ -159,12 +161,17 @@ func (c DecideDispute) name(o Order) string {
 }
 
 func (o Order) openDispute() (SeenDispute, bool) {
-	for _, d := range o.Disputes {
+	for _, d := range o.Claimed() {
 		if d.State == DisputeOpen {
 			return d, true
 		}
 	}
 	return SeenDispute{}, false
+}
+
+// claims tells whether the customer's bank claims money of a payment back.
+func (o Order) claims(payment string) bool {
+	return slices.ContainsFunc(o.Claimed(), func(d SeenDispute) bool { return d.Payment == payment && d.State == DisputeOpen })
 }
 
 // isDisputed tells whether the customer's bank claims money back.

@@ -5,6 +5,8 @@ package order
 // the sake of the order.
 func (o Order) DisputeMessage(d SeenDispute, isOff bool) []string {
 	switch {
+	case d.State == DisputeWon && o.Status == StatusRefunded:
+		return []string{"dispute_won_refunded"}
 	case d.State == DisputeWon:
 		return []string{"dispute_won"}
 	case d.State == DisputeLost && o.Status == StatusRefunded:
@@ -24,6 +26,9 @@ func (o Order) DisputeMessage(d SeenDispute, isOff bool) []string {
 	}
 	if paid, known := o.Payments[d.Payment]; known && d.Minor+o.Returned(d.Payment) < paid.Minor {
 		lost = "dispute_if_lost_part"
+	}
+	if o.Status == StatusRefunded {
+		return []string{"dispute_open", decides, "dispute_refunded"}
 	}
 	return []string{"dispute_open", service, decides, "dispute_if_won", lost}
 }

@@ -32,6 +32,12 @@ func TestADisputeIsToldAsTheOrderStands(t *testing.T) {
 			order.SeenDispute{ID: "operator/1", State: order.DisputeOpen, Minor: 100},
 			"dispute_open dispute_service_none dispute_say dispute_if_won dispute_if_lost_part",
 		},
+		{
+			order.StatusRefunded, false,
+			order.SeenDispute{ID: "dp_1", State: order.DisputeOpen, Minor: 299},
+			"dispute_open dispute_by_provider dispute_refunded",
+		},
+		{order.StatusRefunded, false, order.SeenDispute{ID: "dp_1", State: order.DisputeWon, Minor: 299}, "dispute_won_refunded"},
 		{order.StatusActive, false, order.SeenDispute{ID: "dp_1", State: order.DisputeWon, Minor: 299}, "dispute_won"},
 		{
 			order.StatusRefunded, false,

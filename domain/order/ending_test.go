@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 )
@@ -90,6 +92,58 @@ func TestAnOperatorConfirmsADispute(t *testing.T) {
 	given(t, held...).When(decide).ThenRefused(domain.Invalid, `outcome: "perhaps" is not a valid choice.`)
 	given(t, placed, opened).When(order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "x", At: later}).
 		ThenRefused(domain.Conflict, "The order is payment_processing and has no payment that could be disputed.")
+}
+
+// The provider may give all back while the bank claims it, as PayPal does with a case that is
+// lost. The outcome is booked all the same, and no money counts twice.
+func TestADisputeIsDecidedAfterTheMoneyHasGoneBack(t *testing.T) {
+	p := claimed(order.DisputeOpen, 2870).Fetched.Payments[0]
+	p.Refunds = []order.Refund{refund(order.RefundSucceeded, 2870)}
+	for name, begun := range map[string]order.Event{
+		"a dispute in the books":  order.DisputeOpened{Dispute: disputed(order.DisputeOpen), At: later},
+		"a dispute that was told": order.DisputeReported{At: later},
+	} {
+		for _, outcome := range []order.DisputeState{order.DisputeWon, order.DisputeLost} {
+			o := order.Decider.Replay(append(slices.Clone(active), begun)...)
+			for _, c := range []order.Command{
+				truth(order.SessionComplete, p), order.DecideDispute{ID: id, Outcome: outcome, Reason: "read in the account", At: later},
+			} {
+				if o.Status == order.StatusRefunded && !slices.Equal(o.Holds, []order.Hold{order.DisputeHold}) {
+					t.Errorf("%s: held for %v", name, o.Holds)
+				}
+				facts, err := order.Decider.Decide(o, c)
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				for _, e := range facts {
+					o = order.Decider.Evolve(o, e)
+				}
+			}
+			if o.Status != order.StatusRefunded || o.OnHold() || o.Returned("pay_1") != 2870 || o.Net()["eur"] != 0 {
+				t.Errorf("%s, %s: %s, held for %v, %d went back", name, outcome, o.Status, o.Holds, o.Returned("pay_1"))
+			}
+			if _, err := order.Decider.Decide(o, order.DecideDispute{ID: id, Outcome: outcome, Reason: "again", At: later}); err == nil {
+				t.Error(name, "is decided again")
+			}
+		}
+	}
+}
+
+// Providers give back all of a disputed payment, or nothing.
+func TestNoPartOfADisputedPaymentGoesBack(t *testing.T) {
+	open := append(slices.Clone(active), order.DisputeOpened{Dispute: disputed(order.DisputeOpen), At: later})
+	given(t, open...).When(order.RequestRefund{ID: id, Amount: part(), Reason: "goodwill", At: later}).ThenRefused(
+		domain.Invalid, "amount: The payment is disputed. Refund all that is left of it, or wait for the outcome of the dispute.",
+	)
+	all := decimal.New(2870, -2)
+	for _, amount := range []*decimal.Decimal{nil, &all} {
+		facts, err := order.Decider.Decide(
+			order.Decider.Replay(open...), order.RequestRefund{ID: id, Amount: amount, Reason: "settled", At: later},
+		)
+		if err != nil || len(facts) != 1 {
+			t.Error(facts, err)
+		}
+	}
 }
 
 // T16, T17, T18: first everything is taken back, then the money goes back.

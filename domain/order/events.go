@@ -145,6 +145,7 @@ type (
 	}
 	PaymentConfirmed struct {
 		Payment Seen      `json:"payment"`
+		Holds   []Hold    `json:"holds,omitzero"` // nil: they stay
 		At      time.Time `json:"at"`
 	}
 	PaymentDeclined struct {
@@ -199,6 +200,7 @@ type Seen struct {
 type Cancelled struct {
 	Reason CancelReason `json:"reason"`
 	Note   string       `json:"note,omitempty"` // an operator's reason
+	Holds  []Hold       `json:"holds,omitzero"` // nil: they stay
 	At     time.Time    `json:"at"`
 }
 

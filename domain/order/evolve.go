@@ -32,7 +32,7 @@ func (e AwaitingSettlement) evolve(o Order) Order {
 
 func (e PaymentConfirmed) evolve(o Order) Order {
 	o.Status, o.Settling, o.Confirmed = StatusPaid, false, e.Payment.ID
-	return o.know(e.Payment)
+	return o.know(e.Payment).heldFor(e.Holds)
 }
 
 func (e PaymentDeclined) evolve(o Order) Order {
@@ -68,7 +68,7 @@ func (e Reopened) evolve(o Order) Order {
 
 func (e Cancelled) evolve(o Order) Order {
 	o.Status, o.Settling, o.CancelledAt, o.Cause = StatusCancelled, false, e.At, e.Reason
-	return o
+	return o.heldFor(e.Holds)
 }
 
 func (e ProviderEventIgnored) evolve(o Order) Order {
@@ -132,3 +132,11 @@ func learn[T any](known map[string]T, id string, x T, news bool) map[string]T {
 }
 
 func (o Order) hold(h Hold) Order { o.Holds = with(o.Holds, h); return o }
+
+// heldFor has other holds, unless there are none to tell of.
+func (o Order) heldFor(holds []Hold) Order {
+	if holds != nil {
+		o.Holds = holds
+	}
+	return o
+}

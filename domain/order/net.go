@@ -147,6 +147,14 @@ func (o Order) holdsAfter(e Event) []Hold {
 	return holds
 }
 
+// changedHolds are the holds that stand after e; nil: the same as before it.
+func (o Order) changedHolds(e Event) []Hold {
+	if after := o.holdsAfter(e); !slices.Equal(after, o.Holds) {
+		return after
+	}
+	return nil
+}
+
 // keeps tells whether we have money of such payments.
 func (o Order) keeps(such func(Seen) bool) bool {
 	for _, p := range o.Payments {

@@ -87,7 +87,7 @@ func (c Observe) session(o Order) []Event {
 	case o.OnHold():
 		return nil // a person decides
 	}
-	return []Event{Cancelled{Reason: reason, At: c.At}}
+	return []Event{o.cancelled(reason, "", c.At)}
 }
 
 // settles tells whether the customer is done and the bank is not.

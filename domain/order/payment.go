@@ -51,7 +51,9 @@ func (c Observe) paid(o Order, p Seen) []Event {
 	case len(differs) > 0:
 		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
 	case o.Status == StatusPaymentProcessing:
-		return []Event{PaymentConfirmed{Payment: p, At: c.At}}
+		e := PaymentConfirmed{Payment: p, At: c.At}
+		e.Holds = o.changedHolds(e)
+		return []Event{e}
 	}
 	return []Event{DuplicatePaymentFound{Payment: p, At: c.At}}
 }

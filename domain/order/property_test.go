@@ -70,6 +70,7 @@ var acts = map[string]func(*session) bool{
 		return true
 	},
 	"refund a part":   refunds(order.RefundSucceeded, 1000),
+	"give all":        gives(order.RefundSucceeded),
 	"begin a refund":  refunds(order.RefundPending, 2870),
 	"refund the rest": refunds(order.RefundSucceeded, 1870),
 	"finish a refund": func(s *session) bool {

@@ -176,6 +176,9 @@ func (c RequestRefund) asks(o Order) (asks []Ask, err error) {
 			if !strings.EqualFold(p.Currency, o.Currency) {
 				continue
 			}
+			if rest > 0 && rest < part && o.claims(p.ID) {
+				return nil, errDisputedPart
+			}
 			part = min(part, rest)
 			rest -= part
 		}
@@ -188,6 +191,12 @@ func (c RequestRefund) asks(o Order) (asks []Ask, err error) {
 	}
 	return asks, nil
 }
+
+// errDisputedPart refuses what providers refuse: during a dispute a payment goes back as a whole,
+// if at all.
+var errDisputedPart = domain.RefuseField(
+	"amount", "The payment is disputed. Refund all that is left of it, or wait for the outcome of the dispute.",
+)
 
 // refundable is an amount in minor units, if that much is left.
 func (o Order) refundable(amount decimal.Decimal) (int64, error) {

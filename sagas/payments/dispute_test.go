@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/sagas/sagastest"
@@ -39,6 +43,47 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	w.Equal("holds after old news", len(w.Order(id).Holds), 0)
 	tell("WH-2")
 	w.Eventually("it is held again", func() bool { return w.Order(id).OnHold() })
+}
+
+// PayPal lists a case that is lost as a refund that it has made itself: the order is refunded
+// before the operator has entered the outcome.
+func TestADisputeEndsWhenItsMoneyHasGoneBackBefore(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	told, shown := bought(w), bought(w)
+	body := bytes.ReplaceAll(sagastest.NewsBody("WH-9", told), []byte(`"Type":"paid"`), []byte(`"Type":"CUSTOMER.DISPUTE.CREATED"`))
+	w.Must(w.Payments.Receive(t.Context(), "test", body, sagastest.SignedHeader))
+	claims := func(state order.DisputeState) func(*order.Payment) {
+		return func(p *order.Payment) {
+			p.Disputes = []order.Dispute{{ID: "dp_" + p.ID, State: state, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
+		}
+	}
+	w.Pay.Change(shown, claims(order.DisputeOpen))
+	w.Must(w.Payments.Hint(t.Context(), shown, "clock"))
+	w.Eventually("both are held", func() bool { return w.Order(told).OnHold() && w.Order(shown).OnHold() })
+	some := decimal.New(1, 0)
+	w.Equal("a part", domain.CodeOf(w.Payments.Refund(t.Context(), sagastest.Operator, shown, &some, "goodwill")), domain.Invalid)
+	for _, id := range []uuid.UUID{told, shown} {
+		w.Pay.Change(id, func(p *order.Payment) {
+			r := order.Refund{ID: "re_" + p.ID, State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()}
+			p.Refunds = []order.Refund{r}
+		})
+		w.Must(w.Payments.Hint(t.Context(), id, "clock"))
+		w.Becomes(id, order.StatusRefunded)
+		w.Equal("holds", w.Order(id).Holds, []order.Hold{order.DisputeHold})
+	}
+	w.Must(w.Payments.Dispute(t.Context(), sagastest.Operator, told, order.DisputeLost, "read in the account"))
+	w.Pay.Change(shown, claims(order.DisputeLost))
+	w.Must(w.Payments.Hint(t.Context(), shown, "clock"))
+	for _, id := range []uuid.UUID{told, shown} {
+		w.Eventually("nothing holds it", func() bool { return !w.Order(id).OnHold() })
+		sagastest.Balance(w, id, 0)
+		w.Eventually("it is credited once", func() bool {
+			return w.Count(`select count(*) from credit_notes where order_id = $1`, id) == 1
+		})
+		w.Equal("what went back", w.Count(`select refunded from orders where id = $1`, id), 1210)
+	}
+	w.Equal("held orders", w.Count(`select count(*) from orders where holds <> '{}'`), 0)
 }
 
 func TestADisputeStandsInTheTruthWhereTheProviderCanBeAsked(t *testing.T) { // T23, I-14

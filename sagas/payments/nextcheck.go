@@ -28,6 +28,9 @@ func (t Times) NextCheck(timeline Timeline, now time.Time) *time.Duration {
 	if until := timeline.refunded.Add(t.RefundTTL); timeline.moneyOnItsWay() && timeline.at.Before(until) {
 		moments = append(moments, timeline.at.Add(t.RefundCheck), until)
 	}
+	if timeline.claimed() {
+		moments = append(moments, timeline.at.Add(t.DisputeCheck))
+	}
 	return until(soonest(moments, timeline.at), now)
 }
 

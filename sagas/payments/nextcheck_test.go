@@ -41,6 +41,14 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 		At:     after(2 * time.Hour),
 	})
 
+	claim := order.DisputeOpened{
+		Dispute: order.SeenDispute{ID: "dp_1", Payment: "pay_1", State: order.DisputeOpen, Minor: 1210, Currency: "EUR"},
+		At:      after(2 * time.Hour),
+	}
+	claimed := append(refunded[:4:4], claim)
+	claim.Dispute.ID = "operator/1"
+	said := append(refunded[:4:4], claim)
+
 	for _, c := range []struct {
 		what   string
 		facts  []order.Event
@@ -72,6 +80,8 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 		{"a refund is pending", pending, 40 * day, day},
 		{"late money goes back", given, 100 * day, day},
 		{"refunded", refunded, 2 * time.Hour, never},
+		{"refunded, and the dispute is not decided", claimed, 100 * day, day},
+		{"refunded, and an operator has to say", said, 2 * time.Hour, never},
 	} {
 		var history []eventstore.RecordedEvent
 		for _, e := range c.facts {

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"slices"
 	"time"
 
 	"hostpanel/domain/order"
@@ -58,6 +59,13 @@ func (timeline Timeline) after(e order.Event) Timeline {
 	}
 	timeline.setBy = timeline.version
 	return timeline
+}
+
+// claimed tells whether the provider has a dispute in its books that is not decided.
+func (timeline Timeline) claimed() bool {
+	return slices.ContainsFunc(timeline.order.Claimed(), func(d order.SeenDispute) bool {
+		return d.State == order.DisputeOpen && !d.ByOperator()
+	})
 }
 
 // moneyOnItsWay tells whether a refund has not come to an end.

@@ -31,6 +31,7 @@ type Times struct {
 	CaptureDeadline       time.Duration // after an approval nothing is captured any more
 	RefundBudget          time.Duration // until a refund needs an operator
 	CaptureCheck          time.Duration // between two checks during a capture
+	DisputeCheck          time.Duration // during a dispute that the provider shows
 	RefundCheck           time.Duration // and during a refund
 	RefundTTL             time.Duration // for how long a pending refund is checked
 	SessionChecks         [3]time.Duration
@@ -51,7 +52,7 @@ var Defaults = Times{
 	SessionChecks: [3]time.Duration{2 * time.Minute, 10 * time.Minute, time.Hour}, AfterExpiry: time.Minute, SettlementCheck: day,
 	PaymentCall: 15 * time.Second, PaymentBase: 2 * time.Second, CaptureCap: 2 * time.Minute, RefundCap: 10 * time.Minute,
 	CaptureDeadline: 165 * time.Minute, RefundBudget: 72 * time.Hour,
-	CaptureCheck: 5 * time.Minute, RefundCheck: day, RefundTTL: 14 * day,
+	CaptureCheck: 5 * time.Minute, DisputeCheck: day, RefundCheck: day, RefundTTL: 14 * day,
 	PaidChecks:      [3]time.Duration{day, 7 * day, 30 * day},
 	CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	KeepBodies:      90 * day,
