@@ -74,6 +74,13 @@ func reversed() document.Document {
 	return document.OfInvoice(e, terms)
 }
 
+// outside is a paid invoice to a buyer outside the union.
+func outside() document.Document {
+	d := reversed()
+	d.Treatment, d.Buyer.Country, d.Buyer.TaxID, d.Language = tax.Treatment{TaxKind: tax.Outside, TaxCountry: "US"}, "US", "", "en"
+	return d
+}
+
 func withdrawn() document.Document {
 	d := open()
 	d.Withdrawn, d.Reason = true, "It was withdrawn by credit note CN-2026-000003."
@@ -125,6 +132,11 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 				"imponible|31,98\u00a0€|Cuota del impuesto (0\u00a0%)|0,00\u00a0€|Total|31,98\u00a0€|Mención " +
 				"fiscal|Inversión del sujeto pasivo|Tarjeta",
 			"38,70",
+		},
+		{
+			outside(),
+			"Invoice|48001 Bilbao, US|Tax (0%)|€0.00|Total|€31.98|Tax note|Not subject to VAT: the place of supply is outside",
+			"Reverse charge",
 		},
 		{
 			withdrawn(),

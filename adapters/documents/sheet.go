@@ -198,7 +198,7 @@ func (w writer) notes() []pair {
 		}
 	}
 	return w.pairs(
-		pair{"tax_note", w.TaxKind.Note(w.Language)}, pair{"reason", w.Reason}, pair{"method", w.Method},
+		pair{"tax_note", w.TaxNote()}, pair{"reason", w.Reason}, pair{"method", w.Method},
 		pair{"terms", terms}, pair{"account", iban}, pair{"bic", bic},
 	)
 }

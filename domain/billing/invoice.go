@@ -150,6 +150,7 @@ type Seller struct {
 	Register   string `json:"register"` // where the business is registered
 	IBAN       string `json:"iban"`
 	BIC        string `json:"bic"`
+	Exemption  string `json:"exemption,omitempty"` // why a rate of 0 charges no tax; blank: it is no exemption
 }
 
 // Fields are the seller.
@@ -164,6 +165,7 @@ func (s *Seller) Fields() field.Set {
 		field.Text("register", &s.Register).ReadOnly().Doc("Where the business is registered.").Labelled("invoice_register"),
 		field.Text("iban", &s.IBAN).ReadOnly().Labelled("invoice_iban"),
 		field.Text("bic", &s.BIC).ReadOnly().Labelled("invoice_bic"),
+		field.Text("exemption", &s.Exemption).ReadOnly().Doc("Why a rate of 0 charges no tax; blank: it is no exemption."),
 	}
 }
 

@@ -16,5 +16,8 @@ var countries = strings.Fields(`
 	SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE
 	VG VI VN VU WF WS YE YT ZA ZM ZW`)
 
+// Countries returns the codes of ISO 3166-1.
+func Countries() []string { return slices.Clone(countries) }
+
 // IsCountry tells whether ISO 3166-1 has the code.
 func IsCountry(code string) bool { return slices.Contains(countries, code) }

@@ -13,10 +13,10 @@ import (
 	"hostpanel/domain/buyer"
 )
 
-// A Row is the standard rate of a country from a day on. It holds until the next row of the
+// A Row is the standard rate of a country, or of a territory, from a day on. It holds until the next row of the
 // country begins.
 type Row struct {
-	Country string          // ISO 3166, two capitals
+	Country string          // ISO 3166, two capitals; or the code of a territory
 	Percent decimal.Decimal // such as 25.5
 	From    time.Time       // a day in UTC; zero: it has always held
 }
@@ -103,7 +103,7 @@ func rowOf(text string) (r Row, err error) {
 	r.Country, percent, _ = strings.Cut(text, "=")
 	percent, day, dated := strings.Cut(percent, "@")
 	r.Percent, err = decimal.NewFromString(percent)
-	if !buyer.IsCountry(r.Country) || err != nil || !isPercentage(r.Percent) {
+	if !isPlace(r.Country) || err != nil || !isPercentage(r.Percent) {
 		return r, fmt.Errorf("%q is not a country and its rate in percent, such as PT=23", text)
 	}
 	if dated {
@@ -112,6 +112,12 @@ func rowOf(text string) (r Row, err error) {
 		}
 	}
 	return r, nil
+}
+
+// isPlace tells whether a rate can be of a code: a country's, or one of a country's territory.
+func isPlace(code string) bool {
+	country, _, _ := strings.Cut(code, "-")
+	return territoryCode.MatchString(code) && buyer.IsCountry(country)
 }
 
 func isPercentage(n decimal.Decimal) bool {

@@ -3,7 +3,6 @@
 package tax
 
 import (
-	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -29,15 +28,16 @@ type Kind string
 const (
 	Standard      Kind = "standard"       // the rate of the seller's country
 	OneStopShop   Kind = "oss"            // the rate of the consumer's member state
-	Foreign       Kind = "foreign"        // the rate that operators have set for a country outside the union
+	Foreign       Kind = "foreign"        // the rate that operators have set for a place outside the union
 	ReverseCharge Kind = "reverse_charge" // the buyer, a business of another member state, owes the tax
+	Outside       Kind = "outside"        // the buyer is outside the union, where its VAT does not reach
 )
 
 // A Treatment is how a sale is taxed, as events keep it beside the rate. It is zero in the
 // mode [Single].
 type Treatment struct {
 	TaxKind         Kind            `json:"tax_kind,omitempty"`
-	TaxCountry      string          `json:"tax_country,omitempty"`        // to which the tax belongs: ISO 3166
+	TaxCountry      string          `json:"tax_country,omitempty"`        // where the service is taxed: ISO 3166, or such as ES-CN
 	TaxRemoved      decimal.Decimal `json:"tax_removed,omitzero"`         // percent that the plan's price includes and the total does not
 	TaxIDAcceptedBy string          `json:"tax_id_accepted_by,omitempty"` // by whom the form of the buyer's id was taken for proof
 }
@@ -53,6 +53,8 @@ type Policy struct {
 	Mode  Mode
 	Home  string // the seller's country
 	Rates Table
+
+	Territories Territories // nil: those that the program knows
 }
 
 // Decide returns how a sale to a buyer is taxed at a moment. The single rate is that of the
@@ -62,30 +64,47 @@ func (p Policy) Decide(single decimal.Decimal, b buyer.Details, at time.Time, ac
 		return Decision{Rate: single}
 	}
 	home, _ := p.Rates.At(p.Home, at)
-	rate, known := p.Rates.At(b.Country, at)
-	switch isAbroad := p.isAbroad(b); {
-	case isAbroad && IsVATID(b.Country, b.TaxID):
+	where := p.placeOf(b)
+	switch isAbroad := where.isAbroad(p.Home); {
+	case where.country == "":
+		if rate, set := p.Rates.At(where.code, at); set {
+			return Decision{Treatment{TaxKind: Foreign, TaxCountry: where.code}, rate}
+		}
+		return Decision{Treatment{TaxKind: Outside, TaxCountry: where.code, TaxRemoved: home}, decimal.Zero}
+	case isAbroad && IsVATID(where.country, b.TaxID):
 		return Decision{
-			Treatment{TaxKind: ReverseCharge, TaxCountry: b.Country, TaxRemoved: home, TaxIDAcceptedBy: acceptedBy},
+			Treatment{TaxKind: ReverseCharge, TaxCountry: where.country, TaxRemoved: home, TaxIDAcceptedBy: acceptedBy},
 			decimal.Zero,
 		}
 	case isAbroad && p.Mode == OSS:
-		return Decision{Treatment{TaxKind: OneStopShop, TaxCountry: b.Country}, rate}
-	case known && !IsMember(b.Country):
-		return Decision{Treatment{TaxKind: Foreign, TaxCountry: b.Country}, rate}
+		return Decision{Treatment{TaxKind: OneStopShop, TaxCountry: where.country}, p.rateOf(where, at)}
+	case isAbroad:
+		return Decision{Treatment{TaxKind: Standard, TaxCountry: p.Home}, home}
 	}
-	return Decision{Treatment{TaxKind: Standard, TaxCountry: p.Home}, home}
+	return Decision{Treatment{TaxKind: Standard, TaxCountry: p.Home}, p.rateOf(where, at)}
+}
+
+// rateOf returns the rate of a place in the union: its own, or that of its country.
+func (p Policy) rateOf(where place, at time.Time) decimal.Decimal {
+	for _, table := range []Table{p.Rates, regional} {
+		if rate, has := table.At(where.code, at); has {
+			return rate
+		}
+	}
+	rate, _ := p.Rates.At(where.country, at)
+	return rate
 }
 
 func (p Policy) isByCountry() bool { return p.Mode == Seller || p.Mode == OSS }
 
-// isAbroad tells whether a buyer is in a member state other than the seller's.
-func (p Policy) isAbroad(b buyer.Details) bool { return b.Country != p.Home && IsMember(b.Country) }
+// isAbroad tells whether a place is in a member state other than the seller's.
+func (w place) isAbroad(home string) bool { return w.country != "" && w.country != home }
 
 // Check adds a tax id whose form is wrong, if the treatment depends on it.
 func (p Policy) Check(b buyer.Details, wrong *field.Errors) {
-	if p.isByCountry() && p.isAbroad(b) && b.TaxID != "" && !IsVATID(b.Country, b.TaxID) && !wrong.Has("customer_tax_id") {
-		wrong.Add("customer_tax_id", "Enter a valid VAT identification number of "+b.Country+", such as "+ExampleID(b.Country)+".")
+	where := p.placeOf(b).country
+	if p.isByCountry() && p.placeOf(b).isAbroad(p.Home) && b.TaxID != "" && !IsVATID(where, b.TaxID) && !wrong.Has("customer_tax_id") {
+		wrong.Add("customer_tax_id", "Enter a valid VAT identification number of "+where+", such as "+ExampleID(where)+".")
 	}
 }
 
@@ -108,10 +127,10 @@ func (t Treatment) Without(amount decimal.Decimal, currency string) decimal.Deci
 func Shown(t *Treatment) field.Set {
 	return field.Set{
 		field.Text("tax_kind", (*string)(&t.TaxKind)).ReadOnly().Doc(
-			"How the rate came about: standard, oss, foreign or reverse_charge; blank: the panel has a single rate.",
+			"How the rate came about: standard, oss, foreign, reverse_charge or outside; blank: the panel has a single rate.",
 		),
 		field.Text("tax_country", &t.TaxCountry).ReadOnly().Doc(
-			"To which the tax belongs: two capitals, as ISO 3166 has them; blank: likewise.",
+			"Where the service is taxed: two capitals, as ISO 3166 has them, or a territory such as ES-CN; blank: likewise.",
 		),
 		field.Text("tax_id_accepted_by", &t.TaxIDAcceptedBy).ReadOnly().Doc(
 			"By whom the form of the buyer's tax id was taken for proof, under reverse charge.",
@@ -119,23 +138,32 @@ func Shown(t *Treatment) field.Set {
 	}
 }
 
-// ByCountry tells what decides about a sale at home at a moment, and the countries that have
-// a rate. It is not ok in the mode [Single].
-func (p Policy) ByCountry(at time.Time) (home string, rate decimal.Decimal, countries []string, ok bool) {
-	if !p.isByCountry() {
-		return "", decimal.Zero, nil, false
+// Note is what a document has to say of the treatment, in a language; blank: nothing. At a
+// rate of 0 a foreign sale bears no tax either.
+func (t Treatment) Note(rate decimal.Decimal, language string) string {
+	switch {
+	case t.TaxKind == ReverseCharge:
+		return texts.Say(language, "documents.reverse_charge")
+	case t.TaxKind == Outside, t.TaxKind == Foreign && rate.IsZero():
+		return texts.Say(language, "documents.outside")
+	case t.TaxKind == Foreign:
+		return islandTaxes[t.TaxCountry]
 	}
-	rate, _ = p.Rates.At(p.Home, at)
-	for _, r := range p.Rates {
-		countries = append(countries, r.Country)
-	}
-	return p.Home, rate, slices.Compact(countries), true
+	return ""
 }
 
-// Note is what a document has to say of the treatment, in a language; blank: nothing.
-func (k Kind) Note(language string) string {
-	if k != ReverseCharge {
+// islandTaxes are taxes in place of VAT, by the territory that levies them.
+var islandTaxes = map[string]string{canaries: "IGIC", ceuta: "IPSI", melilla: "IPSI"}
+
+// IslandTax returns the tax that is charged in place of VAT: of a sale into such a territory at
+// a rate of operators, or of a seller there with a single rate; blank: VAT.
+func (t Treatment) IslandTax(sellerCountry, sellerPostalCode string) string {
+	if t.TaxKind == Foreign {
+		return islandTaxes[t.TaxCountry]
+	}
+	if t.TaxKind != "" {
 		return ""
 	}
-	return texts.Say(language, "documents.reverse_charge")
+	home, _ := known.at(sellerCountry, sellerPostalCode)
+	return islandTaxes[home.Code]
 }

@@ -42,8 +42,8 @@ func TestEachBuyerIsTaxedByTheModeOfThePanel(t *testing.T) {
 		{of("FR", "FR12345678901"), "- 21", "reverse_charge FR 0", "reverse_charge FR 0"},
 		{of("GR", "EL 123.456-789"), "- 21", "reverse_charge GR 0", "reverse_charge GR 0"},
 		{of("FR", "DE123456789"), "- 21", "standard ES 21", "oss FR 20"}, // Check refuses it first
-		{of("GB", "XI123456789"), "- 21", "standard ES 21", "standard ES 21"},
-		{of("MX", ""), "- 21", "standard ES 21", "standard ES 21"},
+		{of("GB", "XI123456789"), "- 21", "outside GB 0", "outside GB 0"},
+		{of("MX", ""), "- 21", "outside MX 0", "outside MX 0"},
 		{of("CH", "CHE-123.456.788"), "- 21", "foreign CH 8.1", "foreign CH 8.1"},
 		{of("US", ""), "- 21", "foreign US 0", "foreign US 0"},
 	} {
@@ -58,7 +58,7 @@ func TestEachBuyerIsTaxedByTheModeOfThePanel(t *testing.T) {
 			}
 			isReversed := got.TaxKind == tax.ReverseCharge
 			if (got.TaxIDAcceptedBy == "system:storefront") != isReversed || !isReversed && got.TaxIDAcceptedBy != "" ||
-				got.TaxRemoved.Equal(d("21")) != isReversed {
+				got.TaxRemoved.Equal(d("21")) != (isReversed || got.TaxKind == tax.Outside) {
 				t.Errorf("%+v by %q: %+v", c.buyer, mode, got)
 			}
 		}
@@ -289,7 +289,8 @@ func TestATreatmentOfTheSingleRateLeavesNoTrace(t *testing.T) {
 		t.Error(string(text), err)
 	}
 	for _, language := range texts.Languages() {
-		if (reversed.TaxKind.Note(language) == "") || tax.Standard.Note(language) != "" {
+		standard := tax.Treatment{TaxKind: tax.Standard}
+		if reversed.Note(d("0"), language) == "" || standard.Note(d("0"), language) != "" {
 			t.Error("the note in", language)
 		}
 	}

@@ -150,10 +150,11 @@ func lineCard(w web.Words, l document.Line, currency string) web.Card {
 }
 
 func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
-	set := i.Fields()
+	set, said := i.Fields(), saidBy(i)
+	said.Language = language
 	return slices.Concat(w.Values(set, "created_at", "subtotal"), web.Told(
 		web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
-		web.Aspect{Name: w["invoice_tax_note"], Text: i.TaxKind.Note(language)},
+		web.Aspect{Name: w["invoice_tax_note"], Text: said.TaxNote()},
 	), w.Values(set, "total"))
 }
 

@@ -124,3 +124,37 @@ func TestAnInvoiceUnderReverseChargeSaysSo(t *testing.T) {
 	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.InvoicesPath+id.String()+"/").Body.String(), "Tax note",
 		"Reverse charge", "Tax (0%)", "€10.00")
 }
+
+// A buyer outside the union reads in the browser and in each form of the document why there is no
+// tax. The XML has no VAT identifier.
+func TestAnInvoiceOutsideTheUnionSaysWhyItBearsNoTax(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	bought, _ := s.Billed(t, 1)
+	id := uuid.New()
+	s.Do(t, billing.Issue{
+		ID: id, Order: bought, Tenant: 1, SubjectID: uuid.New(), Name: "Ann Lee", Seller: paneltest.Hoster,
+		Buyer: buyer.Details{City: "Belfast", Country: "GB", TaxID: "XI123456789"},
+		Lines: []billing.Line{{Text: "Start", Total: paneltest.Price("10")}},
+		Total: paneltest.Price("10"), Subtotal: paneltest.Price("10"), Tax: paneltest.Price("0"),
+		TaxRate: paneltest.Price("0"), Currency: "EUR", At: paneltest.BilledAt,
+		Treatment: tax.Treatment{TaxKind: tax.Outside, TaxCountry: "GB", TaxRemoved: paneltest.Price("21")},
+	})
+	s.Documented(t)
+	get := func(path string) string {
+		return s.Call(http.MethodGet, path, "", paneltest.Bearer(s.Known["ben"])...).Body.String()
+	}
+	invoice := billingAPI + "invoices/" + id.String() + "/"
+	paneltest.Has(t, get(invoice), `"tax":"0.00","tax_rate":"0.00","tax_kind":"outside","tax_country":"GB"`)
+	paneltest.Has(t, get(invoice+"document/?format=html"), "No sujeto a IVA", "2006/112/CE")
+	xml := get(invoice + "document/?format=xml")
+	paneltest.Has(t, xml, "<cbc:ID>O</cbc:ID>", "VATEX-EU-O", "No sujeto a IVA", "<cbc:CompanyID>B12345678</cbc:CompanyID>")
+	for _, absent := range []string{"PartyTaxScheme", "ESB12345678", "XI123456789", "<cbc:Percent>"} {
+		if strings.Contains(xml, absent) {
+			t.Errorf("the XML has %s:\n%s", absent, xml)
+		}
+	}
+	s.Do(t, paneltest.Speaks(paneltest.Ben, "en"))
+	paneltest.Has(t, s.Visiting(t, paneltest.Ben).Get(web.InvoicesPath+id.String()+"/").Body.String(), "Tax note",
+		"Not subject to VAT", "€10.00")
+}

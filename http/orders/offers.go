@@ -3,8 +3,6 @@ package orders
 import (
 	"slices"
 
-	"github.com/shopspring/decimal"
-
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
@@ -66,29 +64,58 @@ type offeredWidget struct {
 // offeredWidget is an order form with the methods that its customers can choose.
 func (s *Area) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
 	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
-	if home, rate, countries, ok := s.Tax.ByCountry(s.Callers.Now()); ok {
-		members := slices.DeleteFunc(slices.Clone(countries), func(country string) bool { return !tax.IsMember(country) })
-		shown.tax = &offeredTax{home, rate, countries, members}
+	if form, ok := s.Tax.Form(s.Callers.Now()); ok {
+		shown.tax = offeredTaxOf(form)
 	}
 	return shown
 }
 
 // An offeredTax is what a form has to know where the tax depends on the buyer.
 type offeredTax struct {
-	home               string
-	rate               decimal.Decimal
-	countries, members []string
+	tax.Form
+	members     []string
+	territories []offeredTerritory
+}
+
+func offeredTaxOf(f tax.Form) *offeredTax {
+	t := &offeredTax{Form: f}
+	t.members = slices.DeleteFunc(slices.Clone(f.Countries), func(country string) bool { return !tax.IsMember(country) })
+	for _, one := range f.Territories {
+		t.territories = append(t.territories, offeredTerritory{one.Country, one.CountsAs(), one.Postal})
+	}
+	return t
 }
 
 // Fields are what the form has to know.
 func (t *offeredTax) Fields() field.Set {
 	return field.Set{
-		field.Text("seller_country", &t.home).ReadOnly(),
-		field.Amount("seller_rate", &t.rate, 5, 2).ReadOnly().Doc(
-			"Percent that prices include, and that a business of another member state does not pay.",
+		field.Text("seller_country", &t.Home).ReadOnly(),
+		field.Amount("seller_rate", &t.Rate, 5, 2).ReadOnly().Doc(
+			"Percent that prices include, and that a business of another member state and buyers outside the union do not pay.",
 		),
-		field.Texts("countries", &t.countries, nil).ReadOnly().Doc("That have a rate."),
+		field.Texts("countries", &t.Countries, nil).ReadOnly().Doc("That have a rate."),
 		field.Texts("member_states", &t.members, nil).ReadOnly().Doc("In which a customer_tax_id takes the tax out of the price."),
+		field.Texts("untaxed", &t.Untaxed, nil).ReadOnly().Doc(
+			"Countries and territories outside the union, in which the tax is taken out of every price.",
+		),
+		field.Objects("territories", &t.territories).Doc(
+			"Parts of countries with a tax of their own; of several, the longest beginning of customer_postal_code decides.",
+		),
+	}
+}
+
+// An offeredTerritory is a territory as a form has to know it.
+type offeredTerritory struct {
+	country, countsAs string
+	postalCodes       []string
+}
+
+// Fields are the territory.
+func (t *offeredTerritory) Fields() field.Set {
+	return field.Set{
+		field.Text("country", &t.country).ReadOnly().Doc("In addresses."),
+		field.Texts("postal_codes", &t.postalCodes, nil).ReadOnly().Doc("Their beginnings; none: the whole country."),
+		field.Text("counts_as", &t.countsAs).ReadOnly().Doc("The country or territory whose tax holds there."),
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
@@ -63,6 +65,25 @@ func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
 		w.Must(err)
 		return len(notes) == 1 && notes[0].TaxKind == tax.ReverseCharge && notes[0].Total.Equal(notes[0].Subtotal) && notes[0].Tax.IsZero()
 	})
+}
+
+// A buyer in the Canary Islands pays the price without tax, with the order and with each renewal. A
+// service that was sold to one with tax is renewed without it.
+func TestABuyerOutsideTheVATOfTheUnionPaysNone(t *testing.T) {
+	t.Parallel()
+	w, policy := taxedBy(t, tax.OSS)
+	canary := buyer.Details{City: "Las Palmas", PostalCode: "35001", Country: "ES"}
+	id := w.Place(sagastest.OrderForm{Kind: "saas", Details: canary, Taxes: policy})
+	w.Pay.Pay(id, func(p *order.Payment) { p.Minor = 1000 })
+	w.Must(w.Webhook("evt_"+id.String(), id))
+	w.Becomes(id, order.StatusActive)
+	taxed := w.Serves(sagastest.OrderForm{Kind: "saas", Details: canary}) // by a single rate
+	const untaxed = `outside ES-CN 0 % of 10.00: 10.00 + 0.00, accepted by ""`
+	w.Equal("the first invoice", taxOf(w.Invoices(id)[0]), untaxed)
+	for _, service := range []uuid.UUID{id, taxed} {
+		w.Until(service, "billing.period_invoiced", 1)
+		w.Equal("the renewal", taxOf(w.Invoices(service)[1]), untaxed)
+	}
 }
 
 // A panel that begins to tax by country taxes the next renewal so. An id that was never

@@ -31,10 +31,11 @@ func (*Settings) Abouts() map[string]string {
 		"HOSTPANEL_WEBHOOK_NETWORKS": "Networks that webhooks of tenants may reach besides the internet.",
 		"HOSTPANEL_TAX_RATE":         "Percent that prices include.",
 		"HOSTPANEL_TAX":              "By whose rates tax is charged: single, seller or oss.",
-		"HOSTPANEL_TAX_RATES":        "Rates of countries, with commas, in place of those that the program knows.",
+		"HOSTPANEL_TAX_RATES":        "Rates of countries and territories, with commas, in place of those that the program knows.",
+		"HOSTPANEL_TAX_TERRITORIES":  "Territories with a tax of their own, with commas, in place of those that the program knows.",
 		"HOSTPANEL_CURRENCY":         "Of plans that name none.",
 		"HOSTPANEL_SELLER": "Who sells, for invoices: name, address, city, postal_code, country, tax_id, register, " +
-			"iban, bic.",
+			"iban, bic, exemption.",
 		"HOSTPANEL_INVOICE_DAYS": "Days, 0 to 60, before a period begins, when its invoice is issued.",
 		"HOSTPANEL_CHARGE_DAYS": "Days after the first refused charge of a saved payment method, when it is charged " +
 			"again.",

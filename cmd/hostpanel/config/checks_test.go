@@ -111,6 +111,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 			"HOSTPANEL_TAX: seller needs a HOSTPANEL_SELLER",
 		},
 		{Settings{TaxRates: "Portugal=23"}, "HOSTPANEL_TAX_RATES"},
+		{Settings{Territories: "Madeira"}, "HOSTPANEL_TAX_TERRITORIES"},
+		{Settings{Tax: "seller", Seller: strings.Replace(aSeller, `"country"`, `"postal_code":"35001","country"`, 1)}, "HOSTPANEL_TAX"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
 		{Settings{Seller: "Hoster SL"}, "HOSTPANEL_SELLER is not a JSON object"},
 		{Settings{Seller: aSeller + "{}"}, "HOSTPANEL_SELLER is not a JSON object"},

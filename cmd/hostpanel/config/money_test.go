@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/tax"
 )
 
@@ -51,6 +54,8 @@ func TestTheRatesOfTaxAreSet(t *testing.T) {
 		{Settings{Tax: "seller", Seller: aSeller}, tax.Seller, "23", 0},
 		{Settings{Tax: "oss", Seller: aSeller, TaxRates: "PT=24@2026-01-01, CH=8.1"}, tax.OSS, "24", 0},
 		{Settings{Tax: "oss", Seller: aSeller, TaxRate: "21"}, tax.OSS, "23", 1},
+		{Settings{Territories: "PT-30:PT:90:inside"}, tax.Single, "", 1},
+		{Settings{Tax: "oss", Seller: aSeller, Territories: "PT-30:PT:90:outside"}, tax.OSS, "23", 0},
 	} {
 		got, err := New(c.set, false)
 		if err != nil {
@@ -62,6 +67,24 @@ func TestTheRatesOfTaxAreSet(t *testing.T) {
 			rate.String() != c.portugal || known && got.Policy.Tax.Home != "ES" {
 			t.Errorf("%+v: %+v, %v", c.set, got.Policy.Tax, about)
 		}
+	}
+}
+
+// Rows of an operator take the place of territories that the program knows. The others stay.
+func TestTheTerritoriesOfTaxAreSet(t *testing.T) {
+	got, err := New(Settings{Tax: "oss", Seller: aSeller, Territories: "PT-30:PT:90+91:outside"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[string]string{"9000": "PT-30", "9400": "PT", "35001": "PT"} {
+		decided := got.Policy.Tax.Decide(decimal.Zero, buyer.Details{Country: "PT", PostalCode: code}, time.Now(), "me")
+		if decided.TaxCountry != want {
+			t.Errorf("%s: %+v", code, decided)
+		}
+	}
+	canary := got.Policy.Tax.Decide(decimal.Zero, buyer.Details{Country: "ES", PostalCode: "35001"}, time.Now(), "me")
+	if canary.TaxKind != tax.Outside || canary.TaxCountry != "ES-CN" {
+		t.Errorf("%+v", canary)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Config) seller(s Settings) error {
 	if err != nil {
 		return console.Misused(
 			"HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, "+
-				"country, tax_id, register, iban and bic: %v",
+				"country, tax_id, register, iban, bic and exemption: %v",
 			err,
 		)
 	}

@@ -49,6 +49,7 @@ type Settings struct {
 	TaxRate      string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00"`
 	Tax          string `group:"settings" env:"HOSTPANEL_TAX" placeholder:"single"`
 	TaxRates     string `group:"settings" env:"HOSTPANEL_TAX_RATES" placeholder:"PT=23@2026-01-01"`
+	Territories  string `name:"tax-territories" group:"settings" env:"HOSTPANEL_TAX_TERRITORIES" placeholder:"IT-LIVIGNO:IT:23041:outside"`
 	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR"`
 	Seller       string `group:"settings" env:"HOSTPANEL_SELLER" placeholder:"JSON"`
 	InvoiceDays  string `group:"settings" env:"HOSTPANEL_INVOICE_DAYS" placeholder:"7"`

@@ -13,12 +13,19 @@ func (c *Config) tax(s Settings) error {
 	mode := tax.Mode(cmp.Or(s.Tax, string(tax.Single)))
 	c.Policy.Tax.Mode = mode
 	rows, err := tax.ParseRows(s.TaxRates)
+	if err != nil {
+		return console.Misused("HOSTPANEL_TAX_RATES: %v", err)
+	}
+	territories, err := tax.ParseTerritories(s.Territories)
 	switch {
 	case err != nil:
-		return console.Misused("HOSTPANEL_TAX_RATES: %v", err)
+		return console.Misused("HOSTPANEL_TAX_TERRITORIES: %v", err)
 	case mode == tax.Single:
 		if s.TaxRates != "" {
 			c.warn("HOSTPANEL_TAX_RATES has no effect while HOSTPANEL_TAX is single")
+		}
+		if s.Territories != "" {
+			c.warn("HOSTPANEL_TAX_TERRITORIES has no effect while HOSTPANEL_TAX is single")
 		}
 		return nil
 	case mode != tax.Seller && mode != tax.OSS:
@@ -33,6 +40,15 @@ func (c *Config) tax(s Settings) error {
 	if s.TaxRate != "" {
 		c.warn("HOSTPANEL_TAX_RATE has no effect unless HOSTPANEL_TAX is single")
 	}
-	c.Policy.Tax = tax.Policy{Mode: mode, Home: c.Policy.Seller.Country, Rates: tax.European().Overruled(rows)}
+	c.Policy.Tax = tax.Policy{
+		Mode: mode, Home: c.Policy.Seller.Country, Rates: tax.European().Overruled(rows),
+		Territories: tax.EuropeanTerritories().Overruled(territories),
+	}
+	if seller := c.Policy.Seller; !c.Policy.Tax.IsHome(seller.Country, seller.PostalCode) {
+		return console.Misused(
+			"HOSTPANEL_TAX: %s needs a seller in the VAT of the European Union; HOSTPANEL_SELLER is in a territory outside of it. "+
+				"Set HOSTPANEL_TAX=single with the rate there", mode,
+		)
+	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Document struct {
 	Buyer     Buyer
 	Lines     []Line
 	TaxRate   decimal.Decimal // percent
-	TaxKind   tax.Kind        // why the tax is what it is; blank: by the single rate
+	Treatment tax.Treatment   // why the tax is what it is; zero: by the single rate
 	Total     decimal.Decimal // tax included
 	Subtotal  decimal.Decimal // without tax
 	Tax       decimal.Decimal
@@ -116,7 +116,7 @@ func OfInvoice(e billing.InvoiceIssued, also Terms) Document {
 	return Document{
 		Kind: Invoice, Number: e.Number(), Issued: e.At, Due: also.Due,
 		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyerNamed(e),
-		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, TaxKind: e.TaxKind,
+		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, Treatment: e.Treatment,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
 		Credit: e.Prepaid, Paid: paid, Withdrawn: e.Status == billing.Withdrawn, Method: also.Method, Order: also.Order,
 	}
@@ -136,7 +136,7 @@ func OfCreditNote(e billing.CreditNoteIssued, of Document, reason string) Docume
 	return Document{
 		Kind: CreditNote, Number: e.Number(), Issued: e.At,
 		Currency: e.Currency, Language: of.Language, Seller: of.Seller, Buyer: of.Buyer,
-		Lines: linesOf([]billing.Line{line}, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, TaxKind: of.TaxKind,
+		Lines: linesOf([]billing.Line{line}, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, Treatment: of.Treatment,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
 		Paid: true, Withdrawn: of.Withdrawn, Method: of.Method, Order: of.Order,
 		Credited: Reference{of.Number, of.Issued}, Reason: reason,

@@ -33,15 +33,16 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rule, spoil := range map[string]func(*Document){
-		"BR-02": func(d *Document) { d.Number = "" },
-		"BR-03": func(d *Document) { d.Issued = time.Time{} },
-		"BR-05": func(d *Document) { d.Currency = "ZZZ" },
-		"BR-06": func(d *Document) { d.Seller.Name = " " },
-		"BR-07": func(d *Document) { d.Buyer.Name = "" },
-		"BR-09": func(d *Document) { d.Seller.Country = "UK" },
-		"BR-11": func(d *Document) { d.Buyer.Country = "" },
-		"BR-16": func(d *Document) { d.Lines, d.Subtotal, d.Total, d.Tax = nil, decimal.Zero, decimal.Zero, decimal.Zero },
-		"BR-25": func(d *Document) { d.Lines[0].Text = "" },
+		"BR-02":    func(d *Document) { d.Number = "" },
+		"BR-03":    func(d *Document) { d.Issued = time.Time{} },
+		"BR-05":    func(d *Document) { d.Currency = "ZZZ" },
+		"BR-CL-04": func(d *Document) { d.Currency = "STN" },
+		"BR-06":    func(d *Document) { d.Seller.Name = " " },
+		"BR-07":    func(d *Document) { d.Buyer.Name = "" },
+		"BR-09":    func(d *Document) { d.Seller.Country = "UK" },
+		"BR-11":    func(d *Document) { d.Buyer.Country = "" },
+		"BR-16":    func(d *Document) { d.Lines, d.Subtotal, d.Total, d.Tax = nil, decimal.Zero, decimal.Zero, decimal.Zero },
+		"BR-25":    func(d *Document) { d.Lines[0].Text = "" },
 		"BR-27": func(d *Document) {
 			d.Lines = append(d.Lines, d.Lines[0])
 			d.Lines[0].Net, d.Lines[1].Net = amountOf("-1"), amountOf("11")
@@ -54,7 +55,18 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 			d.Seller.TaxID, d.TaxRate, d.Tax, d.Total = "", decimal.Zero, decimal.Zero, amountOf("10")
 		},
 		"BR-S-02": func(d *Document) { d.Seller.TaxID, d.Seller.Register = "", "Madrid, T 1, F 2" },
-		"BR-Z-09": func(d *Document) { d.TaxRate, d.Tax, d.Total = decimal.Zero, amountOf("0.30"), amountOf("10.30") },
+		"BR-E-02": func(d *Document) {
+			d.Seller.TaxID, d.Seller.Register, d.Seller.Exemption = "", "Madrid, T 1, F 2", "Exempt"
+			d.TaxRate, d.Tax, d.Total = decimal.Zero, decimal.Zero, amountOf("10")
+		},
+		"BR-E-09": func(d *Document) {
+			d.Seller.Exemption, d.TaxRate, d.Tax, d.Total = "Exempt", decimal.Zero, amountOf("0.30"), amountOf("10.30")
+		},
+		"BR-AF-02": func(d *Document) {
+			d.Seller.TaxID, d.Seller.Register, d.Seller.PostalCode = "", "Las Palmas, T 1", "35001"
+		},
+		"BR-AG-02": func(d *Document) { d.Seller.TaxID, d.Seller.Register, d.Seller.PostalCode = "", "Ceuta, T 1", "51001" },
+		"BR-Z-09":  func(d *Document) { d.TaxRate, d.Tax, d.Total = decimal.Zero, amountOf("0.30"), amountOf("10.30") },
 	} {
 		d := sound()
 		spoil(&d)
@@ -71,7 +83,7 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 // reversedCharge is an open invoice under reverse charge that keeps all rules.
 func reversedCharge() Document {
 	d := sound()
-	d.TaxKind, d.Buyer.Country, d.Buyer.TaxID = tax.ReverseCharge, "FR", "FR12345678901"
+	d.Treatment.TaxKind, d.Buyer.Country, d.Buyer.TaxID = tax.ReverseCharge, "FR", "FR12345678901"
 	d.TaxRate, d.Tax, d.Total, d.Lines[0].Total = decimal.Zero, decimal.Zero, amountOf("10"), amountOf("10")
 	return d
 }
@@ -109,6 +121,89 @@ func TestReverseChargeHasItsOwnRules(t *testing.T) {
 	}
 }
 
+// outsideTheUnion is an open invoice to a business outside the union that keeps all rules.
+func outsideTheUnion() Document {
+	d := reversedCharge()
+	d.Treatment, d.Buyer.Country, d.Buyer.TaxID = tax.Treatment{TaxKind: tax.Outside, TaxCountry: "GB"}, "GB", "XI123456789"
+	return d
+}
+
+// What is not subject to VAT names neither VAT id, and says why.
+func TestOutsideTheScopeOfVATNoVATIDIsNamed(t *testing.T) {
+	u := ublOf(outsideTheUnion())
+	if broken := brokenBy(u); len(broken) > 0 || u.Seller.Tax != nil || u.Buyer.Tax != nil || u.Seller.Legal.ID != "B12345678" ||
+		u.Buyer.Legal.ID != "123456789" || !strings.Contains(u.Tax.Category.Reason, "2006/112") {
+		t.Errorf("%v %+v", broken, u)
+	}
+	swiss := outsideTheUnion()
+	swiss.Buyer.TaxID = "CHE-123.456.788"
+	if id := ublOf(swiss).Buyer.Legal.ID; id != "CHE123456788" {
+		t.Error(id)
+	}
+	for rule, spoil := range map[string]func(*ubl){
+		"BR-O-02": func(u *ubl) { u.Buyer.Tax = &taxID{"FR12345678901", vat} },
+		"BR-O-05": func(u *ubl) { u.InvoiceLines[0].Category.Percent = "0" },
+		"BR-O-10": func(u *ubl) { u.Tax.Category.Reason = "" },
+		"BR-Z-09": func(u *ubl) {
+			u.Tax.Part, u.Tax.Amount = amount{"EUR", "0.30"}, amount{"EUR", "0.30"}
+			u.Sums.Gross, u.Sums.Due = amount{"EUR", "10.30"}, amount{"EUR", "10.30"}
+		},
+	} {
+		u := ublOf(outsideTheUnion())
+		spoil(&u)
+		if broken := brokenBy(u); len(broken) != 1 || !strings.HasPrefix(broken[0], rule+": ") {
+			t.Errorf("%s: %v", rule, broken)
+		}
+	}
+}
+
+// The category follows from where the sale is taxed and why a rate is 0, and only those without
+// tax have a reason, the same for people and for machines.
+func TestEachSaleHasTheCategoryOfItsTax(t *testing.T) {
+	for _, c := range []struct {
+		kind               tax.Kind
+		country, rate, set string // set changes the seller
+		want, note         string
+	}{
+		{"", "", "21", "", "S", ""},
+		{"", "", "0", "", "Z", ""},
+		{"", "", "0", "exempt", "E", "Exempt: article 20"},
+		{"", "", "21", "exempt", "S", ""},
+		{"", "", "0", "no id", "O", "Not subject to VAT"},
+		{"", "", "7", "islands", "L", "IGIC"},
+		{"", "", "0", "islands", "L", "IGIC"},
+		{tax.Standard, "ES", "21", "islands", "S", ""},
+		{tax.Standard, "ES", "0", "", "Z", ""},
+		{tax.OneStopShop, "FR", "20", "", "S", ""},
+		{tax.ReverseCharge, "FR", "0", "exempt", "AE", "Reverse charge"},
+		{tax.Outside, "US", "0", "", "O", "Not subject to VAT: the place of supply"},
+		{tax.Outside, "ES-CN", "0", "", "O", "Not subject to VAT: the place of supply"},
+		{tax.Foreign, "CH", "8.1", "", "S", ""},
+		{tax.Foreign, "US", "0", "", "O", "Not subject to VAT: the place of supply"},
+		{tax.Foreign, "ES-CN", "7", "", "L", "IGIC"},
+		{tax.Foreign, "ES-CE", "10", "", "M", "IPSI"},
+		{tax.Foreign, "ES-ML", "10", "", "M", "IPSI"},
+	} {
+		d := sound()
+		d.Language, d.TaxRate, d.Treatment = "en", amountOf(c.rate), tax.Treatment{TaxKind: c.kind, TaxCountry: c.country}
+		switch c.set {
+		case "exempt":
+			d.Seller.Exemption = "Exempt: article 20"
+		case "no id":
+			d.Seller.TaxID = ""
+		case "islands":
+			d.Seller.PostalCode = "35001"
+		}
+		got, u := categoryOf(d), ublOf(d)
+		if got.ID != c.want || !strings.HasPrefix(d.TaxNote(), c.note) || (c.note == "") != (d.TaxNote() == "") {
+			t.Errorf("%+v: %s, %q", c, got.ID, d.TaxNote())
+		}
+		if reason := u.Tax.Category.Reason; got.ID != igic && got.ID != ipsi && reason != d.TaxNote() || got.ID == igic && reason != "" {
+			t.Errorf("%+v: %q", c, reason)
+		}
+	}
+}
+
 // Some values of the XML are never wrong today. Their rules guard against changes of it.
 func TestRulesReadWhatTheXMLHolds(t *testing.T) {
 	other := amount{"EUR", "1.23"}
@@ -122,6 +217,11 @@ func TestRulesReadWhatTheXMLHolds(t *testing.T) {
 		"BR-CO-16": func(u *ubl) { u.Sums.Prepaid = &other },
 		"BR-CO-25": func(u *ubl) { u.DueDate = "" },
 		"BR-S-08":  func(u *ubl) { u.Tax.Taxable = amount{"EUR", "9.99"} },
+		"BR-E-10": func(u *ubl) {
+			u.Tax.Category.ID, u.Tax.Amount, u.Tax.Part, u.Tax.Category.Percent = exempted, amount{"EUR", "0"}, amount{"EUR", "0"}, "0"
+			u.Sums.Gross, u.Sums.Due = u.Sums.Net, u.Sums.Net
+		},
+		"BR-AF-10": func(u *ubl) { u.Tax.Category.Reason = "none" },
 	} {
 		u := ublOf(sound())
 		spoil(&u)

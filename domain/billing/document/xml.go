@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,16 +37,14 @@ func ublOf(d Document) ubl {
 	money := func(n decimal.Decimal) amount { return amount{d.Currency, n.StringFixed(2)} }
 	category := categoryOf(d)
 	exempt := category
-	switch exempt.ID {
-	case outside:
-		exempt.Exempt = "VATEX-EU-O"
-	case reversed:
-		exempt.Exempt, exempt.Reason = "VATEX-EU-AE", d.TaxKind.Note(d.Language)
+	exempt.Exempt, exempt.Reason = codes[category.ID], ""
+	if slices.Contains(reasoned, category.ID) {
+		exempt.Reason = d.TaxNote()
 	}
 	u := ubl{
 		Aggregates: namespaces + "CommonAggregateComponents-2", Basics: namespaces + "CommonBasicComponents-2",
 		CustomizationID: "urn:cen.eu:en16931:2017", ID: d.Number, IssueDate: date(d.Issued), Currency: d.Currency,
-		Seller: sellerOf(d.Seller), Buyer: buyerOf(d.Buyer, category), Means: meansOf(d),
+		Seller: sellerOf(d.Seller, category), Buyer: buyerOf(d.Buyer, category), Means: meansOf(d),
 		Tax:  taxTotal{money(d.Tax), money(d.Subtotal), money(d.Tax), exempt},
 		Sums: sums{Lines: money(d.Subtotal), Net: money(d.Subtotal), Gross: money(d.Total), Due: money(d.Rest())},
 	}
@@ -111,35 +110,71 @@ func periodOf(l Line) *period {
 	return &period{date(first), date(last)}
 }
 
-// Categories of VAT (UNTDID 5305).
+// Categories of VAT (UNTDID 5305). K and G are of goods.
 const (
 	standard  = "S"
 	zeroRated = "Z"
+	exempted  = "E"
 	outside   = "O"  // not subject to VAT
 	reversed  = "AE" // the buyer owes the tax
+	igic      = "L"  // of the Canary Islands
+	ipsi      = "M"  // of Ceuta and Melilla
 )
 
-// categoryOf chooses the category of VAT. A rate of 0 of a seller with a tax id is
-// zero-rated: category E would have to name the exemption, which no setting does. A seller
-// without a tax id does not charge VAT, and category O is the one that needs no id.
+// reasoned are the categories that have to say why no tax is charged, codes their codes
+// (VATEX). An exemption has none of its own.
+var (
+	reasoned = []string{outside, reversed, exempted}
+	codes    = map[string]string{outside: "VATEX-EU-O", reversed: "VATEX-EU-AE"}
+)
+
+// categoryOf chooses the category of VAT. A rate of 0 is zero-rated only at home, by a seller
+// who has a tax id and names no exemption. A seller without a tax id does not charge VAT, and
+// category O is the one that needs no id.
 func categoryOf(d Document) taxCategory {
 	c := taxCategory{ID: standard, Percent: d.TaxRate.String(), Scheme: vat}
-	switch {
-	case d.TaxKind == tax.ReverseCharge:
+	island := d.Treatment.IslandTax(d.Seller.Country, d.Seller.PostalCode)
+	switch kind := d.Treatment.TaxKind; {
+	case kind == tax.ReverseCharge:
 		c.ID = reversed
-	case d.TaxRate.IsZero() && d.Seller.TaxID == "":
+	case kind == tax.Outside, d.TaxRate.IsZero() && (kind == tax.Foreign || d.Seller.TaxID == "" && d.Seller.Exemption == ""):
 		c.ID, c.Percent = outside, ""
+	case d.TaxRate.IsZero() && d.Seller.Exemption != "":
+		c.ID = exempted
+	case island == "IGIC":
+		c.ID = igic
+	case island == "IPSI":
+		c.ID = ipsi
 	case d.TaxRate.IsZero():
 		c.ID = zeroRated
 	}
 	return c
 }
 
-func sellerOf(s billing.Seller) party {
-	return party{
+// TaxNote is why the tax is what it is, as people read it; blank: it needs no word.
+func (d Document) TaxNote() string {
+	switch note := d.Treatment.Note(d.TaxRate, d.Language); {
+	case note != "":
+		return note
+	case categoryOf(d).ID == exempted:
+		return d.Seller.Exemption
+	case categoryOf(d).ID == outside:
+		return texts.Say(d.Language, "documents.not_subject")
+	}
+	return d.Treatment.IslandTax(d.Seller.Country, d.Seller.PostalCode)
+}
+
+// sellerOf names the seller. What is not subject to VAT bears no VAT id; the number in it
+// names the seller all the same.
+func sellerOf(s billing.Seller, c taxCategory) party {
+	p := party{
 		Street: s.Address, City: s.City, PostalZone: s.PostalCode, Country: s.Country, Tax: taxIDOf(s.TaxID),
 		Legal: legalEntity{s.Name, cmp.Or(s.TaxID, s.Register), s.Register},
 	}
+	if c.ID == outside && p.Tax != nil && p.Tax.Scheme == vat {
+		p.Legal.ID, p.Tax = p.Tax.number(), nil
+	}
+	return p
 }
 
 // buyerOf names the company, and the person as its contact.
@@ -148,13 +183,26 @@ func buyerOf(b Buyer, c taxCategory) party {
 		Street: b.Address, City: b.City, PostalZone: b.PostalCode, Country: b.Country,
 		Legal: legalEntity{Name: cmp.Or(b.Company, b.Name), ID: b.TaxID},
 	}
-	if id := taxIDOf(b.TaxID); id != nil && id.Scheme == vat && c.ID != outside {
-		p.Tax = id
+	if id := taxIDOf(b.TaxID); id != nil && id.Scheme == vat {
+		if c.ID == outside {
+			p.Legal.ID = id.number()
+		} else {
+			p.Tax = id
+		}
 	}
 	if b.Name != "" || b.Email != "" {
 		p.Contact = &contact{b.Name, b.Email}
 	}
 	return p
+}
+
+// number is a VAT identifier of the union, or of a country that was in it, without its country.
+func (id taxID) number() string {
+	country := id.ID[:2]
+	if tax.IsMember(country) || slices.Contains([]string{greece, "GB", "XI"}, country) {
+		return id.ID[2:]
+	}
+	return id.ID
 }
 
 const (

@@ -58,8 +58,17 @@ func documents() map[string]document.Document {
 	consumer.Treatment = tax.Treatment{TaxKind: tax.OneStopShop, TaxCountry: "FI"}
 	consumer.Company, consumer.City, consumer.PostalCode, consumer.Country, consumer.TaxID = "", "Turku", "20100", "FI", ""
 	consumer.TaxRate, consumer.Subtotal, consumer.Tax = amount("25.5"), amount("30.84"), amount("7.86")
+	american, islander, small := french, change, open
+	american.Treatment = tax.Treatment{TaxKind: tax.Outside, TaxCountry: "US", TaxRemoved: amount("21")}
+	american.City, american.PostalCode, american.Country, american.TaxID = "Boston", "02108", "US", "XI123456789"
+	islander.Treatment = tax.Treatment{TaxKind: tax.Foreign, TaxCountry: "ES-CN"}
+	islander.City, islander.PostalCode, islander.TaxRate, islander.Subtotal, islander.Tax = "Arrecife", "35500", amount("7"),
+		amount("3.27"), amount("0.23")
+	small.Seller.Exemption = "Exento: artículo 20 de la Ley 37/1992"
 	return map[string]document.Document{
 		"prepaid":           document.OfInvoice(part, euros),
+		"outsideunion": document.OfInvoice(american, terms), "igic": document.OfInvoice(islander, euros),
+		"exempt":            document.OfInvoice(small, euros),
 		"reversecharge":     document.OfInvoice(french, terms),
 		"reversechargeback": document.OfCreditNote(back, document.OfInvoice(french, terms), ""),
 		"oneshop":           document.OfInvoice(consumer, terms), "change": document.OfInvoice(change, euros),

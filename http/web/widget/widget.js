@@ -21,8 +21,8 @@ const texts = {
     close: "Close", name: "Full name", email: "E-mail", phone: "Phone", company: "Company", domain: "Domain", optional: "optional",
     domainNote: "For example example.com. You can add it later.", emailNote: "Your access data goes there.", os: "Operating system", payment: "Payment method",
     keep: "The payment provider may keep my payment method, and my renewals are charged by it.", keepNote: "You can remove it at any time in the panel. Otherwise you pay each renewal on a page.",
-    setupFee: "Setup, once", total: "Total", tax: "tax included", noTax: "without tax", reverse: "Tax, which you owe yourself (reverse charge)",
-    country: "Country", elsewhere: "Another country", taxID: "VAT number", taxIDNote: "Of a business, with the country: for example FR12345678901.", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
+    setupFee: "Setup, once", total: "Total", tax: "tax included", noTax: "without tax", reverse: "Tax, which you owe yourself (reverse charge)", outside: "Tax, which does not apply there",
+    country: "Country", postal: "Postal code", taxID: "VAT number", taxIDNote: "Of a business, with the country: for example FR12345678901.", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
     freeNote: "Nothing is charged.", test: "Test shop: no money is charged.", preview: "This is a preview: no order is placed.", sending: "Placing your order …", still: "Still trying …", leaving: "Taking you to the payment page …",
     check: "Please check the marked fields.", offline: "There is no connection at the moment. Nothing was ordered twice: please try again.",
     providerAway: "The payment page cannot be opened right now. Your order is kept: please try again in a moment.",
@@ -54,8 +54,8 @@ const texts = {
     close: "Cerrar", name: "Nombre completo", email: "Correo electrónico", phone: "Teléfono", company: "Empresa", domain: "Dominio", optional: "opcional",
     domainNote: "Por ejemplo, example.com. Puede añadirlo más tarde.", emailNote: "Ahí recibirá sus datos de acceso.", os: "Sistema operativo", payment: "Forma de pago",
     keep: "El proveedor de pagos puede guardar mi forma de pago, y mis renovaciones se cobran con ella.", keepNote: "Puede eliminarla cuando quiera en el panel. Si no, pagará cada renovación en una página.",
-    setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", noTax: "sin impuestos", reverse: "Impuesto a su cargo (inversión del sujeto pasivo)",
-    country: "País", elsewhere: "Otro país", taxID: "NIF-IVA", taxIDNote: "De una empresa, con el país: por ejemplo, FR12345678901.", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
+    setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", noTax: "sin impuestos", reverse: "Impuesto a su cargo (inversión del sujeto pasivo)", outside: "Impuesto, que allí no se aplica",
+    country: "País", postal: "Código postal", taxID: "NIF-IVA", taxIDNote: "De una empresa, con el país: por ejemplo, FR12345678901.", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
     freeNote: "No se cobra nada.", test: "Tienda de prueba: no se cobra nada.", preview: "Es una vista previa: no se hace ningún pedido.", sending: "Enviando su pedido …", still: "Seguimos intentándolo …", leaving: "Le llevamos a la página de pago …",
     check: "Revise los campos marcados, por favor.", offline: "Ahora mismo no hay conexión. No se ha pedido nada dos veces: inténtelo de nuevo, por favor.",
     providerAway: "Ahora mismo no se puede abrir la página de pago. Su pedido está guardado: inténtelo de nuevo en un momento.",
@@ -504,6 +504,7 @@ class Form {
       require_company && put("customer_company", t.company, { required: true, autocomplete: "organization", maxlength: 200 }),
       require_phone && put("customer_phone", t.phone, { type: "tel", required: true, autocomplete: "tel", maxlength: 32 }),
       tax && put("customer_country", t.country, { options: this.countries(tax), value: tax.seller_country }),
+      tax && put("customer_postal_code", t.postal, { autocomplete: "postal-code", maxlength: 20, plain: true }),
       tax && put("customer_tax_id", t.taxID, { note: t.taxIDNote, maxlength: 20, plain: true }),
       plan.resource_type === "hosting" && put("domain", t.domain, { note: t.domainNote, value: this.setting("domain"), maxlength: 253, plain: true, inputmode: "url" }),
       plan.vps_os_options?.length > 1 && put("os_choice", t.os, { options: plan.vps_os_options.map((os) => [os, system(os)]), value: plan.vps_default_os }),
@@ -569,25 +570,42 @@ class Form {
     box.closest(".field").hidden = box.disabled;
   }
 
-  // countries are those whose tax is known, by their names. Elsewhere none is asked for.
-  countries({ countries }) {
+  // countries are all whose tax is known, by their names.
+  countries({ countries, untaxed, territories }) {
     const names = new Intl.DisplayNames(this.tag, { type: "region" });
-    return [...countries.map((code) => [code, names.of(code)]).sort((a, b) => a[1].localeCompare(b[1], this.tag)), ["", this.t.elsewhere]];
+    const all = new Set([...countries, ...untaxed.filter((code) => code.length === 2), ...territories.map(({ country }) => country)]);
+    return [...all].map((code) => [code, names.of(code)]).sort((a, b) => a[1].localeCompare(b[1], this.tag));
   }
 
-  // isReversed tells whether the customer owes the tax: a business of another member state.
-  isReversed() {
-    const { tax } = this.widget, { customer_country: country, customer_tax_id: id } = this.form.elements;
-    return !!tax && !!id.value.trim() && country.value !== tax.seller_country && tax.member_states.includes(country.value);
+  // taxedAt is where the customer is taxed: a country, or the territory with the longest beginning of the postal code.
+  taxedAt({ territories }) {
+    const { customer_country: country, customer_postal_code: code } = this.form.elements;
+    const bare = code.value.toUpperCase().replace(/[ .-]/g, ""), plain = country.value === "GB" ? bare : bare.replace(/^[A-Z]{1,2}(?=\d{4})/, "");
+    let place = country.value, longest = -1;
+    for (const { country: of, postal_codes: starts, counts_as: as } of territories) {
+      for (const start of starts.length ? starts : [""]) {
+        if (of === country.value && plain.startsWith(start) && start.length > longest) [place, longest] = [as, start.length];
+      }
+    }
+    return place;
+  }
+
+  // relief names why the customer does not pay the tax: a business of another member state owes it, and elsewhere there is none.
+  relief() {
+    const { tax } = this.widget;
+    if (!tax) return "";
+    const place = this.taxedAt(tax), id = this.form.elements.customer_tax_id.value.trim();
+    if (tax.untaxed.includes(place)) return this.t.outside;
+    return id && place !== tax.seller_country && tax.member_states.includes(place) ? this.t.reverse : "";
   }
 
   sum(plan) {
     const { t, period } = this, line = (name, amount, strong) => h("div", { class: strong ? "line strong" : "line" }, h("dt", {}, name), h("dd", {}, this.money(amount, plan.currency)));
-    const fee = cents(units(plan.setup_fee)), gross = total(plan, period), saved = saving(plan), reversed = this.isReversed();
-    const all = reversed ? untaxed(gross, this.widget.tax.seller_rate, this.places(plan.currency) ? 1n : 100n) : gross;
+    const fee = cents(units(plan.setup_fee)), gross = total(plan, period), saved = saving(plan), relief = this.relief();
+    const all = relief ? untaxed(gross, this.widget.tax.seller_rate, this.places(plan.currency) ? 1n : 100n) : gross;
     this.summary.replaceChildren(h("dl", {},
-      line(`${plan.name}, ${t[period].toLowerCase()}`, cents(periodPrice(plan, period))), fee > 0n && line(t.setupFee, fee), reversed && line(t.reverse, all - gross),
-      h("div", { class: "line strong" }, h("dt", {}, t.total, h("span", { class: "note" }, ` (${reversed ? t.noTax : t.tax})`)), h("dd", {}, this.money(all, plan.currency)))),
+      line(`${plan.name}, ${t[period].toLowerCase()}`, cents(periodPrice(plan, period))), fee > 0n && line(t.setupFee, fee), relief && line(relief, all - gross),
+      h("div", { class: "line strong" }, h("dt", {}, t.total, h("span", { class: "note" }, ` (${relief ? t.noTax : t.tax})`)), h("dd", {}, this.money(all, plan.currency)))),
     ...(period === "yearly" && saved > 0n ? [h("p", { class: "good" }, fill(t.youSave, this.money(saved, plan.currency)))] : []));
     if (!this.busy) this.submit.textContent = `${t.pay} · ${this.money(all, plan.currency)}`;
     this.amount = this.submit.textContent;
