@@ -128,6 +128,18 @@ webhooks: ## let the library of Standard Webhooks verify what we send to tenants
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags webhooks -count=1 -v -run TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend ./adapters/webhook
 
+EN16931 ?= $(TOOLS)/EN16931-UBL-validation.xslt
+
+# The compiled schematron is made anew when the file of its stylesheet is another one.
+einvoices: ## hold the e-invoices of some hundred sales against the published schematron of EN 16931 (EN16931=its EN16931-UBL-validation.xslt); needs npm
+	@if ! command -v npm >/dev/null; then echo "einvoices: the schematron is not tried: npm is missing"; \
+	elif [ ! -f '$(EN16931)' ]; then echo "einvoices: the schematron is not tried: no $(EN16931), of the European Commission's eInvoicing-EN16931"; \
+	else npm ci --prefix sagas/billing/testdata/einvoices --no-audit --no-fund --loglevel=error && mkdir -p $(TOOLS) && \
+	{ [ $(TOOLS)/EN16931-UBL.sef.json -nt '$(EN16931)' ] || \
+	node sagas/billing/testdata/einvoices/node_modules/xslt3/xslt3.js -xsl:'$(EN16931)' -export:$(TOOLS)/EN16931-UBL.sef.json -nogo; }; fi
+	EN16931_SEF=$$([ ! -d sagas/billing/testdata/einvoices/node_modules ] || [ ! -f '$(EN16931)' ] || echo $(TOOLS)/EN16931-UBL.sef.json) \
+	$(GO) test -tags einvoices -count=1 -v -run TestEveryDocumentKeepsThePublishedRules ./sagas/billing
+
 engine-conformance: ## try an ISPConfig of yours: URL=… USERNAME=… ARGS=--yes; its password is in ISPCONFIG_PASSWORD or the file that ISPCONFIG_PASSWORD_FILE names
 	@ISPCONFIG_URL='$(URL)' ISPCONFIG_USERNAME='$(USERNAME)' ISPCONFIG_SERVER_ID='$(SERVER_ID)' $(GO) run ./cmd/hostpanel engine check $(ARGS)
 
@@ -154,4 +166,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years variants tools engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci
