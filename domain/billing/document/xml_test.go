@@ -66,7 +66,7 @@ func documents() map[string]document.Document {
 		amount("3.27"), amount("0.23")
 	small.Seller.Exemption = "Exento: artículo 20 de la Ley 37/1992"
 	return map[string]document.Document{
-		"prepaid":           document.OfInvoice(part, euros),
+		"prepaid":      document.OfInvoice(part, euros),
 		"outsideunion": document.OfInvoice(american, terms), "igic": document.OfInvoice(islander, euros),
 		"exempt":            document.OfInvoice(small, euros),
 		"reversecharge":     document.OfInvoice(french, terms),
