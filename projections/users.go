@@ -320,8 +320,9 @@ func (s AccountReader) Members(ctx context.Context, tenant int64) ([]Membership,
 // the tenant for which they act.
 type Identity struct {
 	User
-	Role    account.Role // in the active tenant; "": none, or a superuser who is no member
-	Through *int64       // whose sub-tenant the active one is; nil: the user acts for it as a member
+	Role       account.Role // in the active tenant; "": none, or a superuser who is no member
+	Through    *int64       // whose sub-tenant the active one is; nil: the user acts for it as a member
+	TenantName string       // of the active tenant; "": none
 }
 
 // Identity is read once for each call. A user who has left the active tenant
@@ -335,13 +336,15 @@ func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool
 }
 
 var selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
-		case when ended.id is null and (u.is_superuser or m.tenant is not null)
+		case when active.present is distinct from false and (u.is_superuser or m.tenant is not null)
 			then u.active_tenant end as active_tenant, ` + userStanding + `,
-		case when ended.id is null then coalesce(m.role, '') else '' end as role, u.active_through as through
+		case when active.present is distinct from false then coalesce(m.role, '') else '' end as role, u.active_through as through,
+		case when active.present and (u.is_superuser or m.tenant is not null)
+			then coalesce(active.spec ->> 'name', '') else '' end as tenant_name
 	from users u left join memberships m on m.user_id = u.id
 		and (m.tenant = u.active_tenant and u.active_through is null or m.tenant = u.active_through and m.role = 'admin' and ` +
 	subTenant(`u.active_tenant`) + `)
-	left join resources ended on ended.kind = 'tenant' and ended.id = u.active_tenant and not ended.present`
+	left join resources active on active.kind = 'tenant' and active.id = u.active_tenant`
 
 // subTenant is the condition that a tenant is a sub-tenant of the one through which a user
 // acts for it.

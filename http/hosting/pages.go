@@ -68,7 +68,9 @@ type pageKind struct {
 
 // ownPages are those that are about no kind.
 func (s *Area) ownPages() []route.Route {
-	choose := web.FormPage{Show: s.pages.showTenants, Forms: map[string]web.FormHandler{"panel_tenant": s.pages.takeTenant}}
+	choose := web.FormPage{Show: s.pages.showTenants, Forms: map[string]web.FormHandler{
+		"panel_tenant": s.pages.takeTenant, "panel_leave": s.pages.leaveTenant,
+	}}
 	return []route.Route{
 		web.View(hosting.PanelPath, "What runs for the tenant", s.pages.showStart).As("panel_start"),
 		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants"),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -72,6 +73,25 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	return s.web.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil
 }
 
+// leaveTenant ends acting for a tenant: superusers act for none, administrators of a parent
+// for that again.
+func (s *pages) leaveTenant(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	who, next := caller.Of(c), web.LocalPath(sent.Get("next"))
+	to := int64(0)
+	if !who.IsSuperuser && who.Through != nil {
+		to = *who.Through
+	}
+	if to == 0 && strings.HasPrefix(next, hosting.PanelPath) {
+		next = web.TenantsPath
+	}
+	if _, err := s.commands.Execute(
+		ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: to, At: s.callers.Now()},
+	); err != nil {
+		return nil, err
+	}
+	return s.web.Done(cmp.Or(next, web.TenantsPath), "leave"), nil
+}
+
 // unlessElsewhere leads to the choice of the tenant whose record a path names, if that is
 // another one of the user's. So does the link in a mail.
 func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, missing error) error {
@@ -95,36 +115,25 @@ func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, m
 	return missing
 }
 
-// bearings are for which tenant the user acts, and whether there is a choice.
-func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayChoose bool, err error) {
-	if actsFor(c) != 0 {
-		row, err := s.callers.Scope(c).Hosting().Tenant(ctx, actsFor(c))
-		if err != nil {
-			return "", false, err
-		}
-		t, err := loadTenant(row)
-		if err != nil {
-			return "", false, err
-		}
-		name = t.spec.Name
-	}
+// mayChoose tells whether the user may act for another tenant.
+func (s *pages) mayChoose(ctx context.Context, c route.Call) (bool, error) {
 	if caller.Of(c).IsSuperuser {
-		return name, true, nil
+		return true, nil
 	}
 	memberships, err := s.callers.Scope(c).Accounts().Memberships(ctx, caller.Of(c).ID)
 	isOwn := func(m projections.Membership) bool { return m.Tenant == actsFor(c) }
-	return name, len(memberships) > 1 || len(memberships) > 0 && !slices.ContainsFunc(memberships, isOwn), err
+	return len(memberships) > 1 || len(memberships) > 0 && !slices.ContainsFunc(memberships, isOwn), err
 }
 
 // sheet shows one of the pages of the customer area.
 func (s *pages) sheet(ctx context.Context, c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
-	tenant, mayChoose, err := s.bearings(ctx, c)
+	mayChoose, err := s.mayChoose(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	data["Wide"], data["Title"], data["Tenant"], data["Choose"] = true, title, tenant, ""
+	data["Wide"], data["Title"] = true, title
 	if mayChoose && c.Path != web.TenantsPath {
-		data["Choose"] = web.TenantsPath
+		data["MayChoose"] = web.TenantsPath
 	}
 	return s.web.Sheet(c, status, name, "panel_title", data)
 }

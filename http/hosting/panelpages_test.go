@@ -234,3 +234,34 @@ func TestATenantIsChosenByName(t *testing.T) {
 	none := s.Visiting(t, paneltest.Gone)
 	paneltest.Goes(t, none.Get("/panel/"), "/login/?next=%2Fpanel%2F")
 }
+
+// Pages of a tenant's records say whose they are. Who is a guest in the tenant has a way out.
+func TestPagesOfATenantSayForWhomAndLetGuestsLeave(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	member, operator := s.Visiting(t, paneltest.Ben), s.Visiting(t, paneltest.Root)
+	pages := []string{
+		"/billing/invoices/", "/billing/services/", "/billing/subscriptions/", "/billing/orders/", "/billing/payment-methods/",
+	}
+	for _, page := range pages {
+		text := member.Get(page).Body.String()
+		paneltest.Has(t, text, `<div class="tenant"><p>Bread &amp; Co</p>`)
+		if strings.Contains(text, "Stop acting") {
+			t.Errorf("%s lets a member of the tenant leave it", page)
+		}
+		paneltest.Has(t, operator.Get(page).Body.String(), `<p>All tenants <a href="/panel/tenants/">Change</a></p>`)
+	}
+	operator.Get("/panel/tenants/")
+	paneltest.Goes(t, operator.Send("2"), "/panel/")
+	for _, page := range append(pages, "/panel/", "/panel/sites/") {
+		text := operator.Get(page).Body.String()
+		paneltest.Has(t, text, `<p>Acting for Cheese <a href="/panel/tenants/">Change</a></p>`, "Stop acting for it")
+		operator.IsForEverybody(t, "en", text)
+	}
+	paneltest.Goes(t, operator.Send("panel_leave"), "/panel/tenants/")
+	operator.Get("/panel/tenants/")
+	operator.Send("2")
+	operator.Get("/billing/invoices/")
+	paneltest.Goes(t, operator.Send("panel_leave"), "/billing/invoices/")
+	paneltest.Has(t, operator.Get("/billing/invoices/").Body.String(), "You no longer act for that tenant.", "<p>All tenants")
+}

@@ -15,6 +15,39 @@ type Navigation struct {
 	Bell       bell
 	Leave      Form
 	Groups     []menuGroup
+	Acting     *acting // nil: the page shows no tenant's records
+}
+
+// acting is whose records the page shows. Superusers see those of all tenants unless they
+// act for one. They and administrators of a parent have a way out.
+type acting struct {
+	Text, Choose string
+	Leave        *Form // nil: the user belongs to the tenant, or acts for none
+}
+
+// isOfTenant tells whether the page at a path shows the records of the active tenant.
+func isOfTenant(path string) bool {
+	return strings.HasPrefix(path, hosting.PanelPath) || strings.HasPrefix(path, billingPath)
+}
+
+func (s *Renderer) acting(c route.Call) *acting {
+	who, w := caller.Of(c), Texts[Readers(c)]
+	shown := &acting{Text: who.TenantName}
+	if who.IsSuperuser && c.Path != TenantsPath {
+		shown.Choose = TenantsPath
+	}
+	switch {
+	case !isOfTenant(c.Path), who.Tenant() == 0 && shown.Choose == "":
+		return nil
+	case who.Tenant() == 0:
+		shown.Text = w["acting_all"]
+	case who.IsSuperuser, who.Through != nil:
+		leave := s.Fill(c, Form{
+			Name: "panel_leave", Action: TenantsPath, Inputs: []Input{{Name: "next", Type: "hidden", Value: nearest(c.Path)}},
+		}, nil)
+		shown.Text, shown.Leave = strings.Replace(w["acting"], "{tenant}", who.TenantName, 1), &leave
+	}
+	return shown
 }
 
 // A bell tells how many notifications are unread. Where the page has live.js, it follows
@@ -127,7 +160,7 @@ func (s *Renderer) bearings(c route.Call) Navigation {
 	v, w := caller.VisitOf(c), Texts[Readers(c)]
 	n := Navigation{
 		User: v.Who.Email, Home: HomeOf(v.Who.User), Bell: bellOf(v),
-		Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil),
+		Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil), Acting: s.acting(c),
 	}
 	for _, part := range menu {
 		if part.isOpen(v) {

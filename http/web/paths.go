@@ -21,12 +21,13 @@ const (
 	PreferencesPath    = AccountPath + "preferences/"   // what the user wants to hear of
 	PanelPath          = hosting.PanelPath              // where customers land
 	TenantsPath        = PanelPath + "tenants/"         // where users choose for which tenant they act
-	InvoicesPath       = "/billing/invoices/"           // what the tenant was billed
-	ServicesPath       = notice.ServicesPath            // what the tenant has bought
-	SubscriptionsPath  = "/billing/subscriptions/"      // what the tenant pays for
-	PaymentMethodsPath = "/billing/payment-methods/"    // that are charged for it
-	CreditPath         = "/billing/credit/"             // what the tenant has paid in advance
-	TenantOrdersPath   = "/billing/orders/"             // what was ordered for the tenant, and what can be
+	billingPath        = "/billing/"
+	InvoicesPath       = billingPath + "invoices/"        // what the tenant was billed
+	ServicesPath       = notice.ServicesPath              // what the tenant has bought
+	SubscriptionsPath  = billingPath + "subscriptions/"   // what the tenant pays for
+	PaymentMethodsPath = billingPath + "payment-methods/" // that are charged for it
+	CreditPath         = billingPath + "credit/"          // what the tenant has paid in advance
+	TenantOrdersPath   = billingPath + "orders/"          // what was ordered for the tenant, and what can be
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told
 

@@ -53,7 +53,7 @@ type Renderer struct {
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
 		"Words": Texts[language], "Language": language, "Style": StylePath, "Live": "", "Failed": status >= http.StatusBadRequest,
-		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0, "Brand": (*brand)(nil), "AsOf": "",
+		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0, "Brand": (*brand)(nil), "AsOf": "", "MayChoose": "",
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer
