@@ -155,7 +155,6 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 	s.user(ctx, admin, d.TenantAdmin, "Demo customer", false)
 	s.tenant(ctx, tenant, "office@demo.example")
 	s.add(account.GrantMembership{User: admin, Tenant: tenant, Role: account.Admin, At: s.at})
-	s.add(account.ActivateTenant{User: superuser, Tenant: tenant, At: s.at})
 	s.plan(d.Plans.Hosting, `{"name":"Web S","description":"One website with mail.","price":"2.99","resource_type":"hosting","position":1,
 		"quota_sites":1,"quota_databases":2,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":2}`)
 	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.","price":"9.90","setup_fee":"5.00",
