@@ -93,23 +93,24 @@ type Server struct {
 
 // Settings are an operator's settings (docs/configuration.md).
 type Settings struct {
-	Version      string
-	PublicURL    func() string  // of the panel, without a slash at the end
-	Currency     string         // of plans without a currency
-	NameServers  []string       // of DNS zones that name none, with final dots
-	Language     string         // of people, orders and widgets that name none; "": Spanish
-	EngineWait   time.Duration  // longest wait of an answer for the hosting engine; 0: none
-	Offers       order.Offers   // payment methods, in the order in which the API names them
-	Tax          tax.Policy     // by which orders are taxed
-	KeepDisputed bool           // whether services go on while their payment is disputed
-	Abuse        bool           // whether the rate limits apply
-	Factor       bool           // whether superusers need a second factor
-	Webhooks     []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
-	Trusted      []netip.Prefix
-	Origins      []string // from which browsers may call the APIs, besides the storefront
-	LogAccess    audit.LogAccess
-	Heartbeat    time.Duration // interval between the heartbeats of streams; zero: the default
-	Patience     Patience      // with slow clients
+	Version       string
+	PublicURL     func() string  // of the panel, without a slash at the end
+	Currency      string         // of plans without a currency
+	NameServers   []string       // of DNS zones that name none, with final dots
+	SiteAddresses []string       // under which sites with the address * are reached
+	Language      string         // of people, orders and widgets that name none; "": Spanish
+	EngineWait    time.Duration  // longest wait of an answer for the hosting engine; 0: none
+	Offers        order.Offers   // payment methods, in the order in which the API names them
+	Tax           tax.Policy     // by which orders are taxed
+	KeepDisputed  bool           // whether services go on while their payment is disputed
+	Abuse         bool           // whether the rate limits apply
+	Factor        bool           // whether superusers need a second factor
+	Webhooks      []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
+	Trusted       []netip.Prefix
+	Origins       []string // from which browsers may call the APIs, besides the storefront
+	LogAccess     audit.LogAccess
+	Heartbeat     time.Duration // interval between the heartbeats of streams; zero: the default
+	Patience      Patience      // with slow clients
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool

@@ -150,6 +150,7 @@ func Everything(t testing.TB, options ...func(*Shop)) *Shop {
 			"ns1.panel.example.",
 			"ns2.panel.example.",
 		}
+		s.Hosting.SiteAddresses = []string{"192.0.2.10", "2001:db8::10"}
 	})...).People(t)
 	_, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['site_id', 'dns_zone_id', `+
 		`'dns_record_id', 'mail_domain_id', 'ftp_account_id', 'database_id', 'proxy_id']::regclass[]) n`)

@@ -20,8 +20,25 @@ type SiteOrder struct {
 	Owner  *Draft // of a site, of which only the tenant counts
 	Domain string
 	IP     string
+	Public []string        // addresses under which a site with the address * is reached
 	Asked  map[string]bool // by step
 	Pieces []*Piece        // once they are surveyed
+}
+
+// NoPublicAddress refuses a zone in which nothing could lead to its site.
+const NoPublicAddress = "The zone needs an address of the site, and this panel does not know which ones \"*\" stands for."
+
+// Addresses are where the names of the site lead to: the address that is asked for or that
+// the site has, or the public ones that * stands for.
+func (o *SiteOrder) Addresses() []string {
+	ip := o.IP
+	if site := o.First("site"); ip == "*" && site != nil {
+		ip = TextIn(site.Spec, "ip_address")
+	}
+	if ip == "*" {
+		return o.Public
+	}
+	return []string{ip}
 }
 
 // A Piece is one record of a [SiteOrder].

@@ -36,7 +36,7 @@ func newProvision() field.Record {
 
 // about says what the steps make that a request may ask for.
 var about = map[string]string{
-	hosting.DNSStep:      "A zone, with names for the site where it has an address, and for its mail.",
+	hosting.DNSStep:      "A zone, with names for the site and for its mail.",
 	hosting.MailStep:     "A mail domain.",
 	hosting.FTPStep:      "An FTP account, with a password that is made up.",
 	hosting.DatabaseStep: "A database, with a password that is made up.",
@@ -52,7 +52,9 @@ func (p *provision) Fields() field.Set {
 	}
 	return append(
 		set,
-		field.Text("ip_address", &p.IP).Default("*").Emptied().Is(field.IPOrAny).Doc("Of the site, and of its names in the zone."),
+		field.Text("ip_address", &p.IP).Default("*").Emptied().Is(field.IPOrAny).Doc(
+			"Of the site, and of its names in the zone; * stands for the public addresses of the installation.",
+		),
 	)
 }
 

@@ -90,6 +90,35 @@ func TestTheEngineMakesASiteWithEverything(t *testing.T) {
 	}
 }
 
+// A zone for a site with the address * leads to the public addresses of the installation.
+// Without any it would lead nowhere.
+func TestAZoneOfASiteLeadsToIt(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Everything(t)
+	s.Hosting.SiteAddresses = nil
+	const plain = `{"domain":"%s","create_dns":true,"create_mail":true}`
+	paneltest.Answers(t, "no address", provision(s, "ben", fmt.Sprintf(plain, "none.example")), http.StatusBadRequest,
+		`{"ip_address":["The zone needs an address of the site, and this panel does not know which ones \"*\" stands for."]}`)
+	if n := s.Count(t, `select count(*) from resources where kind <> 'tenant' and kind <> 'package'`); n != 0 {
+		t.Errorf("%d records were made", n)
+	}
+	own := `{"domain":"own.example","create_dns":true,"ip_address":"192.0.2.7"}`
+	madeOf(t, provision(s, "ben", own))
+	madeOf(t, provision(s, "ben", fmt.Sprintf(plain, "own.example"))) // the site has an address
+	s.Hosting.SiteAddresses = []string{"192.0.2.10", "2001:db8::10"}
+	madeOf(t, provision(s, "ben", fmt.Sprintf(plain, "any.example")))
+	for _, want := range []string{
+		"any.example. @ A 192.0.2.10", "any.example. www A 192.0.2.10", "any.example. @ AAAA 2001:db8::10",
+		"any.example. www AAAA 2001:db8::10", "own.example. @ A 192.0.2.7", "own.example. www A 192.0.2.7",
+	} {
+		if n := s.Count(t, `select count(*) from resources r join resources z on z.kind = 'dns_zone' `+
+			`and z.id = (r.spec ->> 'zone')::bigint where r.kind = 'dns_record' and concat_ws(' ', z.spec ->> 'origin', `+
+			`r.spec ->> 'name', r.spec ->> 'record_type', r.spec ->> 'data') = $1`, want); n != 1 {
+			t.Errorf("%s: %d records", want, n)
+		}
+	}
+}
+
 func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Everything(t, func(s *paneltest.Shop) { s.Server.Settings.EngineWait = time.Minute }).Start(t)

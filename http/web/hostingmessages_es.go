@@ -27,10 +27,12 @@ var hostingInSpanish = map[string]string{
 	"The site is not active.": "El sitio no está activo.",
 	"The server refused the change. Please contact support.": "El servidor ha rechazado el cambio. " +
 		"Póngase en contacto con su proveedor.",
-	"Enter a valid domain name.":                            "Escriba un dominio válido.",
-	"Enter a valid URL.":                                    "Escriba una dirección válida.",
-	"Enter a valid host name.":                              "Escriba un nombre de servidor válido.",
-	"Enter a valid IPv4 or IPv6 address.":                   "Escriba una dirección IPv4 o IPv6 válida.",
+	"Enter a valid domain name.":          "Escriba un dominio válido.",
+	"Enter a valid URL.":                  "Escriba una dirección válida.",
+	"Enter a valid host name.":            "Escriba un nombre de servidor válido.",
+	"Enter a valid IPv4 or IPv6 address.": "Escriba una dirección IPv4 o IPv6 válida.",
+	"The zone needs an address of the site, and this panel does not know which ones # stands for.": "La zona necesita " +
+		"una dirección del sitio, y este panel no sabe cuáles representa #.",
 	"Enter a valid IPv4 or IPv6 address, or #.":             "Escriba una dirección IPv4 o IPv6 válida, o #.",
 	"Enter a valid color in the form #RRGGBB.":              "Escriba un color con la forma #RRGGBB.",
 	"Enter a valid schedule.":                               "Escriba un horario válido.",

@@ -51,6 +51,7 @@ func (s *Service) ProvisionFull(
 
 // KnownPieces are the pieces of a site order that there are.
 func (s *Service) KnownPieces(ctx context.Context, o *hosting.SiteOrder) error {
+	o.Public = s.SiteAddresses
 	for _, step := range hosting.SiteSteps {
 		for _, wanted := range demands[step](o) {
 			one, err := s.known(ctx, o, wanted)
@@ -71,7 +72,7 @@ func (s *Service) KnownPieces(ctx context.Context, o *hosting.SiteOrder) error {
 // told so only if nothing else is wrong.
 func (s *Service) survey(ctx context.Context, by projections.Caller, o *hosting.SiteOrder, wrong *field.Errors) error {
 	var full error
-	o.Pieces = nil
+	o.Pieces, o.Public = nil, s.SiteAddresses
 	for _, step := range hosting.SiteSteps {
 		if !o.Asked[step] {
 			continue
@@ -86,6 +87,9 @@ func (s *Service) survey(ctx context.Context, by projections.Caller, o *hosting.
 			one.Step = step
 			o.Pieces = append(o.Pieces, one)
 		}
+	}
+	if zone := o.First("dns_zone"); zone != nil && zone.Missing && len(o.Addresses()) == 0 {
+		wrong.Add("ip_address", hosting.NoPublicAddress)
 	}
 	if len(*wrong) > 0 {
 		return nil

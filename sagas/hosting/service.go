@@ -39,6 +39,8 @@ type Options struct {
 	NameServers []string      // of zones that name none, with final dots
 	Hosts       []string      // names under which the hosting engine is reached
 
+	SiteAddresses []string // under which sites with the address * are reached
+
 	Now func() time.Time // business time; nil: the real time
 
 	// StyleSheet returns what is not allowed in a style sheet.

@@ -39,20 +39,19 @@ var demands = map[string]func(*hosting.SiteOrder) []demand{
 	},
 }
 
-// zoneOf is the zone, with addresses of the site and its www where it has one,
-// and with what mail needs.
+// zoneOf is the zone, with the addresses of the site and its www, and with what mail needs.
 func zoneOf(o *hosting.SiteOrder) []demand {
 	all := []demand{{kind: "dns_zone", fields: map[string]any{"origin": o.Domain + "."}}}
 	in := func(sort, name, data string) {
 		all = append(all, demand{kind: "dns_record", fields: map[string]any{"record_type": sort, "name": name, "data": data}})
 	}
-	if o.IP != "*" {
+	for _, address := range o.Addresses() {
 		sort := dns.A
-		if strings.Contains(o.IP, ":") {
+		if strings.Contains(address, ":") {
 			sort = dns.AAAA
 		}
-		in(sort, dns.Apex, o.IP)
-		in(sort, "www", o.IP)
+		in(sort, dns.Apex, address)
+		in(sort, "www", address)
 	}
 	if o.Asked[hosting.MailStep] {
 		in(dns.MX, dns.Apex, o.Domain+".")

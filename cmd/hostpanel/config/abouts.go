@@ -26,6 +26,7 @@ func (*Settings) Abouts() map[string]string {
 		"HOSTPANEL_ENGINE_COMPARE": "In which time every tenant is compared with the engine once, 1h to 720h; 0: " +
 			"none is.",
 		"HOSTPANEL_NAMESERVERS":      "Of DNS zones; none: ns1. and ns2. of the public host.",
+		"HOSTPANEL_SITE_ADDRESSES":   "Public IP addresses of sites with the address *, for their zones; none: such zones are refused.",
 		"SMTP_URL":                   "Mail server; none: a file for each mail in the outbox of the data directory.",
 		"MAIL_FROM":                  "Sender of mails; none: hostpanel@ and the public host.",
 		"HOSTPANEL_WEBHOOK_NETWORKS": "Networks that webhooks of tenants may reach besides the internet.",

@@ -53,6 +53,25 @@ func (c *Config) names(s Settings) error {
 	return nil
 }
 
+// sites are the addresses under which sites are reached that have none of their own. In the
+// demo they are those of documentation (RFC 5737 and RFC 3849).
+func (c *Config) sites(s Settings) error {
+	for text := range strings.SplitSeq(s.SiteAddresses, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		address, err := netip.ParseAddr(text)
+		if err != nil || address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
+			return console.Misused("HOSTPANEL_SITE_ADDRESSES: %q is not an IP address such as 192.0.2.10", text)
+		}
+		c.SiteAddresses = append(c.SiteAddresses, address.Unmap().String())
+	}
+	if c.SiteAddresses == nil && c.Demo {
+		c.SiteAddresses = []string{"192.0.2.10", "2001:db8::10"}
+	}
+	return nil
+}
+
 // nowhere is a domain that does not exist (RFC 2606).
 const nowhere = "hostpanel.invalid."
 

@@ -37,6 +37,7 @@ type Config struct {
 	AdminPassword  string            // empty: to be drawn
 	ISPConfig      *ispconfig.Config // nil: the engine is the sandbox
 	NameServers    []string          // of zones, with final dots; at least one
+	SiteAddresses  []string          // under which sites with the address * are reached
 	EngineWait     time.Duration     // that an answer waits for the engine
 	SMTPURL        string
 	MailFrom       string // empty: made of the public host
@@ -78,7 +79,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.database, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches,
+		c.place, c.database, c.address, c.names, c.sites, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches,
 		c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
 	} {
 		if err := check(s); err != nil {

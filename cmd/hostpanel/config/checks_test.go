@@ -87,6 +87,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Engine: "plesk"}, "HOSTPANEL_ENGINE"},
 		{Settings{Compute: "proxmox"}, "HOSTPANEL_COMPUTE"},
 		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
+		{Settings{SiteAddresses: "192.0.2.10,web.example.com"}, "HOSTPANEL_SITE_ADDRESSES"},
+		{Settings{SiteAddresses: "0.0.0.0"}, "HOSTPANEL_SITE_ADDRESSES"},
 		{Settings{EngineWait: "3"}, "HOSTPANEL_ENGINE_WAIT"},
 		{Settings{EngineWait: "21s"}, "HOSTPANEL_ENGINE_WAIT"},
 		{Settings{EngineCompare: "1m"}, "HOSTPANEL_ENGINE_COMPARE"},
@@ -194,6 +196,23 @@ func TestZonesHaveNameServers(t *testing.T) {
 	} {
 		if got, err := New(c.set, false); err != nil || strings.Join(got.NameServers, " ") != c.want {
 			t.Errorf("%+v: %v, %v", c.set, got.NameServers, err)
+		}
+	}
+}
+
+func TestSitesHavePublicAddressesThatAreSet(t *testing.T) {
+	for _, c := range []struct {
+		given string
+		demo  bool
+		want  string
+	}{
+		{"192.0.2.1, 2001:DB8::1,", false, "192.0.2.1 2001:db8::1"},
+		{"", false, ""},
+		{"", true, "192.0.2.10 2001:db8::10"},
+		{"192.0.2.1", true, "192.0.2.1"},
+	} {
+		if got, err := New(Settings{SiteAddresses: c.given}, c.demo); err != nil || strings.Join(got.SiteAddresses, " ") != c.want {
+			t.Errorf("%+v: %v, %v", c, got.SiteAddresses, err)
 		}
 	}
 }

@@ -18,6 +18,7 @@ var inForce = map[string]func(*Config) string{
 	"HOSTPANEL_LISTEN":                func(c *Config) string { return c.Listen },
 	"HOSTPANEL_ADMIN_EMAIL":           func(c *Config) string { return c.AdminEmail },
 	"HOSTPANEL_NAMESERVERS":           func(c *Config) string { return strings.Join(c.NameServers, ", ") },
+	"HOSTPANEL_SITE_ADDRESSES":        func(c *Config) string { return strings.Join(c.SiteAddresses, ", ") },
 	"HOSTPANEL_TAX_RATE":              func(c *Config) string { return c.Policy.TaxRate.StringFixed(2) },
 	"HOSTPANEL_CURRENCY":              func(c *Config) string { return c.Currency },
 	"HOSTPANEL_SELLER":                func(c *Config) string { return sellerText(c.Policy.Seller) },

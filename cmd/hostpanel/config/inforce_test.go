@@ -51,7 +51,8 @@ func given(t *testing.T, variable, text string) *Config {
 		return &Config{given: s, DatabaseURL: text, secretKey: text, AdminPassword: text, SMTPURL: text}
 	}
 	return &Config{
-		given: s, DataDir: text, Listen: text, AdminEmail: text, NameServers: []string{text}, Currency: text,
+		given: s, DataDir: text, Listen: text, AdminEmail: text, NameServers: []string{text}, SiteAddresses: []string{text},
+		Currency: text,
 		Language: text,
 	}
 }

@@ -38,6 +38,7 @@ type Settings struct {
 	EngineWait    string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s"`
 	EngineCompare string `group:"settings" env:"HOSTPANEL_ENGINE_COMPARE" placeholder:"24h"`
 	NameServers   string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…"`
+	SiteAddresses string `group:"settings" env:"HOSTPANEL_SITE_ADDRESSES" placeholder:"IP,…"`
 
 	SMTPURL  string `kong:"-" env:"SMTP_URL" secret:"" placeholder:"URL"`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS"`

@@ -17,7 +17,8 @@ import (
 func (p *Program) Server() *panel.Server {
 	parts := Parts{
 		Settings: panel.Settings{
-			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, NameServers: p.Config.NameServers,
+			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency,
+			NameServers: p.Config.NameServers, SiteAddresses: p.Config.SiteAddresses,
 			Language: p.Config.Language, EngineWait: p.Config.EngineWait, Offers: p.offers(), Abuse: p.Config.AbuseLimits,
 			Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks,
 			Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,

@@ -53,6 +53,7 @@ func Wire(p Parts) *panel.Server {
 		Tables: p.Tables, Resources: areas.Reconciler, Numbers: p.Store, Subjects: p.Store, Forms: p.Forms,
 		Resolver:  p.Resolver,
 		PublicURL: p.Settings.PublicURL, NameServers: p.Settings.NameServers, Hosts: p.Hosts, StyleSheet: css.Problems, Now: now,
+		SiteAddresses: p.Settings.SiteAddresses,
 	})
 	storefront := orders.New(orders.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: areas.Payments.Pages, Domains: resources,
