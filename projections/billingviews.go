@@ -151,6 +151,7 @@ var (
 	}
 	invoicesBy = listRules{
 		columns: invoiceColumns, from: "invoices i", id: "i.id", key: "id",
+		search: `lower(concat_ws(chr(10), i.number, i.customer_name, i.customer_company, i.customer_email))`,
 		fields: with(fieldsOf("i", "status", "tenant", "number", "total", "due_at"), "order", "i.order_id"),
 	}
 	paymentMethodsBy = listRules{

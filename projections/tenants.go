@@ -57,6 +57,24 @@ func (s HostingReader) Tenants(ctx context.Context, l Listing) (Listed[Resource]
 	return part[Resource](ctx, s.db, tenantsBy, s.tenants(), l)
 }
 
+// TenantNames are the names of tenants by their numbers, for operators.
+func (s HostingReader) TenantNames(ctx context.Context, tenants ...int64) (map[int64]string, error) {
+	if len(tenants) == 0 {
+		return nil, nil
+	}
+	w := s.caller.operators()
+	w.and("r.id = any(?)", tenants)
+	found, err := list[struct {
+		ID   int64
+		Name string
+	}](ctx, s.db, `select r.id, coalesce(r.spec ->> 'name', '') as name from resources r`, w, ` and r.kind = 'tenant'`)
+	names := map[int64]string{}
+	for _, one := range found {
+		names[one.ID] = one.Name
+	}
+	return names, err
+}
+
 // Tenant returns a tenant of which the caller is a member; operators reach all.
 func (s HostingReader) Tenant(ctx context.Context, id int64) (Resource, error) {
 	w := s.tenants()

@@ -97,6 +97,7 @@ const (
 	invoicesPath      = prefix + "invoices/"
 	creditNotesPath   = prefix + "credit-notes/"
 	servicesPath      = prefix + "services/"
+	booksPath         = prefix + "books/"
 )
 
 // An Area is what tenants are billed and what they pay for, by what it is about.
@@ -158,7 +159,10 @@ type (
 		offers        order.Offers
 		publicURL     func() string
 	}
-	books  struct{ callers *caller.Callers }
+	books struct {
+		web     *web.Renderer
+		callers *caller.Callers
+	}
 	credit struct {
 		web           *web.Renderer
 		callers       *caller.Callers
@@ -177,7 +181,7 @@ func New(d Deps) *Area {
 		paymentMethods: paymentMethods{
 			d.Web, d.Callers, d.Subscriptions, d.Setups, d.Changes, d.Currency, d.Offers, d.PublicURL,
 		},
-		books:  books{d.Callers},
+		books:  books{d.Web, d.Callers},
 		credit: credit{d.Web, d.Callers, d.Subscriptions},
 	}
 	a.invoices = invoices{
@@ -204,7 +208,7 @@ func (a *Area) PageRoutes() route.Area {
 		Name: "Invoices in the browser", Access: a.callers.Session(),
 		About: "What a tenant was billed and pays for, in the browsers of its users.",
 		Routes: slices.Concat(a.services.pages(), a.invoices.pages(), a.subscriptions.pages(), a.orders.pages(),
-			a.paymentMethods.pages(), a.credit.pages()),
+			a.paymentMethods.pages(), a.credit.pages(), a.books.pages()),
 	}
 }
 
@@ -223,6 +227,7 @@ func (s *invoices) routes() []route.Route {
 	return slices.Concat([]route.Route{
 		listing.Pages[invoice](invoicesPath, "Invoices, newest first", listing.Spec{
 			Filters: invoiceFilters, Ordering: []string{"number", "total", "due_at"}, UUIDs: true,
+			Search: "number, customer_name, customer_company and customer_email",
 		}, s.listInvoices).As("invoice_list"),
 		route.Get(invoicesPath+"{id:uuid}/", "An invoice", record.Found[invoice]).As("invoice_read").Of("Invoice").Finding(s.findInvoice),
 		s.documents.document(invoicesPath, "An invoice", s.documents.invoiceDocument).As("invoice_document").Of("Invoice"),

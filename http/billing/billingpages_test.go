@@ -133,3 +133,36 @@ func TestAnAdministratorCancelsASubscriptionInTheBrowser(t *testing.T) {
 	paneltest.Refused(t, b.Do("POST", path, sent.Encode()), http.StatusConflict, "The subscription has ended.")
 	paneltest.Has(t, b.Get(page).Body.String(), "It ended on")
 }
+
+// Operators see of each invoice whom it bills and for what, search them, and have the sums
+// and the file of each month.
+func TestOperatorsFindInvoicesAndTheBooksOfAMonth(t *testing.T) {
+	t.Parallel()
+	s, _, own, _ := indebted(t)
+	b := s.Visiting(t, paneltest.Root)
+	text := b.Get(web.InvoicesPath).Body.String()
+	paneltest.Has(t, text, `<a href="/storefront/tenants/1/">Bread &amp; Co</a>`, `<a href="/storefront/tenants/2/">Cheese</a>`,
+		"Ruiz SL · ", "Due: ", `<a href="/storefront/books/">Books</a>`)
+	b.IsForEverybody(t, "en", text)
+	found := b.Get(web.InvoicesPath + "?search=test-2026-000001").Body.String()
+	paneltest.Has(t, found, `<span class="count">1</span>`, own.String())
+	paneltest.Has(t, b.Get(web.InvoicesPath+"?search=ruiz").Body.String(), own.String())
+	paneltest.Has(t, b.Get(web.InvoicesPath+"?search=nobody").Body.String(), `<span class="count">0</span>`)
+	for _, page := range []string{web.SubscriptionsPath, web.ServicesPath, web.TenantOrdersPath} {
+		paneltest.Has(t, b.Get(page).Body.String(), `<a href="/storefront/tenants/1/">Bread &amp; Co</a>`)
+	}
+	text = b.Get(web.BooksPath).Body.String()
+	paneltest.Has(t, text, "2026-01", "€48.40", "test money", `href="/billing/api/v1/books/?month=2026-01"`)
+	b.IsForEverybody(t, "en", text)
+	if w := b.Get("/billing/api/v1/books/?month=2026-01"); w.Code != http.StatusOK {
+		t.Errorf("the file of the month is %d", w.Code)
+	}
+	member := s.Visiting(t, paneltest.Ana)
+	text = member.Get(web.InvoicesPath).Body.String()
+	if strings.Contains(text, "Books") || strings.Contains(text, "/storefront/tenants/") {
+		t.Error("a member is led to the books")
+	}
+	if w := member.Get(web.BooksPath); w.Code != http.StatusForbidden {
+		t.Errorf("a member reads the books: %d", w.Code)
+	}
+}

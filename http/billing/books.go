@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/texts"
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -24,12 +25,54 @@ func (s *books) routes() []route.Route {
 	return []route.Route{
 		route.List(prefix+
 			"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.callers.Superuser()),
-		route.File(prefix+
-			"books/", "The invoices, credit notes and booked payments of a month, in their order",
+		route.File(booksPath, "The invoices, credit notes and booked payments of a month, in their order",
 			s.books).As("invoice_books").For(s.callers.Superuser()).
 			Sending("text/csv", nil).Caching(documentCache).
 			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
 			Failing(http.StatusBadRequest, "The month is none."),
+	}
+}
+
+// pages are the months of the books, each with its sums and the file of it.
+func (s *books) pages() []route.Route {
+	return []route.Route{
+		web.ViewList(s.list(), web.BooksPath, "What was billed, by month").As("books_page").For(s.callers.SuperuserSession()),
+	}
+}
+
+func (s *books) list() web.List[projections.InvoiceTotal] {
+	return web.List[projections.InvoiceTotal]{
+		Web: s.web, Name: "books", Fields: (*projections.InvoiceTotal).Fields, Cards: web.Cards{Title: "month"},
+		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[projections.InvoiceTotal], error) {
+			all, err := s.totals(ctx, c)
+			from := min(len(all), int(l.Offset))
+			return projections.Listed[projections.InvoiceTotal]{
+				Count: int64(len(all)), Rows: all[from:min(len(all), from+int(l.Limit))],
+			}, err
+		},
+		More: func(c route.Call, t *projections.InvoiceTotal, card *web.Card) {
+			w := web.Texts[web.Readers(c)]
+			card.Value = w.Money(t.Total, t.Currency)
+			if t.Test {
+				card.Badges = []web.Badge{{Text: w["credit_test"]}}
+			}
+			card.Note = []web.Aspect{{Name: w["books_invoices"], Text: strconv.FormatInt(t.Invoices, 10)}}
+			for _, sum := range []struct {
+				key    string
+				amount decimal.Decimal
+			}{
+				{"books_tax", t.Tax},
+				{"books_unpaid", t.Unpaid},
+				{"books_credited", t.Credited},
+				{"books_received", t.Received},
+				{"books_paid_out", t.PaidOut},
+			} {
+				if !sum.amount.IsZero() {
+					card.Note = append(card.Note, web.Aspect{Name: w[sum.key], Text: w.Money(sum.amount, t.Currency)})
+				}
+			}
+			card.Note = append(card.Note, web.Aspect{Text: w["books_file"], Path: booksPath + "?month=" + t.Month.UTC().Format(monthForm)})
+		},
 	}
 }
 

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -36,13 +37,36 @@ func (s *invoices) list() web.List[projections.Invoice] {
 		Web: s.web, Name: "invoices", Fields: (*projections.Invoice).Fields, Before: hasTenant, Cards: invoiceCards,
 		Choices: []web.Choice{{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses}},
 		Read:    caller.Reads(s.callers, projections.Scope.Billing, projections.BillingReader.Invoices),
+		Search:  "invoices_search",
 		More: func(c route.Call, i *projections.Invoice, card *web.Card) {
-			if i.Status == billing.Open && i.DueAt != nil {
-				card.Note = append(card.Note, web.Texts[web.Readers(c)].Values(i.Fields(), "due_at")...)
+			w := web.Texts[web.Readers(c)]
+			dates := w.Values(i.Fields(), "paid_at")
+			if i.Status == billing.Open {
+				dates = w.Values(i.Fields(), "due_at")
 			}
+			card.Lines, card.Note = append(card.Lines, whatFor(i, caller.Of(c).IsSuperuser)), append(card.Note, dates...)
 		},
-		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Text: w["credits_title"], Path: web.CreditPath}} },
+		Ways: func(c route.Call) []web.Aspect {
+			w := web.Texts[web.Readers(c)]
+			ways := []web.Aspect{{Text: w["credits_title"], Path: web.CreditPath}}
+			if caller.Of(c).IsSuperuser {
+				ways = append(ways, web.Aspect{Text: w["books_title"], Path: web.BooksPath})
+			}
+			return ways
+		},
 	}
+}
+
+// whatFor is what an invoice bills first. Operators read before it who was billed.
+func whatFor(i *projections.Invoice, named bool) string {
+	var texts []string
+	if customer := cmp.Or(i.CustomerCompany, i.CustomerName); named && customer != "" {
+		texts = append(texts, customer)
+	}
+	if len(i.Lines) > 0 {
+		texts = append(texts, i.Lines[0].Text)
+	}
+	return strings.Join(texts, " · ")
 }
 
 var invoiceCards = web.Cards{

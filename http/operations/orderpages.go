@@ -42,8 +42,8 @@ func (s *orders) list() web.List[projections.Order] {
 		Choices: []web.Choice{
 			{Name: "status", Text: "order_", Values: projections.OrderStatuses}, {Name: "hold", Text: "hold_", Values: orderHolds},
 		},
-		Ways: func(w web.Words) []web.Aspect {
-			return []web.Aspect{{Text: w["preview_title"], Path: web.OrdersPath + "preview/"}}
+		Ways: func(c route.Call) []web.Aspect {
+			return []web.Aspect{{Text: web.Texts[web.Readers(c)]["preview_title"], Path: web.OrdersPath + "preview/"}}
 		},
 	}
 }

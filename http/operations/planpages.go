@@ -46,7 +46,8 @@ func (s *catalog) planList() web.List[planRecord] {
 			card.Lines = []string{w["choice_"+p.ResourceType] + " · " + priceOf(w, p)}
 			markOffered(card, p.IsActive)
 		},
-		Ways: func(w web.Words) (ways []web.Aspect) {
+		Ways: func(c route.Call) (ways []web.Aspect) {
+			w := web.Texts[web.Readers(c)]
 			for _, sort := range storefront.PlanTypes {
 				ways = append(ways, web.Aspect{Path: newPlanPath + "?resource_type=" + sort, Text: w["plan_new_"+sort]})
 			}

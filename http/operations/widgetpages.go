@@ -39,7 +39,9 @@ func (s *catalog) widgetList() web.List[widgetRecord] {
 			Note: []string{"widget_id"},
 		},
 		More: func(_ route.Call, of *widgetRecord, card *web.Card) { markOffered(card, of.IsActive) },
-		Ways: func(w web.Words) []web.Aspect { return []web.Aspect{{Path: newWidgetPath, Text: w["widget_new"]}} },
+		Ways: func(c route.Call) []web.Aspect {
+			return []web.Aspect{{Path: newWidgetPath, Text: web.Texts[web.Readers(c)]["widget_new"]}}
+		},
 	}
 }
 

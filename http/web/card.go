@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -147,7 +149,7 @@ type List[A any] struct {
 	Cards   Cards
 	Wide    bool                                    // the cards stand side by side
 	More    func(c route.Call, of *A, card *Card)   // what no field has; nil: nothing
-	Ways    func(w Words) []Aspect                  // above the list; nil: none
+	Ways    func(c route.Call) []Aspect             // above the list; nil: none
 	Before  func(context.Context, route.Call) error // looks whether there is a list at all; nil: there is
 }
 
@@ -180,11 +182,33 @@ func ListData[A any](ctx context.Context, c route.Call, l List[A]) (map[string]a
 		return nil, err
 	}
 	shown := ListOf(w, l.Name, CardsOf(c, l, found.Rows))
+	if err := l.nameTenants(ctx, c, found.Rows, shown.Cards); err != nil {
+		return nil, err
+	}
 	shown.Wide = l.Wide
 	if l.Ways != nil {
-		shown.Ways = l.Ways(w)
+		shown.Ways = l.Ways(c)
 	}
 	return Paged(c, bar, found.Count, map[string]any{"List": shown}), nil
+}
+
+// nameTenants adds to each card whose record it is, where those of all tenants are shown.
+func (l List[A]) nameTenants(ctx context.Context, c route.Call, records []A, cards []Card) error {
+	if who := caller.Of(c); !who.IsSuperuser || who.Tenant() != 0 || !isOfTenant(c.Path) {
+		return nil
+	}
+	owners := make([]int64, len(records))
+	for i := range records {
+		if f, has := l.Fields(&records[i]).Named("tenant"); has {
+			owners[i], _ = strconv.ParseInt(f.FormText(), 10, 64) // none of one that has no tenant yet
+		}
+	}
+	names, err := l.Web.Callers.Scope(c).Hosting().TenantNames(ctx, owners...)
+	for i, tenant := range owners {
+		whose := Aspect{Text: names[tenant], Path: CustomersPath + strconv.FormatInt(tenant, 10) + "/"}
+		cards[i].Note = append(Told(whose), cards[i].Note...)
+	}
+	return err
 }
 
 // CardsOf are the cards of records.

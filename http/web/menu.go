@@ -98,6 +98,7 @@ var menu = []section{
 		{PlansPath, "plans_title"},
 		{WidgetsPath, "widgets_title"},
 		{KeysPath, "keys_title"},
+		{BooksPath, "books_title"},
 	}},
 	{"menu_customers", isOperator, []menuPage{
 		{CustomersPath, "tenants_title"},

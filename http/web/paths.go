@@ -24,6 +24,7 @@ const (
 	billingPath        = "/billing/"
 	InvoicesPath       = billingPath + "invoices/"        // what the tenant was billed
 	ServicesPath       = notice.ServicesPath              // what the tenant has bought
+	BooksPath          = StorefrontPath + "books/"        // what was billed to all tenants, by month
 	SubscriptionsPath  = billingPath + "subscriptions/"   // what the tenant pays for
 	PaymentMethodsPath = billingPath + "payment-methods/" // that are charged for it
 	CreditPath         = billingPath + "credit/"          // what the tenant has paid in advance
