@@ -296,6 +296,13 @@ func (t *Tenant) MayHave(own Limits) Limits {
 	return own
 }
 
+// HostsNothing tells whether a tenant of a service was sold nothing that the hosting engine
+// has: a virtual server, or room for sub-tenants. Its client is made when a record needs it.
+func (t *Tenant) HostsNothing() bool {
+	room := t.MayHave(t.Limits)
+	return t.MaySaaS() != (SaaSLimits{}) || !slices.ContainsFunc(room.most, func(most int64) bool { return most != 0 })
+}
+
 // any tells whether anything was added to the limits.
 func (a Added) any() bool {
 	return slices.ContainsFunc(a.Limits.most, func(most int64) bool { return most != 0 })

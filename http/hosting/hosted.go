@@ -77,12 +77,12 @@ const extraFields = 8
 
 // common adds the fields of answers that are not in the spec.
 func (h *hosted) common(set field.Set) field.Set {
-	problem := syncError(h.row.SyncError)
+	problem, status := syncError(h.row.SyncError), h.syncStatus()
 	set = append(set,
 		field.Int("id", &h.row.ID).ReadOnly(),
 		field.Int("tenant", &h.row.Tenant).ReadOnly(),
 		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),
-		field.Text("sync_status", &h.row.SyncStatus).Among("pending", "synced", "error").ReadOnly(),
+		field.Text("sync_status", &status).Among("pending", "synced", "error").ReadOnly(),
 		field.Text("sync_error", &problem).ReadOnly(),
 		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
@@ -105,6 +105,16 @@ func (h *hosted) common(set field.Set) field.Set {
 		set = append(set, field.Text("last_error", &problem).ReadOnly())
 	}
 	return append(set, hosting.Derived(h.Spec, h.now, h.seen.linked)...)
+}
+
+// syncStatus is how far the server is with the record. A tenant that an order has made waits
+// for nothing as long as no service needs the hosting engine.
+func (w *resource) syncStatus() string {
+	if t, is := w.Spec.(*hosting.Tenant); is && w.row.SyncStatus == "pending" && w.row.Status == hosting.Wanted &&
+		w.row.RequestedFor != "" && t.HostsNothing() {
+		return "synced"
+	}
+	return w.row.SyncStatus
 }
 
 // syncError is the sentence for a code; "" if nothing was refused.

@@ -62,13 +62,14 @@ func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatIn
 
 // tenantStates are whether a tenant is in service, and why it is off if not.
 func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []web.Badge {
+	stands := &resource{Draft: &hosting.Draft{Spec: t}, row: row}
 	class := map[string]string{hosting.InService: "active", hosting.Suspended: "failed"}[t.Status]
 	states := []web.Badge{{Class: class, Text: w["tenant_is_"+t.Status]}}
 	if t.Status == hosting.InService && !row.Active {
 		states[0] = web.Badge{Class: "failed", Text: w["tenant_is_off"]}
 	}
-	if row.SyncStatus != "synced" {
-		states = append(states, w.RecordState(row.SyncStatus))
+	if status := stands.syncStatus(); status != "synced" {
+		states = append(states, w.RecordState(status))
 	}
 	return states
 }

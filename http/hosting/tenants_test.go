@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"hostpanel/domain/hosting"
 	"hostpanel/paneltest"
@@ -125,6 +128,33 @@ func TestAnAnswerThatWasNeverGivenIsMadeFromTheRecord(t *testing.T) {
 		}
 		if n := s.Count(t, `select count(*) from events`); n != facts {
 			t.Errorf("%s: %d facts more", path, n-facts)
+		}
+	}
+}
+
+// What a service without hosting has made waits for nothing at the engine.
+func TestATenantWithoutHostingIsNotInProgress(t *testing.T) {
+	t.Parallel()
+	s := paneltest.House(t)
+	machines, resells, hosts := hosting.Limits{}, hosting.SaaSLimits{MaxHostingAccounts: 3}, hosting.NoLimits()
+	for id, spec := range map[int64]*hosting.Tenant{
+		71: {Name: "Machines", Slug: "t71", Limits: machines},
+		72: {Name: "Resells", Slug: "t72", Limits: hosts, SaaS: resells},
+		73: {Name: "Hosts", Slug: "t73", Limits: hosts},
+	} {
+		spec.Status, spec.IsActive, spec.Email, spec.Language = hosting.InService, true, "office@example.com", "en"
+		s.Do(t, hosting.Request{
+			Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values(), For: "order:" + uuid.NewString(),
+		})
+		wants := map[bool]string{true: "pending", false: "synced"}[id == 73]
+		path := "/hosting/api/rest/tenants/" + strconv.FormatInt(id, 10) + "/"
+		record := s.Call("GET", path, "", paneltest.Bearer(s.Known["root"])...).Body.String()
+		if !strings.Contains(record, `"sync_status":"`+wants+`"`) {
+			t.Errorf("%s is not %s: %s", spec.Name, wants, record)
+		}
+		page := s.Visiting(t, paneltest.Root).Get("/storefront/tenants/" + strconv.FormatInt(id, 10) + "/").Body.String()
+		if strings.Contains(page, "In progress") != (id == 73) {
+			t.Errorf("the page of %s shows its state otherwise", spec.Name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"hostpanel/sagas/sagastest"
 )
 
@@ -72,4 +73,15 @@ func TestUsersAreToldOfTheirSecondFactor(t *testing.T) {
 			t.Errorf("%s leads elsewhere:\n%s", m.Subject, m.Text)
 		}
 	}
+}
+
+// The end of a setup says that the machine runs. A machine that is there before is not
+// announced besides; one that comes later is.
+func TestAVirtualServerIsAnnouncedOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	id := w.Buy(sagastest.OrderForm{Kind: "vps", Language: "en"})
+	w.Becomes(id, order.StatusActive)
+	w.AllTold()
+	w.Equal("the customer", w.Told(w.Provision(id).Job.User), []string{"billing: A new invoice", "success: Your order is active"})
 }

@@ -3,6 +3,7 @@ package notices
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func (n *Notifier) tellOwner(ctx context.Context, r eventstore.RecordedEvent, wh
 }
 
 // tellOfMachine notifies the customer of the first event of its kind: a machine
-// that starts again is not announced.
+// that starts again is not announced, and neither is one whose order is still set up.
 func (n *Notifier) tellOfMachine(ctx context.Context, r eventstore.RecordedEvent, what func(number, language string) notice.Text) error {
 	if !isMachine(r) {
 		return nil
@@ -145,7 +146,22 @@ func (n *Notifier) tellOfMachine(ctx context.Context, r eventstore.RecordedEvent
 	if err != nil {
 		return nil //nolint:nilerr // it was not ordered
 	}
+	if _, isReady := r.Event.(hosting.EngineConfirmed); isReady {
+		active, err := wasActive(ctx, n.store.Reader(), id, r.Position)
+		if err != nil || !active {
+			return err // the order says it, once it is active
+		}
+	}
 	return n.tellBuyer(ctx, r, id, func(number, language string) notice.Text { return what(number, language).At(notice.ServicePage(id)) })
+}
+
+// wasActive tells whether an order was active at a position of the log.
+func wasActive(ctx context.Context, log *eventstore.Reader, id uuid.UUID, position int64) (bool, error) {
+	history, err := log.Read(ctx, order.Stream(id))
+	return slices.ContainsFunc(history, func(r eventstore.RecordedEvent) bool {
+		_, is := r.Event.(order.Activated)
+		return is && r.Position < position
+	}), err
 }
 
 func isMachine(r eventstore.RecordedEvent) bool {
