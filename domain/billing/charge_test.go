@@ -73,7 +73,7 @@ func TestASavedMethodIsChargedWhenThePaymentIsDue(t *testing.T) {
 	if s := billing.Subscriptions.Replay(history...); !s.NextAt.Equal(on(2, 28)) {
 		t.Fatalf("The next step is at %s: a customer whose method is charged needs no reminder.", s.NextAt)
 	}
-	charge := billing.ChargeStarted{Invoice: next, Method: card, Count: 1, NextAt: on(3, 14), At: on(2, 28)}
+	charge := billing.ChargeStarted{Invoice: next, Method: card, Count: 1, NextAt: on(3, 14).AddDate(0, 0, 3650), At: on(2, 28)}
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then(charge)
 	history = append(history, charge)
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then()
@@ -85,6 +85,36 @@ func TestASavedMethodIsChargedWhenThePaymentIsDue(t *testing.T) {
 	domaintest.Given(t, billing.Subscriptions, append(history, renewed)).When(refused(1, on(3, 2), false)).Then()
 	if s := billing.Subscriptions.Replay(append(history, renewed)...); s.Method != card || s.Charges != 0 {
 		t.Fatalf("The next invoice begins with %+v.", s.Charging)
+	}
+}
+
+// A charge that the panel or the provider has not come to is no refusal of the customer's: no
+// service rests or ends for it, however long it takes.
+func TestNoServiceRestsWhileItsChargeHasNoOutcome(t *testing.T) {
+	history := after(t, started31(), chosen(card), advance(on(2, 21)), advance(on(2, 28)))
+	for _, at := range []time.Time{on(3, 14), on(6, 1), on(12, 31)} {
+		domaintest.Given(t, billing.Subscriptions, history).When(advance(at)).Then()
+	}
+	early := history[len(history)-1].(billing.ChargeStarted)
+	early.NextAt = on(3, 14) // as it was recorded before
+	before := append(slices.Clone(history[:len(history)-1]), early)
+	domaintest.Given(t, billing.Subscriptions, before).When(advance(on(3, 14))).Then()
+
+	failed := after(t, history, refused(1, on(3, 20), true))
+	if s := billing.Subscriptions.Replay(failed...); !s.NextAt.After(on(3, 20)) || s.NextAt.After(on(3, 22)) {
+		t.Errorf("After its outcome the next step is at %s.", s.NextAt)
+	}
+
+	resting := after(t, started31(), advance(on(2, 21)), advance(on(2, 24)))
+	for billing.Subscriptions.Replay(resting...).Status != billing.Suspended {
+		resting = after(t, resting, advance(billing.Subscriptions.Replay(resting...).NextAt))
+	}
+	rescued := billing.Subscriptions.Replay(resting...).NextAt
+	choice := chosen(card)
+	choice.At = rescued
+	resting = after(t, resting, choice, advance(rescued))
+	if s := billing.Subscriptions.Replay(resting...); !s.Pending || s.NextAt.Before(rescued.AddDate(1, 0, 0)) {
+		t.Errorf("A service whose card is being charged ends at %s.", s.NextAt)
 	}
 }
 

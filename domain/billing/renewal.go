@@ -185,8 +185,21 @@ func (t Terms) step(s Subscription) (step, time.Time) {
 	return what, due
 }
 
-// unpaid is what follows if the open invoice is not charged by itself before.
+// unsettled is how long the end of a charge is waited for: it always comes, and until then
+// nothing is decided against the customer.
+const unsettled = 10 * 365 * day
+
+// unpaid is what follows if the open invoice is not charged by itself before. A service is
+// not suspended, and does not end, while a charge has no outcome yet.
 func (t Terms) unpaid(s Subscription) (step, time.Time) {
+	what, due := t.dunning(s)
+	if s.Pending && (what == suspend || what == announce || what == end) {
+		due = due.Add(unsettled)
+	}
+	return what, due
+}
+
+func (t Terms) dunning(s Subscription) (step, time.Time) {
 	switch {
 	case s.Status == Running && t.reminds(s, 0), s.Status == PastDue && t.reminds(s, t.Grace):
 		return remind, s.DueAt.Add(t.Reminders[s.Reminders])
@@ -231,7 +244,11 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 		return nil, nil
 	}
 	var next SubscriptionEvent
-	switch what, _ := c.Terms.step(s); what {
+	what, due := c.Terms.step(s)
+	if s.Pending && due.After(c.At) {
+		return nil, nil // a deadline from before charges were waited for
+	}
+	switch what {
 	case lapse:
 		return []SubscriptionEvent{c.Terms.lapsed(s, c.At)}, nil
 	case bill:
