@@ -3,14 +3,15 @@ package web
 // hostingInSpanish are messages of the hosting API; # stands for a number or a quoted
 // text.
 var hostingInSpanish = map[string]string{
-	"The server does not know this record any more.":                      "El servidor ya no conoce este registro.",
-	"The server refuses these values.":                                    "El servidor rechaza estos valores.",
-	"The server has another one with this name.":                          "El servidor ya tiene otro con este nombre.",
-	"The server cannot do this.":                                          "El servidor no puede hacer esto.",
-	"The tenant has no account at the server yet.":                        "La organización todavía no tiene cuenta en el servidor.",
-	"What this is a part of does not exist at the server.":                "Aquello de lo que forma parte no existe en el servidor.",
-	"The server wants a stronger password.":                               "El servidor exige una contraseña más fuerte.",
-	"This username belongs to the server itself. Please contact support.": "Este nombre de usuario es del propio servidor. Contacte con el soporte.",
+	"The server does not know this record any more.":       "El servidor ya no conoce este registro.",
+	"The server refuses these values.":                     "El servidor rechaza estos valores.",
+	"The server has another one with this name.":           "El servidor ya tiene otro con este nombre.",
+	"The server cannot do this.":                           "El servidor no puede hacer esto.",
+	"The tenant has no account at the server yet.":         "La organización todavía no tiene cuenta en el servidor.",
+	"What this is a part of does not exist at the server.": "Aquello de lo que forma parte no existe en el servidor.",
+	"The server wants a stronger password.":                "El servidor exige una contraseña más fuerte.",
+	"This username belongs to the server itself. Please contact support.": "Este nombre de usuario es del propio servidor. " +
+		"Contacte con el soporte.",
 	"The password is no longer at hand. Please set it again.": "La contraseña ya no " +
 		"está disponible. Vuelva a escribirla.",
 	"The server has one with this name that belongs to another customer.": "El servidor tiene uno " +
