@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,4 +112,26 @@ func (k Kind) Naming(spec field.Values) field.Values {
 		name[f] = spec[f]
 	}
 	return name
+}
+
+// Logins are the logins that a client of the engine may get: the one that was asked for,
+// and others for the case that it is burned. The engine lets no client have a login that
+// an earlier one has left behind.
+func Logins(asked string) []string {
+	all := []string{asked}
+	for n := 2; n <= 9; n++ {
+		all = append(all, asked+"-"+strconv.Itoa(n))
+	}
+	return all
+}
+
+// IsLogin tells whether a client got a login for the one that was asked for.
+func IsLogin(login, asked string) bool { return slices.Contains(Logins(asked), login) }
+
+// LoginAsked is the login in the place of which a client got this one, or this one itself.
+func LoginAsked(login string) string {
+	if asked, n, is := strings.Cut(login, "-"); is && len(n) == 1 && IsLogin(login, asked) {
+		return asked
+	}
+	return login
 }

@@ -132,6 +132,9 @@ func (c *cutting) made(one *thing) {
 	c.T.Helper()
 	c.Eventually(one.ref.Stream().String()+" is made", func() bool {
 		c.fake.Tick()
+		if c.Count(`select count(*) from saga_attempt where error_class = 'wait' and error like '%may still be making%'`) > 0 {
+			c.fake.Pass(time.Minute) // until what died at the engine cannot be at work any more
+		}
 		return c.Resource(one.ref).SyncStatus == "synced" && c.Count(
 			`select count(*) from saga_run where status not in ('done', 'undone')`,
 		) == 0

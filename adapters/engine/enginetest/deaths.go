@@ -5,8 +5,12 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// mostSteps bounds how many steps a creation has.
-const mostSteps = 200
+// mostSteps bounds how many steps a creation has, and mostMinutes how long the panel
+// waits for a server that may still be making something.
+const (
+	mostSteps   = 200
+	mostMinutes = 60
+)
 
 // deaths lets the server die after each step of the creation of each kind. The panel
 // then looks, and creates again what is not there or not known to be whole.
@@ -55,6 +59,10 @@ func (w *world) recreate(o hosting.EngineObject, steps int) {
 	found, is := w.look(o.Kind, o.Name, o.Ref)
 	if !is || found.Partial {
 		id, err := w.Create(w.Context(), o)
+		for tries := 0; domain.ClassOf(err) == domain.Waiting && w.Pass != nil && tries < mostMinutes; tries++ {
+			w.Pass()
+			id, err = w.Create(w.Context(), o)
+		}
 		if err != nil {
 			w.Fatalf("%s, cut after step %d: create it again: %v", o.Kind, steps, err)
 		}

@@ -23,6 +23,7 @@ import (
 type Engine struct {
 	hosting.EngineServer
 	Settle   func()        // lets the server carry out what it has accepted; nil: it does so itself
+	Pass     func()        // lets a minute pass at the server; nil: what waits for that is not tried
 	Patience time.Duration // how long the server may take for that; 0: a minute
 	Books    func() string // all that the server keeps and has said, to search for secrets
 	// Lose loses the answer to the next such call: "create", "change" or "remove". The call is carried out.

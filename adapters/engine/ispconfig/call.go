@@ -122,7 +122,7 @@ func (c *connection) send(ctx context.Context, function string, arguments member
 	defer func() {
 		c.Log.DebugContext(ctx, "engine call", "engine", c.Name, "function", function, "took", c.Now().Sub(begun), "outcome", outcome(err))
 	}()
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	ctx, cancel := context.WithTimeout(ctx, limitOf(function))
 	defer cancel()
 	body, err := json.Marshal(arguments)
 	if err != nil {
@@ -133,6 +133,25 @@ func (c *connection) send(ctx context.Context, function string, arguments member
 		return err
 	}
 	return decode(function, raw, into)
+}
+
+func limitOf(function string) time.Duration {
+	if function == "client_add" {
+		return clientLimit
+	}
+	return callLimit
+}
+
+// lasting is a context for a call that may take longer than its caller's limit. It ends
+// with the call's own limit, or when the caller is stopped.
+func lasting(ctx context.Context, limit time.Duration) (context.Context, func()) {
+	longer, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 func (c *connection) post(ctx context.Context, function string, body []byte) ([]byte, error) {

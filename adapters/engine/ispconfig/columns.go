@@ -16,6 +16,7 @@ type wish struct {
 	hosting.EngineObject
 	server    int64  // the server of the object
 	reference string // of a client
+	login     string // of a client, where its name is burned
 	servers   Servers
 	storage   int64 // the owner's limit in MB; 0: not known
 	group     int64 // the group of the owner

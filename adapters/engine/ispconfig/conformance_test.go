@@ -2,6 +2,7 @@ package ispconfig_test
 
 import (
 	"testing"
+	"time"
 
 	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/ispconfig"
@@ -21,7 +22,8 @@ func onDouble(t *testing.T) enginetest.Engine {
 		return w.fake.Zone(origin), nil
 	}}
 	return enginetest.Engine{
-		EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Address: "192.0.2.7", Cut: proxy.Cut,
+		EngineServer: w.open(w.config), Settle: w.fake.Tick, Pass: func() { w.fake.Pass(time.Minute) },
+		Lacks: []string{"cms", "proxy"}, Address: "192.0.2.7", Cut: proxy.Cut,
 		Serves: behind.Serves, Observable: behind.Observable(),
 		Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 		Books: func() string { return w.fake.Answered() + w.log.String() },

@@ -149,7 +149,7 @@ func (e *Engine) ours(ctx context.Context, r *resource, w *wish) (row, bool, err
 		return nil, false, ambiguous(r)
 	case len(all) == 0:
 		return nil, false, nil
-	case r == &clients && (!e.api.refers(all[0]["customer_no"], w.Ref) || all[0]["username"] != w.Name):
+	case r == &clients && (!e.api.refers(all[0]["customer_no"], w.Ref) || !hosting.IsLogin(all[0]["username"], w.Name)):
 		return nil, false, taken(r)
 	case r != &clients && all[0].number("sys_groupid") != w.group:
 		return nil, false, taken(r)

@@ -45,6 +45,8 @@ type Servers struct{ Web, Database, DNS, Mail int64 }
 
 const (
 	callLimit   = 20 * time.Second // of one call (rule G-2)
+	clientLimit = time.Minute      // of client_add, which makes a key of SSH
+	makerLimit  = 20 * time.Minute // of PHP at the engine, as its own set-up has it
 	answerLimit = 16 << 20         // bytes
 	inFlight    = 3                // calls at a time
 	lineage     = "3.2."           // versions that this package writes to
@@ -54,6 +56,7 @@ const (
 type Engine struct {
 	api       *connection
 	owners    *owners
+	makers    makers
 	journal   *journal
 	survey    *survey
 	addresses addresses

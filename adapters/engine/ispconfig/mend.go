@@ -3,7 +3,9 @@ package ispconfig
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+	"sync"
+	"time"
 
 	"hostpanel/domain"
 )
@@ -43,12 +45,51 @@ func (m mender) partial(ctx context.Context, r *resource, have row, p progress) 
 	return false, partial, err
 }
 
+// makers remembers since when rows have been seen half made. The engine does not tell
+// whether it is still making one, and a call goes on there after its caller has given up.
+type makers struct {
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+// over refuses to take a half-made row apart while a call at the engine can still be
+// making it. The engine notes for a client alone when it was made, by its own clock.
+func (m *makers) over(r *resource, have row, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := rowKey(r.table, have.number(r.key))
+	since, known := m.seen[key]
+	if !known {
+		since = now
+		if m.seen == nil {
+			m.seen = map[string]time.Time{}
+		}
+		m.seen[key] = since
+	}
+	if created := have.number("created_at"); created > 0 {
+		if at := time.Unix(created, 0).Add(journalSlack); at.Before(since) {
+			since = at
+		}
+	}
+	if now.Before(since.Add(makerLimit + clientLimit)) {
+		return domain.Fail(domain.Waiting, "being_made", fmt.Errorf("the engine may still be making %s %d", r.kind, have.number(r.key)))
+	}
+	delete(m.seen, key)
+	return nil
+}
+
 // completed brings what a creation that was cut short lacks of a row that was
 // found. The row may be another one then.
 func (m mender) completed(ctx context.Context, r *resource, w *wish, have row) (row, error) {
+	if r == &clients && w.ID != 0 && w.group != 0 {
+		return have, nil // it was whole when the panel got its number
+	}
 	missing, err := m.lacks(ctx, r, have)
 	if err != nil || !missing || !r.remade {
 		return have, err
+	}
+	if err := m.engine.makers.over(r, have, m.engine.api.Now()); err != nil {
+		return nil, err
 	}
 	if err := m.dismantle(ctx, r, have); err != nil {
 		return nil, err
@@ -166,12 +207,11 @@ func clientLacks(ctx context.Context, e *Engine, have row) (bool, error) {
 		return false, err
 	}
 	found, err := e.api.rows(ctx, "client_get_by_username", members{{"username", have["username"]}}, []string{"client_id"})
-	if err != nil && !refusedAs(err, absent) {
-		return false, err
+	if err = lookedFor(err); err != nil || len(found) == 0 {
+		return err == nil, err
 	}
-	if !slices.ContainsFunc(found, func(login row) bool { return login.number("client_id") == number }) {
-		return true, nil
-	}
+	// The engine shows the oldest login of a name. It lets a client begin only without one,
+	// so another client's came to be at the same time as this client's.
 	e.owners.groups.markWhole(number)
 	return false, nil
 }

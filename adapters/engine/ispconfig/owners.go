@@ -106,3 +106,26 @@ func (o *owners) ownerOf(ctx context.Context, group int64) (int64, error) {
 	o.groups.learn(client, group)
 	return client, nil
 }
+
+// burned tells whether a login is left of clients that are not there any more: the engine
+// lets no other client have it.
+func (o *owners) burned(ctx context.Context, login string) (bool, error) {
+	found, err := o.api.rows(ctx, "client_get_by_username", members{{"username", login}}, []string{"client_id"})
+	if err != nil || len(found) == 0 {
+		return false, lookedFor(err)
+	}
+	number := found[0].number("client_id")
+	if number < 1 {
+		return false, nil // of the engine itself
+	}
+	_, present, err := o.api.get(ctx, &clients, number)
+	return err == nil && !present, err
+}
+
+// lookedFor is the failure of a look-up; that nothing was found is none.
+func lookedFor(err error) error {
+	if refusedAs(err, absent) {
+		return nil
+	}
+	return err
+}

@@ -49,7 +49,7 @@ func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
 // rest from the row.
 func (e *Engine) complete(ctx context.Context, r *resource, o *hosting.EngineObject, have row) error {
 	if r == &clients {
-		if o.Ref != "" && !e.api.refers(have["customer_no"], o.Ref) || o.Name != "" && o.Name != have["username"] {
+		if o.Ref != "" && !e.api.refers(have["customer_no"], o.Ref) || o.Name != "" && !hosting.IsLogin(have["username"], o.Name) {
 			return drifted(r.kind, o.ID)
 		}
 		o.Ref, o.Name = e.api.ownReference(have["customer_no"]), have["username"]

@@ -2,11 +2,13 @@ package ispconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
 
@@ -16,7 +18,7 @@ var clients = resource{
 	kind: "tenant", table: "client", key: "client_id", identity: "client_id", stems: []string{"client"}, functions: stem("client"),
 	remade: true, silent: true,
 	on:    func(s Servers) int64 { return s.Web },
-	reads: []string{"customer_no", "username", "locked", "canceled"},
+	reads: []string{"customer_no", "username", "locked", "canceled", "created_at"},
 	name:  named("username"),
 	queries: func(name, ref string, _ Servers) []query {
 		if ref != "" {
@@ -28,7 +30,7 @@ var clients = resource{
 		return []Turn{{Name: "tenant/" + decimal(w.ID)}, {Name: "customer/" + w.Ref}, {Name: "login/" + w.Name}}
 	},
 	columns: []column{
-		natural("username"),
+		given("username", func(w *wish) any { return either(w.login, w.Name) }),
 		changing(given("customer_no", func(w *wish) any { return w.reference })),
 		given(
 			"contact_name",
@@ -72,7 +74,9 @@ var clients = resource{
 }
 
 func init() {
-	clients.habits = habits{insert: addClient, change: changeClient, made: spreadStorage, lacks: clientLacks, keeps: clientOwns}
+	clients.habits = habits{
+		insert: addClient, change: changeClient, made: spreadStorage, lacks: clientLacks, keeps: clientOwns, remarks: clientRemarks,
+	}
 	register(&clients)
 }
 
@@ -137,9 +141,26 @@ func addClient(ctx context.Context, e *Engine, w *wish) (int64, error) {
 	if w.Secrets["password"] == "" { // no login at the engine itself, least of all by an empty password
 		w.Secrets = map[string]string{"password": unguessable()}
 	}
+	longer, end := lasting(ctx, clientLimit)
+	defer end()
 	var made id
-	err := e.api.call(ctx, "client_add", members{{"reseller_id", 0}, {"params", clients.first(w)}}, &made)
-	return int64(made), err
+	for _, w.login = range hosting.Logins(w.Name) {
+		err := e.api.call(longer, "client_add", members{{"reseller_id", 0}, {"params", clients.first(w)}}, &made)
+		if !refusedAs(err, conflict) {
+			return int64(made), err
+		}
+		if burned, unread := e.owners.burned(ctx, w.login); unread != nil || !burned {
+			return 0, errors.Join(err, unread)
+		}
+	}
+	return 0, taken(&clients)
+}
+
+// clientRemarks tells the login where it is not the one that was asked for.
+func clientRemarks(have row, observed field.Values) {
+	if hosting.LoginAsked(have["username"]) != have["username"] {
+		put(observed, "username", have["username"])
+	}
 }
 
 // changeClient updates a client. Without an empty password the engine would

@@ -102,10 +102,10 @@ func (p plain) unheld(ctx context.Context, w *desired, found hosting.EngineObjec
 }
 
 // ours tells whether an object at the engine may be this one: it is the
-// tenant's, or it is the client that has the tenant's number and login.
+// tenant's, or it is the client that has the tenant's number and its login.
 func (w *desired) ours(found hosting.EngineObject) bool {
 	if w.kind.Owner {
-		return found.Ref == w.object.Ref && found.Name == w.object.Name
+		return found.Ref == w.object.Ref && hosting.IsLogin(found.Name, w.object.Name)
 	}
 	return w.object.Owner != 0 && found.Owner == w.object.Owner
 }

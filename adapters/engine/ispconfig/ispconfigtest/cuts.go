@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A died call is one under which PHP has ended.
@@ -29,6 +30,9 @@ func (e *Engine) Cut(steps int) (mend func() bool) {
 // step counts a step of a call.
 func (c *call) step() {
 	e := c.engine
+	if !c.quiet {
+		e.pause(c.function)
+	}
 	if c.quiet || e.left == 0 {
 		return
 	}
@@ -36,6 +40,40 @@ func (c *call) step() {
 		e.dead = true
 		panic(died{})
 	}
+}
+
+// A stall is a call that takes long.
+type stall struct {
+	function         string
+	steps            int
+	reached, resumed chan struct{}
+}
+
+// Stall lets the next call of a function stop at that step: at 1 before it has done
+// anything. reached is closed then. The call goes on with resume, whether or not its
+// caller has given up; until then other calls get their chance.
+func (e *Engine) Stall(function string, step int) (reached <-chan struct{}, resume func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := &stall{function, step, make(chan struct{}), make(chan struct{})}
+	e.slow = s
+	return s.reached, sync.OnceFunc(func() { close(s.resumed) })
+}
+
+// pause counts a step of a call that takes long, and waits at the one that was set.
+func (e *Engine) pause(function string) {
+	s := e.slow
+	if s == nil || s.function != function {
+		return
+	}
+	if s.steps--; s.steps > 0 {
+		return
+	}
+	e.slow = nil
+	close(s.reached)
+	e.mu.Unlock()
+	<-s.resumed
+	e.mu.Lock()
 }
 
 // Dead tells whether it has come to the end that Cut has set.
@@ -51,7 +89,7 @@ func (e *Engine) Torn() (torn []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.tables["client"].rows {
-		if id := number(r.text("client_id")); e.groups[id] == 0 || !e.logins[id] {
+		if id := number(r.text("client_id")); e.groups[id] == 0 || !e.Logins.has(id) {
 			torn = append(torn, "client "+r.text("username")+" without a group or a login")
 		}
 	}
@@ -149,8 +187,7 @@ func (e *Engine) Forget(name string, id int64) bool {
 	e.tables[name].remove(r)
 	switch name {
 	case "client":
-		delete(e.groups, int(id))
-		delete(e.logins, int(id))
+		e.dismiss(int(id))
 	case "dns_soa":
 		records := e.tables["dns_rr"]
 		records.rows = slices.DeleteFunc(records.rows, func(part *record) bool { return part.text("zone") == r.text("id") })

@@ -26,13 +26,13 @@ const (
 // An Engine is one installation with one server, number 1, and a clock that
 // only tests move.
 type Engine struct {
-	URL string
+	URL    string
+	Logins *LoginBook
 
 	mu         sync.Mutex
 	now        time.Time
 	tables     map[string]*table
-	groups     map[int]int  // of clients
-	logins     map[int]bool // clients that have one
+	groups     map[int]int // of clients
 	nextGroup  int
 	sessions   map[string]time.Time
 	failures   int
@@ -47,6 +47,7 @@ type Engine struct {
 	forbidden  []string // functions that the remote user may not call
 	left       int      // steps until PHP ends; 0: it does not
 	dead       bool     // it has
+	slow       *stall   // a call that takes long; nil: none does
 	between    func()
 	acmeFails  bool
 	jobFails   string
@@ -75,10 +76,11 @@ func Start(t *testing.T) *Engine {
 // Open runs an engine until its end, for what is no test.
 func Open() (e *Engine, end func()) {
 	e = &Engine{
-		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
+		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, nextGroup: 2,
 		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{},
 		used: map[string]int64{}, password: Password, version: "3.2.11p2",
 	}
+	e.Logins = &LoginBook{engine: e}
 	server := httptest.NewServer(e)
 	e.URL = server.URL
 	return e, server.Close

@@ -119,14 +119,16 @@ func (c *call) remove(stem string, t *table) answer {
 	if r == nil && t.name == "dns_rr" && serial {
 		return html()
 	}
+	e := c.engine
 	if r == nil {
+		if stem == "client" {
+			e.dismiss(id) // a group and a login go without a client, too
+		}
 		return ok(0)
 	}
-	e := c.engine
 	if stem == "client" {
 		c.violate(e.ownsRows(id), "client_delete of a client who owns rows")
-		delete(e.groups, id)
-		delete(e.logins, id)
+		e.dismiss(id)
 	}
 	t.remove(r)
 	e.note(t, "d", r, nil)

@@ -236,7 +236,10 @@ func (e *Engine) taken(stem string, params object) string {
 			out = "customer_no_error_unique<br />\r\n"
 		}
 		if there("client", object{{"username", v("username")}}) {
-			out += "username_error_unique<br>\r\nDuplicate username<br />"
+			out += "username_error_unique<br>\r\n"
+		}
+		if e.Logins.isTaken(v("username")) {
+			out += "Duplicate username<br />"
 		}
 		return out
 	case "sites_database":

@@ -118,20 +118,23 @@ func (c *call) byGroup() answer {
 	return remote("There is no user account for this client_id")
 }
 
-// byLogin tells of a login, with its hash.
+// byLogin tells of a login, with its hash. Of several with one name it tells of the oldest.
 func (c *call) byLogin() answer {
-	for _, r := range c.engine.tables["client"].rows {
-		if id := number(r.text("client_id")); r.text("username") == c.text("username") && c.engine.logins[id] {
-			return ok(object{
-				{"userid", strconv.Itoa(c.engine.groups[id])},
-				{"username", r.text("username")},
-				{"passwort", r.text("password")},
-				{"typ", "user"},
-				{"active", "1"},
-				{"default_group", strconv.Itoa(c.engine.groups[id])},
-				{"client_id", r.text("client_id")},
-			})
+	for _, l := range c.engine.Logins.all {
+		if l.name != c.text("username") {
+			continue
 		}
+		group := strconv.Itoa(c.engine.groups[l.client])
+		return ok(object{
+			{"userid", group},
+			{"sys_groupid", group},
+			{"username", l.name},
+			{"passwort", l.hash},
+			{"typ", "user"},
+			{"active", "1"},
+			{"default_group", group},
+			{"client_id", strconv.Itoa(l.client)},
+		})
 	}
 	return remote("There is no user account for this user name.")
 }
@@ -160,8 +163,7 @@ func (c *call) deleteEverything() answer {
 		}
 	}
 	e.tables["client"].remove(r)
-	delete(e.groups, client)
-	delete(e.logins, client)
+	e.dismiss(client)
 	return ok(1)
 }
 

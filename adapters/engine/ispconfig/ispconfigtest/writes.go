@@ -75,6 +75,9 @@ func merged(r *record, params object) lookup {
 
 func (c *call) add(stem string, t *table) answer {
 	e, params := c.engine, c.params()
+	if !c.quiet {
+		e.pause(c.function)
+	}
 	c.inspect(t, params, sent[t.name])
 	if keys := e.complaints(stem, merged(nil, params)); keys != "" {
 		return remote(keys)
@@ -109,6 +112,10 @@ func (c *call) add(stem string, t *table) answer {
 	}
 	e.hash(t, r, v)
 	c.step()
+	if t.name == "client" { // its key of SSH takes the engine longest
+		r.set("created_at", strconv.FormatInt(e.now.Unix(), 10))
+		c.step()
+	}
 	if t.name == "web_domain" {
 		e.house(r, v, c)
 		c.step()
@@ -119,23 +126,13 @@ func (c *call) add(stem string, t *table) answer {
 	e.note(t, "i", nil, r)
 	c.step()
 	if t.name == "client" {
-		c.admit(number(r.text(t.key)))
+		c.admit(r)
 	}
 	if t.name == "dns_rr" && c.value("update_serial") == true {
 		c.moveZone(r.text("zone"), group)
 		e.raise(r.text("zone"))
 	}
 	return ok(r.text(t.key))
-}
-
-// admit gives a new client its group, then its login.
-func (c *call) admit(id int) {
-	e := c.engine
-	e.groups[id] = e.nextGroup
-	e.nextGroup++
-	c.step()
-	e.logins[id] = true
-	c.step()
 }
 
 func or(a, b string) string {
@@ -156,7 +153,7 @@ func (c *call) groupFor(stem string) (int, bool) {
 		return 1, true
 	}
 	group, known := c.engine.groups[client]
-	return group, known && c.engine.logins[client]
+	return group, known && c.engine.Logins.has(client)
 }
 
 // indexed is the complaint of the database itself, which is all that stands
@@ -182,7 +179,6 @@ func (e *Engine) hash(t *table, r *record, v lookup) {
 	switch t.name {
 	case "client":
 		r.set("password", hashed(v("password")))
-		r.set("created_at", strconv.FormatInt(e.now.Unix(), 10))
 	case "web_database_user":
 		r.set("database_password", mysqlHash(v("database_password")))
 	case "ftp_user", "shell_user":
