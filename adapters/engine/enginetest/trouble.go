@@ -143,6 +143,9 @@ func (w *world) foreign() {
 		w.fails(w.Remove(w.Context(), o), domain.Permanent, "drift")
 		another := w.object(kind)
 		another.Name = "other-" + another.Name
+		if kind == "dns_record" || kind == "cron_job" { // their names are values, and their parents tell
+			another.Parents = map[string]int64{fields[parts[kind]]: w.made[parts[kind]] + beyond}
+		}
 		w.fails(w.Remove(w.Context(), another), domain.Permanent, "drift")
 	}
 	for kind := range parts {

@@ -248,8 +248,8 @@ func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) e
 	return nil
 }
 
-// identity compares a row with the object: the owner, the name now or before the
-// change, and the zone of a record.
+// identity compares a row with the object: the owner, and the name now or before the
+// change, or the parent.
 func (e *Engine) identity(r *resource, w *wish, have row) error {
 	number := have.number(r.key)
 	switch {
@@ -260,13 +260,22 @@ func (e *Engine) identity(r *resource, w *wish, have row) error {
 		return nil
 	case have.number("sys_groupid") != w.group:
 		return drifted(r.kind, number)
-	case r == &records:
-		if have["zone"] != w.zone["id"] {
-			return drifted(r.kind, number)
-		}
+	case r.isWithin(have, w.Parents):
 		return nil
 	case r.name(have) != w.Name && (w.Former == "" || r.name(have) != w.Former):
 		return drifted(r.kind, number)
 	}
 	return nil
+}
+
+// isWithin tells whether a row with the object's number and owner is the object's by its
+// parent. That is for kinds whose names are made of values, such as the command of a cron
+// job: who changes a value at the engine makes no other object of it.
+func (r *resource) isWithin(have row, parents map[string]int64) bool {
+	for column, field := range r.parents {
+		if number, told := parents[field]; !told || have[column] != decimal(number) {
+			return false
+		}
+	}
+	return r.anyName
 }

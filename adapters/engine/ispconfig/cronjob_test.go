@@ -2,9 +2,11 @@ package ispconfig_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
 
@@ -65,4 +67,58 @@ func TestTheDoubleTakesEqualCronJobs(t *testing.T) {
 			t.Errorf("%s: %s", wrong, said)
 		}
 	}
+}
+
+// A cron job or a DNS record has no name but its values. One that was changed at the engine
+// by hand is repaired and removed, as what has our number, owner and parent.
+func TestWhatWasChangedByHandIsRepairedAndRemoved(t *testing.T) {
+	w := inhabited(t)
+	w.made["cron_job"] = w.create(w.cronJob())
+	for _, c := range []struct {
+		o      hosting.EngineObject
+		update string
+		table  string
+		column string
+	}{
+		{
+			w.cronJob(), `sites_cron_update {"client_id": 0, "cron_id": %d, "params": {"run_min": "7", "command": "https://evil.test/"}}`,
+			"cron", "id",
+		},
+		{
+			w.object("dns_record"),
+			`dns_a_update {"client_id": 0, "primary_id": %d, "params": {"zone": 1, "data": "192.0.2.66"}, "update_serial": true}`,
+			"dns_rr", "id",
+		},
+	} {
+		before := w.row(c.table, c.column, fmt.Sprint(c.o.ID))
+		function, arguments, _ := strings.Cut(fmt.Sprintf(c.update, c.o.ID), " ")
+		byHand := func() {
+			w.fake.Tell(function, arguments)
+			changed := w.row(c.table, c.column, fmt.Sprint(c.o.ID))
+			if changed["command"]+changed["data"] == before["command"]+before["data"] {
+				t.Fatalf("%s is not changed", c.o.Kind)
+			}
+		}
+		byHand()
+		w.change(c.o)
+		if now := w.row(c.table, c.column, fmt.Sprint(c.o.ID)); now["command"] != before["command"] || now["data"] != before["data"] ||
+			now["run_min"] != before["run_min"] {
+			t.Errorf("%s is not repaired: %v", c.o.Kind, now)
+		}
+		byHand()
+		for field := range c.o.Parents {
+			elsewhere := c.o
+			elsewhere.Parents = map[string]int64{field: 4711}
+			refused(t, w.engine.Remove(t.Context(), elsewhere), domain.Permanent, "drift")
+		}
+		if err := w.engine.Remove(t.Context(), c.o); err != nil || len(w.fake.Rows(c.table, c.column, fmt.Sprint(c.o.ID))) > 0 {
+			t.Errorf("%s is not removed: %v", c.o.Kind, err)
+		}
+	}
+}
+
+func (w *world) cronJob() hosting.EngineObject {
+	o := w.object("cron_job")
+	o.Name = fmt.Sprintf("%d 0 0 1 1 * https://acme.test/", w.made["site"])
+	return o
 }

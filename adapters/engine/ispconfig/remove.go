@@ -62,7 +62,7 @@ func (e *Engine) complete(ctx context.Context, r *resource, o *hosting.EngineObj
 	switch name := r.name(have); {
 	case err != nil:
 		return err
-	case owner == 0, o.Owner != 0 && o.Owner != owner, o.Name != "" && o.Name != name:
+	case owner == 0, o.Owner != 0 && o.Owner != owner, o.Name != "" && o.Name != name && !r.isWithin(have, o.Parents):
 		return drifted(r.kind, o.ID)
 	default:
 		o.Owner, o.Name = owner, name
