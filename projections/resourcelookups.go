@@ -79,6 +79,23 @@ func (s HostingReader) ReferringEach(ctx context.Context, kind, reference string
 	return counts, err
 }
 
+// Shown returns one resource as [HostingReader.Resource] does, or one whose removal the
+// engine has refused.
+func (s HostingReader) Shown(ctx context.Context, ref hosting.Ref) (Resource, error) {
+	return s.resource(ctx, ref, "("+present+" or r.leaving and r.sync_status = 'error')")
+}
+
+func (s HostingReader) resource(ctx context.Context, ref hosting.Ref, condition string) (Resource, error) {
+	w := s.caller.tenantOrAll("r.tenant")
+	w.and("r.kind = ?", ref.Kind)
+	w.and("r.id = ?", ref.ID)
+	w.conditions = append(w.conditions, condition)
+	kind, _ := hosting.KindNamed(ref.Kind)
+	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
+}
+
+const present = `r.present`
+
 // Among reads the resources of a kind with these numbers, present or not, in
 // one question.
 func (s HostingReader) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {

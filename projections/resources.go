@@ -273,15 +273,8 @@ func (r *Resource) Draft() (*hosting.Draft, error) {
 // Resource returns one resource of the caller's tenant, or any for superusers. A
 // resource that is leaving, gone or in the bin is not found.
 func (s HostingReader) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
-	w := s.caller.tenantOrAll("r.tenant")
-	w.and("r.kind = ?", ref.Kind)
-	w.and("r.id = ?", ref.ID)
-	w.conditions = append(w.conditions, present)
-	kind, _ := hosting.KindNamed(ref.Kind)
-	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
+	return s.resource(ctx, ref, present)
 }
-
-const present = `r.present`
 
 // Resources lists the resources of a kind in the caller's tenant, newest first;
 // limit 0 is 100.

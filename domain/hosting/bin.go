@@ -41,7 +41,7 @@ func (c MoveToBin) decide(r Resource) ([]Event, error) {
 	case r.Status == "":
 		return nil, kind.absent()
 	case r.ended(), r.Trashed:
-		return nil, nil
+		return r.removedAgain(kind), nil
 	case !kind.Soft:
 		return nil, fmt.Errorf("there is no bin for a %s", kind.Label)
 	}

@@ -164,11 +164,21 @@ func (c Remove) decide(r Resource) ([]Event, error) {
 	switch r.Status {
 	case "":
 		return nil, kind.absent()
-	case Leaving, Gone:
+	case Leaving:
+		return r.removedAgain(kind), nil
+	case Gone:
 		return nil, nil
 	default:
 		return kind.settled(RemovalRequested{}), nil
 	}
+}
+
+// removedAgain asks for the removal once more, if the engine has refused it.
+func (r Resource) removedAgain(kind Kind) []Event {
+	if r.Status != Leaving || r.Code == "" {
+		return nil
+	}
+	return kind.settled(RemovalRequested{})
 }
 
 func (c Confirm) decide(r Resource) ([]Event, error) {

@@ -30,6 +30,7 @@ var toWatchers = map[string]Type{
 	"engine_orphan":     Warning,
 	"engine_missing":    Warning,
 	"engine_changed":    Warning,
+	"engine_stuck":      Warning,
 	"provider_down":     Warning,
 	"recovery_mode":     System,
 }

@@ -25,6 +25,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System,
 		"reader_stuck": notice.System, "erasures_not_kept": notice.System, "witness_down": notice.Warning,
 		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning,
+		"engine_stuck":  notice.Warning,
 		"recovery_mode": notice.System, "task_parked": notice.Warning,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
@@ -42,7 +43,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 30 {
+	if len(seen) != 32 {
 		t.Errorf("%d different titles", len(seen))
 	}
 }

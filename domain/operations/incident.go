@@ -29,6 +29,7 @@ const (
 	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
 	EngineMissing    = "engine_missing"    // the engine has lost an object
 	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
+	EngineStuck      = "engine_stuck"      // the engine refuses a removal, or the name of what an order has paid
 	RecoveryMode     = "recovery_mode"     // the panel was restored, and keeps from reaching outside
 )
 
@@ -36,7 +37,7 @@ const (
 var IncidentKinds = []string{
 	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused,
 	ReaderStuck, ErasuresNotKept, WitnessDown,
-	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode, TaskParked,
+	EngineOrphan, EngineMissing, EngineChanged, EngineStuck, RecoveryMode, TaskParked,
 }
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident

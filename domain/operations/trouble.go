@@ -98,6 +98,14 @@ func ChangedTrouble(tenant int64, kind string, id int64, fields []string) Troubl
 	return t
 }
 
+// StuckTrouble is a record that the engine refuses to remove, or to make for an order
+// that is paid.
+func StuckTrouble(tenant int64, kind string, id int64, code string) Trouble {
+	t := Trouble{Kind: EngineStuck, Subject: kind + "-" + strconv.FormatInt(id, 10), About: aboutRecord(tenant, kind, id)}
+	t.About["code"] = code
+	return t
+}
+
 func aboutRecord(tenant int64, kind string, id int64) map[string]string {
 	return map[string]string{"tenant": strconv.FormatInt(tenant, 10), "kind": kind, "id": strconv.FormatInt(id, 10)}
 }

@@ -89,3 +89,36 @@ func TestOrdersForDomainsThatTheCustomerCannotHave(t *testing.T) {
 		}
 	}
 }
+
+// A record that the engine refuses to remove is shown, and can be removed once more.
+func TestARemovalThatTheEngineRefusesIsShown(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Everything(t)
+	mail := hosting.MailDomain{Domain: "stays.example", IsActive: true, DKIMSelector: "default"}
+	ref := hosting.Ref{Kind: "mail_domain", ID: 1}
+	s.Do(t, hosting.Request{Ref: ref, Tenant: 1, Spec: mail.Fields().Values()})
+	s.Do(t, hosting.Confirm{Ref: ref, EngineID: 7})
+	call := func(method string) (int, string) {
+		w := s.Call(method, "/hosting/api/rest/mail-domains/1/", "", append(paneltest.Bearer(s.Known["ben"]), "Prefer", "respond-async")...)
+		return w.Code, w.Body.String()
+	}
+	for range 2 {
+		if code, body := call("DELETE"); code != http.StatusNoContent {
+			t.Fatal(code, body)
+		}
+		if code, _ := call("GET"); code != http.StatusNotFound {
+			t.Errorf("it is being removed: %d", code)
+		}
+		s.Do(t, hosting.Decline{Ref: ref, Code: "drift"})
+		if code, body := call("GET"); code != http.StatusOK || !strings.Contains(body, `"sync_status":"removing"`) {
+			t.Errorf("the removal is refused: %d %s", code, body)
+		}
+		if code, body := call("PATCH"); code < http.StatusBadRequest {
+			t.Errorf("it is changed: %d %s", code, body)
+		}
+	}
+	s.Do(t, hosting.Confirm{Ref: ref})
+	if code, _ := call("GET"); code != http.StatusNotFound {
+		t.Errorf("it is gone: %d", code)
+	}
+}

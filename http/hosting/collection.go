@@ -279,7 +279,7 @@ func (k *collection) knownFilters(ctx context.Context, c route.Call, l projectio
 
 // find loads the resource that the path names, for reading.
 func (k *collection) find(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := k.scopeOf(c).Hosting().Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
+	row, err := k.scopeOf(c).Hosting().Shown(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
 	if err != nil {
 		return nil, "", err
 	}

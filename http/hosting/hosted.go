@@ -82,7 +82,7 @@ func (h *hosted) common(set field.Set) field.Set {
 		field.Int("id", &h.row.ID).ReadOnly(),
 		field.Int("tenant", &h.row.Tenant).ReadOnly(),
 		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),
-		field.Text("sync_status", &status).Among("pending", "synced", "error").ReadOnly(),
+		field.Text("sync_status", &status).Among("pending", "synced", "error", "removing").ReadOnly(),
 		field.Text("sync_error", &problem).ReadOnly(),
 		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
@@ -113,6 +113,9 @@ func (w *resource) syncStatus() string {
 	if t, is := w.Spec.(*hosting.Tenant); is && w.row.SyncStatus == "pending" && w.row.Status == hosting.Wanted &&
 		w.row.RequestedFor != "" && t.HostsNothing() {
 		return "synced"
+	}
+	if w.row.Status == hosting.Leaving {
+		return "removing"
 	}
 	return w.row.SyncStatus
 }

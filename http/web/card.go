@@ -30,7 +30,8 @@ type Badge struct{ Class, Text string }
 
 // recordStates are how the states of records look.
 var recordStates = map[string]string{
-	"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning",
+	"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "removing": "failed",
+	"pending":         "provisioning",
 	hosting.InService: "active", hosting.Suspended: "failed", hosting.Terminated: "failed",
 }
 

@@ -241,3 +241,43 @@ func TestANameThatAnotherClientHasTakenOverStaysTheirs(t *testing.T) {
 	h.Equal("number of the other", h.Has("site", "one.example.com").ID, *h.Resource(other.Ref).EngineID)
 	h.Equal("at the engine", len(h.Engine.All()), 3) // with the client
 }
+
+// Its customer believes that it is gone: operators are told until it is.
+func TestARemovalThatTheEngineRefusesIsAnIncident(t *testing.T) {
+	t.Parallel()
+	h := sagastest.NewHousehold(t)
+	s := h.Ask(h.Draw("site"), sagastest.Site("stays.example.com"))
+	h.Carry(s)
+	h.Goes()
+	h.Stands(s.Ref, hosting.Running)
+	h.Engine.Tell(func(call, _ string) error {
+		if call == "remove" {
+			return domain.Fail(domain.Permanent, "drift", sagastest.ErrLie)
+		}
+		return nil
+	}, nil)
+	h.Carry(hosting.Remove{Ref: s.Ref})
+	trouble := operations.StuckTrouble(s.Tenant, "site", s.ID, "drift")
+	h.Eventually("it is reported", func() bool { reported, _ := sagastest.Reports(h.World, trouble); return reported == 1 })
+	h.Must(h.Operations.ReviewIncidents(t.Context()))
+	_, settled := sagastest.Reports(h.World, trouble)
+	h.Equal("settled", settled, 0)
+	h.Engine.Tell(nil, nil)
+	h.Carry(hosting.Remove{Ref: s.Ref})
+	h.Stands(s.Ref, hosting.Gone)
+	sagastest.Ends(h.World, trouble, 1)
+}
+
+// What is refused for a change stands on its record: no incident.
+func TestAChangeThatTheEngineRefusesIsNoIncident(t *testing.T) {
+	t.Parallel()
+	h := sagastest.NewHousehold(t)
+	refusing(h, "bad.example.com")
+	s := h.Ask(h.Draw("site"), sagastest.Site("bad.example.com"))
+	h.Carry(s)
+	h.Goes()
+	h.Stands(s.Ref, hosting.Refused)
+	h.Quiet()
+	reported, _ := sagastest.Reports(h.World, operations.StuckTrouble(s.Tenant, "site", s.ID, "name_taken"))
+	h.Equal("reported", reported, 0)
+}

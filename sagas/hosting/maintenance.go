@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
@@ -55,7 +56,7 @@ func NewMaintenance(d Deps) *Maintenance {
 		m.react,
 		sagas.NamesOf(
 			hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{},
-			hosting.Changed{}, hosting.EngineConfirmed{},
+			hosting.Changed{}, hosting.EngineConfirmed{}, hosting.EngineRefused{},
 		)...,
 	)
 	m.measure()
@@ -134,6 +135,18 @@ func (m *Maintenance) react(ctx context.Context, r eventstore.RecordedEvent) err
 		return m.pushLimits(ctx, r, e)
 	case hosting.EngineConfirmed:
 		return m.certifyNewName(ctx, r)
+	case hosting.EngineRefused:
+		return m.reportRefusedRemoval(ctx, hosting.RefOf(r.Stream), e.Code)
 	}
 	return nil
+}
+
+// reportRefusedRemoval reports a record that the engine refuses to remove. Its customer
+// believes that it is gone.
+func (m *Maintenance) reportRefusedRemoval(ctx context.Context, ref hosting.Ref, code string) error {
+	found, err := m.system().Hosting().Recorded(ctx, ref)
+	if row, known := found[ref]; err == nil && known && row.Status == hosting.Leaving {
+		err = m.Runner.ReportIncident(ctx, operations.StuckTrouble(row.Tenant, ref.Kind, ref.ID, code))
+	}
+	return err
 }

@@ -41,6 +41,8 @@ const over = `
 			and t.id = (i.about ->> 'tenant')::bigint and t.present offset 0)
 			or exists (select from resources r where r.kind = i.about ->> 'kind'
 				and r.engine_id = (i.about ->> 'engine_id')::bigint and r.status <> 'gone' offset 0)
+		when 'engine_stuck' then not exists (select from resources r where r.kind = i.about ->> 'kind'
+			and r.id = (i.about ->> 'id')::bigint and r.sync_status <> 'synced' offset 0)
 		when 'engine_missing' then ` + recordLeft + `
 		when 'engine_changed' then ` + recordLeft + `
 		else false end

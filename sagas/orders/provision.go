@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/domain/texts"
@@ -66,7 +67,7 @@ func (p *Provisioner) registerProvision() {
 			return []domain.Command{order.StartProvisioning{ID: in.Order, At: p.deps.Runner.Now()}}
 		},
 		Parked: func(in ProvisionInput, step, code string) []domain.Command {
-			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: p.deps.Runner.Now()}}
+			return parked(in, step, code, p.deps.Runner.Now())
 		},
 		Undone: p.orderCompensated, Stuck: p.compensationParked,
 		TakeBack: func(ctx context.Context, cause domain.Metadata, r sagas.Run, reason string) error {
@@ -134,6 +135,17 @@ func (p *Provisioner) registerProvision() {
 			},
 		},
 	})
+}
+
+// parked parks the order. That a name at the engine is another's is an incident too: no
+// retry gets the customer what was paid.
+func parked(in ProvisionInput, step, code string, at time.Time) []domain.Command {
+	commands := []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: at}}
+	refused := map[string]hosting.Ref{"tenant.engine": {Kind: "tenant", ID: in.Tenant}, "site": {Kind: "site", ID: in.Site}}
+	if ref, is := refused[step]; is && code == "name_taken" {
+		commands = append(commands, operations.StuckTrouble(in.Tenant, ref.Kind, ref.ID, code).Report(at))
+	}
+	return commands
 }
 
 // keyed is the key of an order's effect: "o/<order>/site".

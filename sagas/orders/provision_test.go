@@ -1,12 +1,15 @@
 package orders_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
@@ -114,4 +117,26 @@ func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
 	spec := history[0].Event.(hosting.Requested).Values()
 	w.Equal("parent", string(spec["parent"]), "99")
 	w.Equal("machines", string(spec["saas_max_vms"]), "3")
+}
+
+// A name at the engine that another has fails a paid order for good: operators are told.
+func TestAPaidOrderWhoseNameIsTakenIsAnIncident(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Engine.Tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "tenant/") {
+			return domain.Fail(domain.Permanent, "name_taken", errors.New("taken"))
+		}
+		return nil
+	}, nil)
+	id := w.Buy(sagastest.OrderForm{Domain: "shop.example.com"})
+	w.Becomes(id, order.StatusFailed)
+	tenant := w.Provision(id).Job.Tenant
+	trouble := operations.StuckTrouble(tenant, "tenant", tenant, "name_taken")
+	reported, settled := sagastest.Reports(w, trouble)
+	w.Equal("reported and settled", fmt.Sprint(reported, settled), "1 0")
+	w.Engine.Tell(nil, nil)
+	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "the login is free"))
+	w.Becomes(id, order.StatusActive)
+	sagastest.Ends(w, trouble, 1)
 }
