@@ -123,6 +123,7 @@ var orders = New("orders", `
 		}),
 		orderChange(func(order.DuplicatePaymentFound) Row { return held(order.DuplicateHold) }),
 		orderChange(func(e order.PaymentAccepted) Row { return append(runsOn(e.Payment), Column{"holds", e.Holds}) }),
+		orderChange(func(e order.PaymentHeld) Row { return Row{{"holds", e.Holds}} }),
 		orderChange(func(e order.RefundRequested) Row { return Row{{"holds", e.Holds}} }),
 		orderChange(func(e order.PartiallyRefunded) Row { return returned(e.Refund.Payment, e.Returned, e.Holds) }),
 		orderChange(func(e order.RefundCompleted) Row {

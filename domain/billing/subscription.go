@@ -166,6 +166,12 @@ const (
 	Cancelled = "cancelled" // the customer or an operator has cancelled it
 )
 
+// The reasons for which a subscription ends because the money of its order has gone back.
+const (
+	Refunded    = "refunded"
+	ChargedBack = "chargeback"
+)
+
 func (SubscriptionStarted) EventName() string { return "billing.subscription_started" }
 func (SubscriptionEnded) EventName() string   { return "billing.subscription_ended" }
 

@@ -39,6 +39,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[Reopened](),
 	domain.Register[DuplicatePaymentFound](),
 	domain.Register[PaymentAccepted](),
+	domain.Register[PaymentHeld](),
 	domain.Register[RefundRequested](),
 	domain.Register[RefundStarted](),
 	domain.Register[PartiallyRefunded](),

@@ -152,13 +152,14 @@ var lives = map[string]func(*life) bool{
 	"begin":    forward(order.StartProvisioning{ID: id, At: later}),
 	"activate": forward(order.Activate{ID: id, At: later}),
 	"park":     forward(order.Park{ID: id, Step: "site", At: later}), "cancel": cancels,
-	"take back":     command(order.StartCompensation{ID: id, At: later}),
-	"stick":         backward(order.ParkCompensation{ID: id, Step: "site", At: later}),
-	"all back":      backward(order.CompleteCompensation{ID: id, At: later}),
-	"accept":        command(order.Accept{ID: id, Reason: "near enough", At: later}),
-	"refund":        command(order.RequestRefund{ID: id, Reason: "goodwill", At: later}),
-	"refund a part": command(order.RequestRefund{ID: id, Amount: part(), Reason: "goodwill", At: later}),
-	"carry":         (*life).carries,
+	"take back":        command(order.StartCompensation{ID: id, At: later}),
+	"stick":            backward(order.ParkCompensation{ID: id, Step: "site", At: later}),
+	"all back":         backward(order.CompleteCompensation{ID: id, At: later}),
+	"accept":           command(order.Accept{ID: id, Reason: "near enough", At: later}),
+	"lose the service": command(order.HoldPayment{ID: id, Service: id, Why: "refunded", At: later}),
+	"refund":           command(order.RequestRefund{ID: id, Reason: "goodwill", At: later}),
+	"refund a part":    command(order.RequestRefund{ID: id, Amount: part(), Reason: "goodwill", At: later}),
+	"carry":            (*life).carries,
 	"give up": func(l *life) bool {
 		return l.does(order.FailRefund{ID: id, N: len(l.o.Asked), Code: "refused", At: later})
 	},
@@ -170,7 +171,7 @@ var waysOut = map[order.Hold][]string{
 	order.MismatchHold:  {"accept", "cancel", "carry, refund, carry"},
 	order.DuplicateHold: {"carry, refund, carry"},
 	order.RefundHold:    {"refund, carry"},
-	order.OperatorHold:  {"all back", "carry, refund, carry", "all back, carry, refund, carry"},
+	order.OperatorHold:  {"all back", "carry, refund, carry", "all back, carry, refund, carry", "accept"},
 }
 
 func (l *life) goes(way string) {
@@ -186,7 +187,7 @@ var held = map[order.Hold]string{
 	order.MismatchHold:  "active failed paid payment_processing provisioning refunded",
 	order.DuplicateHold: "active failed paid provisioning refunded",
 	order.RefundHold:    "active cancelled failed paid payment_processing provisioning refunded",
-	order.OperatorHold:  "cancelled failed paid provisioning refunded",
+	order.OperatorHold:  "active cancelled failed paid provisioning refunded",
 }
 
 // Each status with each hold that it can have, by up to three acts from the beginning of each

@@ -133,7 +133,11 @@ func (o Order) holdsAfter(e Event) []Hold {
 	}{
 		{DisputeHold, after.Reported || after.isDisputed()},
 		{DuplicateHold, after.Status != StatusCancelled && after.keeps(after.isSurplus)},
-		{OperatorHold, after.Stuck || after.Status == StatusCancelled && after.keeps(after.isStray)},
+		{
+			OperatorHold,
+			after.Stuck || after.Status == StatusCancelled && after.keeps(after.isStray) ||
+				after.Unserved && after.Returned(after.Confirmed) < after.Payments[after.Confirmed].Minor,
+		},
 		{
 			MismatchHold,
 			after.Status != StatusCancelled && after.keeps(after.isStray) || after.Unlike && after.Status == StatusPaymentProcessing,

@@ -56,6 +56,7 @@ type Order struct {
 	Confirmed string          `json:"confirmed,omitempty"` // id of the payment that the order runs on
 	Surplus   []string        `json:"surplus,omitempty"`   // payments that go back by themselves
 	Unlike    bool            `json:"unlike,omitempty"`    // what the customer agreed to is not what was ordered
+	Unserved  bool            `json:"unserved,omitempty"`  // its service has ended, and no operator has decided about the money
 
 	Asked    []Ask                  `json:"asked,omitempty"`    // every decision to give money back
 	Refunds  map[string]SeenRefund  `json:"refunds,omitempty"`  // what is known of each, by the provider's id

@@ -112,6 +112,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.WelcomeMailSent{At: later}, order.WelcomeMailGivenUp{At: later},
 		order.WelcomeMailRequested{Reason: "lost", At: later},
 		order.PaymentAccepted{Payment: "pay_1", Reason: "rounded by the bank", Holds: []order.Hold{}, At: later},
+		order.PaymentHeld{Service: id, Why: "refunded", Holds: []order.Hold{order.OperatorHold}, At: later},
 		requested, order.RefundStarted{Refund: gone(order.RefundPending, 1000), At: later},
 		order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Returned: 1000, Holds: []order.Hold{}, At: later},
 		order.RefundCompleted{

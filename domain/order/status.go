@@ -49,7 +49,7 @@ const (
 	DuplicateHold Hold = "duplicate_payment" // the order was paid more than once
 	DisputeHold   Hold = "dispute"           // a dispute is open, or was reported
 	RefundHold    Hold = "refund_failed"     // a refund has failed
-	OperatorHold  Hold = "needs_operator"    // compensation is parked, or a cancelled order keeps money
+	OperatorHold  Hold = "needs_operator"    // compensation is parked, or money is left without a service
 )
 
 // A Warning is something that went wrong without stopping the order.

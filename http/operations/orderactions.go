@@ -35,7 +35,7 @@ func (s *orders) orderActions() []route.Route {
 				"One that is not paid is cancelled; what is being set up is taken back and its money returned; what " +
 					"runs is suspended at once and removed after the grace, and the money stays.",
 			),
-		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
+		orderAction(s, "accept", "Accept a payment that differs from what was ordered, or whose service has ended", s.acceptPayment),
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
 		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
 		orderAction(s, "refund", "Give money back", s.refundOrder).For(s.callers.SuperuserConfirmed()),
@@ -224,7 +224,7 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 		{Name: "retry", IsOpen: hasFailed, Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.retryOrder)},
 		{Name: "retry_with", IsOpen: takesInput, Inputs: changedInputs, Do: s.retryWith},
 		{Name: "skip_step", IsOpen: hasFailed, Inputs: skipInputs, Do: web.Pressed(s.skipStep)},
-		{Name: "accept", IsOpen: isHeldFor(order.MismatchHold), Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.acceptPayment)},
+		{Name: "accept", IsOpen: asksToAccept, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.acceptPayment)},
 		{
 			Name: "dispute", IsOpen: func(o *orderDetail) bool { return o.money.AsksForDispute() }, Grave: true, Inputs: disputeInputs,
 			Do: web.Pressed(s.decideDispute),
@@ -292,8 +292,10 @@ func isIn(statuses ...order.Status) func(*orderDetail) bool {
 	return func(o *orderDetail) bool { return slices.Contains(statuses, o.Status) }
 }
 
-func isHeldFor(hold order.Hold) func(*orderDetail) bool {
-	return func(o *orderDetail) bool { return slices.Contains(o.Holds, hold) }
+// asksToAccept tells whether an operator may keep money that differs from the order, or whose
+// service has ended.
+func asksToAccept(o *orderDetail) bool {
+	return slices.Contains(o.Holds, order.MismatchHold) || o.money.Unserved
 }
 
 func skipInputs(o *orderDetail) []web.Input {

@@ -107,7 +107,7 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	case order.PaymentConfirmed, order.Reopened:
 		return s.settle(ctx, r)
 	case billing.SubscriptionEnded:
-		return errors.Join(s.withdraw(ctx, r, e.Open, e.Reason), s.refundUnused(ctx, r, e.Refund))
+		return errors.Join(s.withdraw(ctx, r, e.Open, e.Reason), s.refundUnused(ctx, r, e.Refund), s.holdUnserved(ctx, r, e))
 	case billing.CancellationRequested:
 		return s.withdraw(ctx, r, e.Open, billing.Cancelled)
 	case billing.SubscriptionStarted:

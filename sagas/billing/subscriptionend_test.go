@@ -2,6 +2,7 @@ package billing_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -100,4 +101,51 @@ func whileLocked(w *sagastest.World, table string, begins, meanwhile func()) {
 			where datname = current_database()) and relation = $1::regclass and not granted`, table) > 0
 	})
 	meanwhile()
+}
+
+// The order that began a service is refunded, and the service ends. What was paid beside it for
+// time that is not over is held: an operator gives it back, or keeps it.
+func TestMoneyForTimeOfARefundedServiceIsHeld(t *testing.T) {
+	t.Parallel()
+	w := sagastest.WithPlans(t)
+	held := func(id uuid.UUID) string { return fmt.Sprint(w.Order(id).Holds) }
+	upgraded := w.Serves(sagastest.OrderForm{Domain: "upgraded.example"})
+	w.Must(w.Changes(upgraded, sagastest.LargePlan, "monthly"))
+	change := w.PaysChange(upgraded)
+	w.Becomes(change, order.StatusActive)
+	w.Planned(upgraded, "Large", "10")
+	w.Must(w.Back(upgraded, ""))
+	w.Refunded(upgraded)
+	w.Eventually("the change is held", func() bool { return held(change) == "[needs_operator]" })
+	w.Equal("service", w.Order(change).Status, order.StatusActive)
+	w.Must(w.Back(change, "2.00"))
+	w.Eventually("a part has gone back", func() bool { sagastest.GivesBack(w.World, change); return len(w.Order(change).Refunds) == 1 })
+	w.Equal("after a part", held(change), "[needs_operator]")
+	w.Must(w.Back(change, ""))
+	w.Refunded(change)
+	w.Equal("after all of it", held(change), "[]")
+
+	renewed := w.Serves(sagastest.OrderForm{Kind: "saas"})
+	var renewals []uuid.UUID
+	for n := range 2 {
+		w.Until(renewed, "billing.period_invoiced", n+1)
+		renewals = append(renewals, w.Pays(renewed))
+		w.Becomes(renewals[n], order.StatusActive)
+	}
+	w.Until(renewed, "billing.period_invoiced", 3) // the time of the first renewal is over
+	w.Pay.Change(renewed, func(p *order.Payment) {
+		p.Disputes = []order.Dispute{{ID: "dp_1", State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
+	})
+	w.Must(w.Payments.Hint(t.Context(), renewed, "clock"))
+	w.Becomes(renewed, order.StatusRefunded)
+	w.Eventually("the last renewal is held", func() bool { return held(renewals[1]) == "[needs_operator]" })
+	if !w.Warned("other payments of its time are left") {
+		t.Error("no user was told")
+	}
+	w.Must(w.Payments.Accept(t.Context(), sagastest.Operator, renewals[1], "the service was used"))
+	w.Equal("kept", held(renewals[1]), "[]")
+	repeats(w, billing.Advance{Order: renewed}.Stream(), "billing.subscription_ended")
+	w.Equal("after a repeat", held(renewals[1]), "[]")
+	w.Equal("of a time that is over", len(w.Order(renewals[0]).Holds), 0)
+	w.Equal("held orders", w.Count(`select count(*) from orders where holds <> '{}'`), 0)
 }

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -47,18 +48,13 @@ func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, 
 func (s *Service) unusedParts(
 	ctx context.Context, subscription uuid.UUID, amount decimal.Decimal,
 ) (asks []domain.Command, left decimal.Decimal, err error) {
-	invoices, err := s.Tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{
-		Limit: mostRefunded,
-		Filters: []projections.Filter{
-			{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)},
-		},
-	})
+	invoices, err := paidInvoices(ctx, s.Tables, subscription)
 	left = amount
-	for n, row := range invoices.Rows {
+	for n, row := range invoices {
 		if n == 0 {
 			left = row.Without(amount, row.Currency)
 		}
-		i, _, err := eventstore.Fold(ctx, s.Store, billing.Invoices, billing.Pay{ID: row.ID}.Stream())
+		i, _, err := s.invoice(ctx, row.ID)
 		if err != nil {
 			return nil, left, err
 		}
@@ -79,4 +75,53 @@ func (s *Service) unusedParts(
 		}
 	}
 	return asks, left, err
+}
+
+// paidInvoices are the paid invoices of a subscription, the newest first.
+func paidInvoices(ctx context.Context, tables *projections.Tables, subscription uuid.UUID) ([]projections.Invoice, error) {
+	invoices, err := tables.For(projections.System).Billing().Invoices(ctx, projections.Listing{
+		Limit: mostRefunded,
+		Filters: []projections.Filter{
+			{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)},
+		},
+	})
+	return invoices.Rows, err
+}
+
+// holdUnserved holds every payment of time that a service does not serve any more, because the
+// money of its order has gone back: of a change of the plan, of a renewal. An operator refunds it
+// or keeps it. What the credit balance has paid has no order to hold; the alarm names its invoice.
+func (s *Service) holdUnserved(ctx context.Context, r eventstore.RecordedEvent, e billing.SubscriptionEnded) error {
+	if e.Reason != billing.Refunded && e.Reason != billing.ChargedBack {
+		return nil
+	}
+	subscription := uuid.MustParse(r.Stream.ID)
+	invoices, err := paidInvoices(ctx, s.Tables, subscription)
+	var holds []domain.Command
+	var numbers []string
+	for _, row := range invoices {
+		if !slices.ContainsFunc(row.Lines, func(l billing.Line) bool { return l.PeriodEnd.After(e.At) }) {
+			continue
+		}
+		i, _, err := s.invoice(ctx, row.ID)
+		if err != nil {
+			return err
+		}
+		if i.FromCredit.IsPositive() || i.PaidBy != uuid.Nil && i.PaidBy != subscription {
+			numbers = append(numbers, row.Number)
+		}
+		if i.PaidBy != uuid.Nil && i.PaidBy != subscription {
+			holds = append(holds, order.HoldPayment{ID: i.PaidBy, Service: subscription, Why: e.Reason, At: s.Runner.Now()})
+		}
+	}
+	if err != nil || len(numbers) == 0 {
+		return err
+	}
+	s.Runner.Alarm(
+		ctx, "a refunded service has ended, and other payments of its time are left", "subscription", subscription, "invoices", numbers,
+	)
+	if len(holds) == 0 {
+		return nil
+	}
+	return s.follow(ctx, r, "hold unserved payments", holds...)
 }

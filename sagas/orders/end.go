@@ -117,10 +117,10 @@ func endOfService(o order.Order) string {
 	}
 	for _, d := range o.Disputes {
 		if d.State == order.DisputeLost {
-			return "chargeback"
+			return billing.ChargedBack
 		}
 	}
-	return "refunded"
+	return billing.Refunded
 }
 
 // kept lasts until the grace of an order that has ended is over.

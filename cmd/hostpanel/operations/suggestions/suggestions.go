@@ -26,7 +26,11 @@ func For(o projections.Order, runs []sagas.RunView, disputes []order.SeenDispute
 		if hold == order.DisputeHold {
 			commands = append(commands, decide(o, disputes)...)
 		}
-		for _, verb := range forHold[hold] {
+		verbs := forHold[hold]
+		if hold == order.OperatorHold && o.Status == order.StatusActive { // its service has ended
+			verbs = []string{"refund", "accept"}
+		}
+		for _, verb := range verbs {
 			commands = append(commands, forOrder(verb, o))
 		}
 	}

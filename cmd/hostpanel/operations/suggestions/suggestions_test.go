@@ -40,6 +40,11 @@ func TestAStoppedOrderNamesTheCommandThatLetsItGoOn(t *testing.T) {
 			nil,
 			`hostpanel orders retry ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`, "",
 		},
+		{
+			projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.OperatorHold}}, // its service has ended
+			nil,
+			`hostpanel orders refund ORD-1 --reason "…" | hostpanel orders accept ORD-1 --reason "…"`, "",
+		},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DuplicateHold}}, nil, "", ""},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, decided, ""},
 		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DisputeHold}}, nil, decided, "operator/1"},
