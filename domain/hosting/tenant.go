@@ -17,7 +17,7 @@ var tenants = Kind{
 	Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id", Owner: true, Soft: true,
 	Shown: words("id name email slug contact_name company_name phone tax_id address city postal_code country " +
 		"language package parent username " +
-		"status suspended_reason is_active package_name customer_number suspended_at hosting_client_id last_synced_at " +
+		"status suspended_reason is_active package_name customer_number suspended_at suspended_for hosting_client_id last_synced_at " +
 		"sync_status sync_error created_at updated_at"),
 	Names:  []Name{{Field: "package_name", Of: "package", Shows: "name"}},
 	Unique: []string{"slug", "username"}, Personal: personalOfTenant,

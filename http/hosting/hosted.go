@@ -88,7 +88,13 @@ func (h *hosted) common(set field.Set) field.Set {
 		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
 	)
 	if h.Kind.Owner {
-		set = append(set, field.NullTime("last_synced_at", &h.row.SyncedAt).ReadOnly())
+		set = append(
+			set, field.NullTime("last_synced_at", &h.row.SyncedAt).ReadOnly(),
+			field.Texts("suspended_for", &h.row.DisabledBy, nil).ReadOnly().Doc(
+				"Why it is out of service whatever its status is: order (in dispute, refunded or ended), invoice (not paid), "+
+					"parent (out of service). Then is_active is false, and its members may not write.",
+			),
+		)
 	}
 	if h.Kind.EngineID != "" {
 		set = append(set, field.NullInt(h.Kind.EngineID, &h.row.EngineID).ReadOnly())

@@ -140,11 +140,15 @@ func (k pageKind) telling(w web.Words, set field.Set) (texts []string) {
 // valueText is a value in words; blank: there is none.
 func (k pageKind) valueText(w web.Words, f field.Field) string {
 	text := f.FormText()
-	switch f.Value().(type) {
+	switch all := f.Value().(type) {
 	case bool:
 		return w["is_"+text]
 	case []string:
-		return strings.ReplaceAll(text, "\n", ", ")
+		var said []string
+		for _, one := range all {
+			said = append(said, cmp.Or(w["choice_"+f.Name+"_"+one], one))
+		}
+		return strings.Join(said, ", ")
 	}
 	named := w["choice_"+f.Name+"_"+text]
 	if f.Name == "language" {

@@ -44,6 +44,37 @@ func standing(t *testing.T, s *paneltest.Shop, refs []hosting.Ref) map[string]st
 	return all
 }
 
+// What an operator has decided and what the panel has found stand side by side: writing back
+// what was read changes neither.
+func TestATenantSaysForWhatItIsOutOfServiceBesideItsStatus(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t)
+	one := hosting.Ref{Kind: "tenant", ID: 1}
+	shows := func(status, reasons string, active bool) (body string) {
+		t.Helper()
+		w := s.Call("GET", paneltest.TenantOne, "", paneltest.Bearer(s.Known["root"])...)
+		paneltest.Has(t, w.Body.String(), fmt.Sprintf(`"status":%q`, status), fmt.Sprintf(`"suspended_for":%s`, reasons),
+			fmt.Sprintf(`"is_active":%t`, active))
+		return w.Body.String()
+	}
+	shows("active", `[]`, true)
+	s.Do(t, hosting.SuspendService{Ref: one, By: hosting.ByOrder}) // its order was refunded
+	body := shows("active", `["order"]`, false)
+	if w := s.Call("PUT", paneltest.TenantOne, body, paneltest.Bearer(s.Known["root"])...); w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	shows("active", `["order"]`, false)
+	refused := s.Call("POST", "/hosting/api/rest/sites/", `{"domain":"new.example"}`, paneltest.Bearer(s.Known["ben"])...)
+	if refused.Code != http.StatusForbidden || !strings.Contains(refused.Body.String(), "tenant_suspended") {
+		t.Error(refused.Code, refused.Body)
+	}
+	patched(t, s, paneltest.TenantOne, `{"status":"suspended"}`)
+	s.Do(t, hosting.ResumeService{Ref: one, By: hosting.ByOrder})
+	shows("suspended", `[]`, true)
+	patched(t, s, paneltest.TenantOne, `{"status":"active"}`)
+	shows("active", `[]`, true)
+}
+
 // Of records in random states exactly those are enabled again that the
 // suspension had disabled.
 func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
