@@ -51,6 +51,7 @@ type (
 		web      *web.Renderer
 		callers  *caller.Callers
 		accounts Accounts
+		entrance *entrance
 	}
 	// profile is what users see and change of their own account.
 	profile struct {
@@ -84,12 +85,13 @@ type (
 func New(d Deps) *Area {
 	a := &Area{
 		web: d.Web, callers: d.Callers,
-		passwords: passwords{d.Web, d.Callers, d.Accounts},
+		passwords: passwords{web: d.Web, callers: d.Callers, accounts: d.Accounts},
 		tokens:    tokens{d.Callers, d.Tokens},
 		factors:   factors{d.Web, d.Callers, d.Accounts, d.Sessions},
 		signIns:   signIns{d.Web, d.Sessions},
 	}
 	a.entrance = entrance{d.Web, d.Callers, d.Sessions, &a.passwords}
+	a.passwords.entrance = &a.entrance
 	a.profile = profile{d.Web, d.Callers, d.Commands, d.Accounts, d.Sessions, &a.tokens}
 	return a
 }

@@ -90,6 +90,22 @@ func (s *entrance) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 	return s.open(ctx, c, user, sent)
 }
 
+// enterWith signs in a user who has just set the password. Users with a second factor are asked
+// for its code. Where there were too many wrong passwords before, the login page is next.
+func (s *entrance) enterWith(ctx context.Context, c route.Call, email, password string) (*route.Document, error) {
+	user, err := s.callers.Authenticate(ctx, c, caller.Proof{Username: email, Password: password}, account.ThroughPage)
+	var refusal *route.Refusal
+	switch {
+	case errors.Is(err, caller.CodeMissing):
+		return s.awaitCode(ctx, c, user, "")
+	case errors.As(err, &refusal):
+		return s.web.Done(caller.LoginPath, "password_set"), nil
+	case err != nil:
+		return nil, err
+	}
+	return s.open(ctx, c, user, url.Values{})
+}
+
 // awaitCode leads to the second step. The browser gets a new id, which opens
 // nothing but that.
 func (s *entrance) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {

@@ -67,8 +67,7 @@ func (s *passwords) setPassword(ctx context.Context, c route.Call) (*route.Docum
 	case err != nil:
 		return nil, err
 	}
-	d := s.web.Done(caller.LoginPath, "password_set") // a link alone does not sign in
-	return web.Private(d, nil)
+	return web.Private(s.entrance.enterWith(ctx, c, user.Email, password))
 }
 
 // refusedPassword is what is wrong with a password that was typed twice.

@@ -43,13 +43,12 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 		paneltest.Has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "form-action 'self';")
 	}
 	w := choose(s, token, "Tr0ub4dor & 3 caballos", "Tr0ub4dor & 3 caballos")
-	paneltest.Goes(t, w, "/login/")
+	paneltest.Goes(t, w, "/panel/")
 	if w.Header().Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", w.Header())
 	}
-	notice, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
-	paneltest.Has(t, s.Call("GET", "/login/", "", "Cookie", notice, "Accept-Language", "es").Body.String(),
-		"Su contraseña está guardada.")
+	session, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
+	paneltest.Has(t, s.Call("GET", "/account/", "", "Cookie", session).Body.String(), "ana@example.com")
 	if n := s.Count(t, `select count(*) from events where name = 'account.password_changed' and actor = 'user:1' and `+
 		`stream = 'user-1'`); n != 1 {
 		t.Fatalf("%d facts", n)
@@ -114,7 +113,7 @@ func TestAWeakPasswordIsRefusedAndTheLinkStays(t *testing.T) {
 	}
 	paneltest.Has(t, choose(s, token, "a good password", "a good passwort").Body.String(),
 		"The two passwords are not the same.")
-	paneltest.Goes(t, choose(s, token, "  a good password  ", "  a good password  "), "/login/")
+	paneltest.Goes(t, choose(s, token, "  a good password  ", "  a good password  "), "/panel/")
 }
 
 func TestANewLinkEndsTheOlderOneAndAnAccountThatHasEndedHasNone(t *testing.T) {
@@ -144,4 +143,30 @@ func TestPagesSpeakTheReadersLanguage(t *testing.T) {
 			t.Errorf("%q: %s", wish, w.Body)
 		}
 	}
+}
+
+// A link does not stand in for the second factor, nor for the patience that wrong passwords
+// have used up.
+func TestALinkSignsInAsAPasswordDoes(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t, paneltest.Guarded).People(t)
+	secret, _ := s.Enrolled(t, paneltest.Ana)
+	b := s.Browser(t)
+	set := func(user int64) *httptest.ResponseRecorder {
+		form := url.Values{"token": {s.Link(t, user)}, "password": {"another good one"}, "password_repeat": {"another good one"}}
+		return b.Do("POST", "/set-password/", form.Encode())
+	}
+	paneltest.Goes(t, set(paneltest.Ana), "/login/")
+	if b.IsIn() {
+		t.Error("a link and a password are enough")
+	}
+	b.Get("/login/")
+	paneltest.Goes(t, b.Send("code", "otp", paneltest.Code(t, secret, 0)), "/panel/")
+	paneltest.Goes(t, set(paneltest.Ben), "/panel/") // and ana is signed out
+	paneltest.Has(t, b.Get("/account/").Body.String(), paneltest.Emails[paneltest.Ben])
+	for range 30 {
+		s.Try("192.0.2.1:1", paneltest.Emails[paneltest.Eve], "a wrong password")
+	}
+	paneltest.Goes(t, set(paneltest.Eve), "/login/")
+	paneltest.Has(t, s.Browser(t).Get("/login/").Body.String(), "Sign in")
 }

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -147,7 +149,8 @@ var ends = map[order.Status]string{
 	order.StatusActive: "result_active", order.StatusCancelled: "nothing_paid", order.StatusRefunded: "result_refunded",
 }
 
-// resultPage tells how the order stands, without anything about its customer. It goes on by
+// resultPage tells how the order stands. Of its customer it has a hint of the address to which
+// the mail went, and where another one is asked for. It goes on by
 // itself until the order is active or ended, and leads into the panel or back to the shop.
 func (s *Area) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
 	view, err := s.explained(ctx, s.Callers.System(), o.ID)
@@ -158,6 +161,7 @@ func (s *Area) resultPage(ctx context.Context, c route.Call, o projections.Order
 	data := map[string]any{
 		"Heading": web.Texts[language]["result_title"], "Invoice": "", "Live": web.LivePath, "Look": c.Path,
 		"Order": view, "Payment": "", "Panel": "", "Shop": "", "Again": "", "About": "thanks", "Every": lookEvery,
+		"Mailed": "", "Reset": web.ResetPath,
 	}
 	text, isEnd := ends[view.Status]
 	if isEnd {
@@ -167,6 +171,9 @@ func (s *Area) resultPage(ctx context.Context, c route.Call, o projections.Order
 		ofInvoice(data, web.Texts[language], view, *o.Invoice)
 	} else if view.Status == order.StatusActive {
 		data["Panel"] = web.PanelPath
+		if o.OrderedBy == nil { // who is signed in has an account
+			data["Mailed"] = hinted(o.CustomerEmail)
+		}
 	}
 	if view.Status == order.StatusPaymentProcessing && !view.Settling {
 		data["Payment"] = o.PaymentURL
@@ -184,6 +191,16 @@ func (s *Area) resultPage(ctx context.Context, c route.Call, o projections.Order
 	}
 	data["Title"] = fmt.Sprintf("%s · %s", data["Heading"], view.OrderNumber)
 	return web.Page(http.StatusOK, "result", language, data)
+}
+
+// hinted is an address that its owner recognizes and others do not learn; "": there is none.
+func hinted(email string) string {
+	name, host, isAddress := strings.Cut(email, "@")
+	if !isAddress || name == "" {
+		return ""
+	}
+	_, size := utf8.DecodeRuneInString(name)
+	return name[:size] + "…@" + host
 }
 
 // ofInvoice makes it the page of an order that pays an invoice: it sets nothing up, and

@@ -120,7 +120,7 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	b := shows(page, true)
 	for text, want := range map[string]string{
 		"Pay": a.URL, "Go back to the shop": "https://shop.example/?order_id=" + id, "Order again": "",
-		"To the control panel": "", "Look again": "/storefront/return/" + id + "/",
+		"Open the control panel": "", "Look again": "/storefront/return/" + id + "/",
 	} {
 		if got := b.LinkCalled(text); got != want {
 			t.Errorf("unpaid, %s: %q instead of %q", text, got, want)
@@ -129,7 +129,8 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	s.Press(a, "action", "pay")
 	s.Await(t, a, order.StatusActive)
 	b = shows(page, false)
-	if b.LinkCalled("To the control panel") != "/panel/" || b.LinkCalled("Pay")+b.LinkCalled("Order again") != "" ||
+	paneltest.Has(t, paneltest.TextOf(b.Page), "The mail went to", "…@", "Have a new link sent.")
+	if b.LinkCalled("Open the control panel") != "/panel/" || b.LinkCalled("Pay")+b.LinkCalled("Order again") != "" ||
 		b.LinkCalled("Go back to the shop") == "" {
 		t.Errorf("active: %s", paneltest.TextOf(b.Page))
 	}

@@ -42,6 +42,10 @@ func TestANewcomerBuysInTheShopOfTheDemoAndReadsTheMails(t *testing.T) {
 	p.Until(`location.pathname.startsWith("/storefront/checkout/test/")`)
 	p.Click(`button[value="pay"]`)
 	p.See("Everything is ready")
+	p.See("The mail went to a…@example.com. Nothing has come? Have a new link sent.")
+	if to := p.Text(`deep("a.main").href`); to != s.Public+"/panel/" {
+		t.Errorf("the panel is at %s", to)
+	}
 	if at := p.Text("location.href"); !strings.HasPrefix(at, back+"?order_id=") {
 		t.Errorf("the customer came back to %s", at)
 	}

@@ -22,7 +22,7 @@ func TestABrowserOnThePageAfterThePaymentSeesTheOrderBecomeActive(t *testing.T) 
 	p.Go(s.Public + "/storefront/return/" + a.ID + "/?outcome=success")
 	p.Until(`document.querySelector("[role=status]") && [...document.links].some((a) => a.textContent === "Pay")`)
 	s.Press(a, "action", "pay")
-	p.Until(`[...document.links].some((a) => a.textContent === "To the control panel")`)
+	p.Until(`[...document.links].some((a) => a.textContent === "Open the control panel")`)
 	if said := p.Console(); said != "" {
 		t.Errorf("the console says: %s", said)
 	}

@@ -28,7 +28,7 @@ const texts = {
     providerAway: "The payment page cannot be opened right now. Your order is kept: please try again in a moment.",
     tooMany: "There were too many requests. Please try again in {0} seconds.", closed: "Orders cannot be placed here at the moment. Please come back later, or contact us.",
     away: "The plans cannot be shown right now. Please try again in a moment.", again: "Try again", badPage: "The payment page has an unexpected address, so we do not send you there. Please contact us.",
-    orderNumber: "Order", status: "Status", toPayment: "Continue to payment", chooseAgain: "Choose a plan", lookAgain: "The connection was lost. Trying again …",
+    orderNumber: "Order", status: "Status", toPayment: "Continue to payment", toPanel: "Open the control panel", mailed: "The mail went to {0}.", mailAgain: "Nothing has come? Have a new link sent.", chooseAgain: "Choose a plan", lookAgain: "The connection was lost. Trying again …",
     steps: ["Ordered", "Paid", "Set up", "Ready"],
     states: {
       pending: "Your order is being prepared", payment_processing: "Your order waits for payment", paid: "Thank you! Your payment has arrived",
@@ -61,7 +61,7 @@ const texts = {
     providerAway: "Ahora mismo no se puede abrir la página de pago. Su pedido está guardado: inténtelo de nuevo en un momento.",
     tooMany: "Ha habido demasiadas peticiones. Inténtelo de nuevo dentro de {0} segundos.", closed: "Ahora mismo no se puede contratar aquí. Vuelva más tarde o póngase en contacto con nosotros.",
     away: "Ahora mismo no se pueden mostrar los planes. Inténtelo de nuevo en un momento.", again: "Intentar de nuevo", badPage: "La página de pago tiene una dirección inesperada, así que no le llevamos allí. Póngase en contacto con nosotros.",
-    orderNumber: "Pedido", status: "Estado", toPayment: "Continuar al pago", chooseAgain: "Elegir un plan", lookAgain: "Se ha perdido la conexión. Lo intentamos de nuevo …",
+    orderNumber: "Pedido", status: "Estado", toPayment: "Continuar al pago", toPanel: "Abrir el panel de control", mailed: "El correo se envió a {0}.", mailAgain: "¿No ha llegado nada? Pida otro enlace.", chooseAgain: "Elegir un plan", lookAgain: "Se ha perdido la conexión. Lo intentamos de nuevo …",
     steps: ["Pedido", "Pagado", "Instalado", "Listo"],
     states: {
       pending: "Estamos preparando su pedido", payment_processing: "Su pedido espera el pago", paid: "¡Gracias! Hemos recibido su pago",
@@ -714,7 +714,7 @@ class Form {
     for (let tries = 0; ; tries++) {
       try {
         const order = await call(this.key, "orders/", { method: "POST", body, signal, headers: { "Idempotency-Key": mine.key } });
-        keep(this.memory, { ...mine, order: order.order_id, url: order.payment_url });
+        keep(this.memory, { ...mine, order: order.order_id, url: order.payment_url, mail: JSON.parse(body).customer_email?.replace(/^(.)[^@]*/u, "$1…") });
         return order;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -805,9 +805,10 @@ class Form {
     const { t } = this, status = order.status;
     const done = { pending: 0, payment_processing: 1, paid: 2, provisioning: 2, failed: 2, active: 4 }[status];
     const isBad = status === "cancelled" || status === "refunded", mine = kept(this.memory);
-    if (mine?.order === order.id && !isOpen(status)) keep(this.memory, null);
+    if (mine?.order === order.id && mine.url && !isOpen(status)) keep(this.memory, { order: order.id, mail: mine.mail });
     const payment = status === "payment_processing" && mine?.order === order.id && mine.url;
-    const again = isBad || isOpen(status) || status === "active";
+    const again = isBad || isOpen(status) || status === "active", ready = status === "active";
+    const mail = ready && mine?.order === order.id && mine.mail;
     const steps = !isBad && h("ol", { class: "steps", role: "list" }, t.steps.map((text, i) =>
       h("li", { class: i < done ? "done" : i === done ? "now" : "", "aria-current": i === done ? "step" : null }, h("span", { class: "dot" }, i < done && drawing(tick, "icon")), h("span", {}, text))));
     const icon = status === "active" ? tick : isBad ? cross : status === "failed" ? bang : clock;
@@ -820,7 +821,9 @@ class Form {
         [[t.orderNumber, order.order_number], [t.plan, `${order.plan_name}, ${(t[order.billing_period] || "").toLowerCase()}`], [t.total, this.money(cents(units(order.total)), order.currency)]]
           .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       h("p", { class: "note" }, t.notes[status] || (isBad ? t.notes.cancelled : t.notes.open)),
+      ready && h("p", { class: "note" }, mail && fill(t.mailed, mail) + " ", h("a", { href: panel + "/password-reset/" }, t.mailAgain)),
       (payment || again) && h("p", { class: "buttons" },
+        ready && h("a", { class: "main", href: panel + "/panel/" }, t.toPanel),
         payment && h("button", { type: "button", class: "main", click: () => this.leaveFrom(payment) }, t.toPayment),
         again && h("button", { type: "button", class: payment || status === "active" ? "plain" : "main", click: () => this.chooseAgain() }, t.chooseAgain)));
     if (this.offers?.isConnected) return; // the customer is choosing anew
@@ -922,10 +925,12 @@ h3 { font-size: 1.25rem; font-weight: 700; line-height: 1.3; letter-spacing: -.0
 .features li { display: flex; gap: .625rem; }
 .features .icon { margin-top: .125em; color: var(--good); }
 
-button { min-height: 2.875rem; padding: .5rem 1.25rem; border: 1px solid var(--edge); border-radius: var(--r-small); background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
+a { color: var(--link); }
+button, a.main { min-height: 2.875rem; padding: .5rem 1.25rem; border: 1px solid var(--edge); border-radius: var(--r-small); background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
 button:hover { border-color: var(--ink); }
-button.main { border-color: var(--button-edge); background: var(--button); color: var(--on-button); }
-button.main:hover { background: var(--button-over); }
+button.main, a.main { border-color: var(--button-edge); background: var(--button); color: var(--on-button); }
+a.main { text-decoration: none; }
+button.main:hover, a.main:hover { background: var(--button-over); }
 button.wide { width: 100%; min-height: 3.25rem; font-size: 1.0625rem; }
 button.busy { cursor: progress; opacity: .75; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; }
