@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -33,10 +34,48 @@ func (s *pages) addable(ctx context.Context, c route.Call) (pageKind, error) {
 	return k, k.bar(ctx, c)
 }
 
+// An obstacle is why a tenant cannot have a further record of a kind now, and the page that
+// helps; the zero value: nothing is in the way.
+type obstacle struct{ Text, Path, Way string }
+
+// obstacleTo looks for the parent that a record needs, and at the limit of its kind.
+func (s *pages) obstacleTo(ctx context.Context, c route.Call, k pageKind) (o obstacle, err error) {
+	language, scope := web.Readers(c), s.callers.System().Hosting()
+	w := web.Texts[language]
+	if ref, is := k.Parent(); is {
+		parent := s.kinds.named(ref.Kind).kind
+		l := projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "tenant", Op: "=", Value: actsFor(c)}}}
+		found, err := scope.OfKind(ctx, parent, l)
+		if err != nil || found.Count == 0 {
+			return obstacle{
+				strings.NewReplacer("{kind}", k.Noun(language), "{parent}", parent.Noun(language)).Replace(w["panel_first"]),
+				parent.Page(0) + "new/", w["panel_add"] + ": " + parent.Noun(language),
+			}, err
+		}
+	}
+	if k.Quota == "" || k.Owner {
+		return o, nil
+	}
+	used, most, err := scope.Limit(ctx, k.Kind, actsFor(c))
+	if err != nil || most == hosting.Unlimited || used < most {
+		return o, err
+	}
+	text := w["panel_full"]
+	if most == 0 {
+		text = w["panel_not_sold"]
+	}
+	text = strings.NewReplacer("{kinds}", k.Several(language), "{most}", strconv.FormatInt(most, 10)).Replace(text)
+	return obstacle{text, web.SubscriptionsPath, w["subscriptions_title"]}, nil
+}
+
 func (s *pages) showAdd(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	k, err := s.addable(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	hinders, err := s.obstacleTo(ctx, c, k)
+	if err != nil || back == nil && hinders != (obstacle{}) {
+		return s.showObstacle(ctx, c, k, hinders, err)
 	}
 	blank := k.blank()
 	_, _ = blank.Fields().Decode(field.Value{Kind: field.ObjectValue}, field.Create) // for its defaults; what is required is not there yet
@@ -46,6 +85,17 @@ func (s *pages) showAdd(ctx context.Context, c route.Call, back *web.Returned) (
 	}
 	form := web.Form{Name: "panel_create", Action: c.Path, Inputs: append(inputs, web.NumberInput())}
 	return s.showForm(ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_add"]+": "+k.Noun(web.Readers(c)), nil)
+}
+
+// showObstacle is the page in place of a form that could not be sent.
+func (s *pages) showObstacle(ctx context.Context, c route.Call, k pageKind, o obstacle, failed error) (*route.Document, error) {
+	if failed != nil {
+		return nil, failed
+	}
+	w, language := web.Texts[web.Readers(c)], web.Readers(c)
+	return s.sheet(ctx, c, http.StatusOK, "panel_obstacle", w["panel_add"]+": "+k.Noun(language), map[string]any{
+		"Way": k.way(w, language), "Obstacle": o,
+	})
 }
 
 func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {

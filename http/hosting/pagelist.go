@@ -23,6 +23,7 @@ type recordList struct {
 	Count         int64
 	All, Add      string // paths; blank: none
 	Room          string // how many there are and may be; blank: it is not told
+	Obstacle      obstacle
 }
 
 func actsFor(c route.Call) int64 { return caller.Of(c).Tenant() }
@@ -53,6 +54,9 @@ func (s *pages) showList(ctx context.Context, c route.Call) (*route.Document, er
 	shown, err := s.listOf(ctx, c, k, l)
 	if err == nil && k.room != nil {
 		shown.Room, err = k.room(ctx, c)
+	}
+	if err == nil && shown.Add != "" {
+		shown.Obstacle, err = s.obstacleTo(ctx, c, k)
 	}
 	if err != nil {
 		return nil, err

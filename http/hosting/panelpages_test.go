@@ -54,9 +54,10 @@ func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
 	paneltest.Refused(t, w, http.StatusBadRequest, "Escriba un dominio válido.")
 	b.IsForEverybody(t, "es", w.Body.String())
 	paneltest.Has(t, w.Body.String(), `value="no domain"`, `value="1.2.3"`, `id="panel_create-domain-wrong"`)
+	b.Makes("mail-domains", "domain", "bread.example")
 	b.Get("/panel/mailboxes/new/")
 	paneltest.Refused(t, b.Send("panel_create", "local_part", "a b"), http.StatusBadRequest, "Este campo")
-	if n := s.Count(t, `select count(*) from resources where kind <> 'tenant'`); n != 0 {
+	if n := s.Count(t, `select count(*) from resources where kind not in ('tenant', 'mail_domain')`); n != 0 {
 		t.Errorf("%d records are left behind", n)
 	}
 }
@@ -105,7 +106,8 @@ func TestOtherTenantsHaveNoPagesOfARecord(t *testing.T) {
 	if text := b.Get("/panel/ftp-accounts/new/").Body.String(); strings.Contains(text, "bread.example") {
 		t.Error("a form offers another tenant's site")
 	}
-	w := b.Send("panel_create", "site", "1", "username", "eve", "password", "a good password, really")
+	w := b.Do("POST", "/panel/ftp-accounts/new/", strings.Replace(form, "panel_remove", "panel_create", 1)+
+		"&site=1&username=eve&password=a+good+password,+really")
 	paneltest.Refused(t, w, http.StatusBadRequest, "Invalid pk")
 }
 
@@ -264,4 +266,30 @@ func TestPagesOfATenantSayForWhomAndLetGuestsLeave(t *testing.T) {
 	operator.Get("/billing/invoices/")
 	paneltest.Goes(t, operator.Send("panel_leave"), "/billing/invoices/")
 	paneltest.Has(t, operator.Get("/billing/invoices/").Body.String(), "You no longer act for that tenant.", "<p>All tenants")
+}
+
+// A form that could not be sent is not shown: the page leads to what is missing, or says which
+// limit is in the way. The list says so, too.
+func TestPagesLeadPastWhatIsMissingOrNotSold(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	full := hosting.NoLimits().With("sites", 1).With("cron_jobs", 0)
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: full.Fields().Values()})
+	b := s.Visiting(t, paneltest.Ben)
+	for _, c := range []struct{ page, text, way string }{
+		{"mailboxes", "A new mailbox belongs to a mail domain, and there is none yet.", "/panel/mail-domains/new/"},
+		{"sites", "Sites: all 1 of your plan are in use.", "/billing/subscriptions/"},
+		{"cron-jobs", "Cron jobs: your plan has none.", "/billing/subscriptions/"},
+	} {
+		for _, page := range []string{"/panel/" + c.page + "/new/", "/panel/" + c.page + "/"} {
+			text := b.Get(page).Body.String()
+			paneltest.Has(t, text, c.text, `href="`+c.way+`"`)
+			b.IsForEverybody(t, "en", text)
+			if strings.Contains(text, `value="panel_create"`) || strings.Contains(text, `href="/panel/`+c.page+`/new/"`) {
+				t.Errorf("%s leads to a form that cannot be sent", page)
+			}
+		}
+	}
+	paneltest.Has(t, b.Get("/panel/sites/").Body.String(), `<button class="main" disabled aria-describedby="obstacle">`)
+	paneltest.Has(t, b.Get("/panel/ftp-accounts/new/").Body.String(), `value="panel_create"`)
 }

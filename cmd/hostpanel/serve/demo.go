@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 
 	"hostpanel/cmd/hostpanel/program"
@@ -136,7 +138,7 @@ func mustBeFresh(ctx context.Context, p *program.Program) error {
 // newDemo draws the secrets and numbers of a demo, and what has to be done for
 // it to be true.
 func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain.Command, rows []eventstore.TxStatement, err error) {
-	ids, err := p.Store.NextIDs(ctx, "user", "user", "tenant", "plan", "plan", "plan", "widget")
+	ids, err := p.Store.NextIDs(ctx, "user", "user", "tenant", "plan", "plan", "plan", "widget", packages.Name)
 	if err != nil {
 		return d, nil, nil, err
 	}
@@ -155,7 +157,11 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 	s.user(ctx, admin, d.TenantAdmin, "Demo customer", false)
 	s.tenant(ctx, tenant, "office@demo.example")
 	s.add(account.GrantMembership{User: admin, Tenant: tenant, Role: account.Admin, At: s.at})
-	s.plan(d.Plans.Hosting, `{"name":"Web S","description":"One website with mail.","price":"2.99","resource_type":"hosting","position":1,
+	s.pack(ids[7], `{"name":"Web S","slug":"web-s","max_sites":1,"max_databases":2,"max_storage_mb":10240,"max_mailboxes":10,
+		"max_mail_domains":1,
+		"max_dns_zones":1,"max_ftp_accounts":2,"max_shell_users":2,"max_cron_jobs":5}`)
+	s.plan(d.Plans.Hosting, `{"name":"Web S","package":`+strconv.FormatInt(ids[7], 10)+`,"description":"One website with mail.",
+		"price":"2.99","resource_type":"hosting","position":1,
 		"quota_sites":1,"quota_databases":2,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":2}`)
 	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.","price":"9.90","setup_fee":"5.00",
 		"resource_type":"vps","position":2,"vps_cpu_cores":2,"vps_memory_mb":4096,"vps_disk_gb":40,"vps_bandwidth_tb":2,
@@ -194,10 +200,20 @@ func (s *seeder) user(ctx context.Context, user int64, l Login, name string, sup
 func (s *seeder) tenant(ctx context.Context, tenant int64, email string) {
 	subject, err := s.program.Store.Subject(ctx, email)
 	number := hosting.CustomerNumber(tenant)
-	spec, err2 := decoded(&hosting.Tenant{CustomerNumber: number, Limits: hosting.NoLimits()},
+	spec, err2 := decoded(&hosting.Tenant{CustomerNumber: number, Limits: hosting.NoLimits().With("cron_jobs", 10)},
 		fmt.Sprintf(`{"name":"Demo","email":%q,"slug":"demo","username":%q}`, email, number))
 	s.err = errors.Join(s.err, err, err2)
 	s.add(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: tenant}, Tenant: tenant, Spec: spec, Subject: subject})
+}
+
+// packages is the kind that all tenants share.
+var packages = hosting.Kinds[slices.IndexFunc(hosting.Kinds, func(k hosting.Kind) bool { return k.Shared })]
+
+// pack makes a package, of which a plan sells what quotas do not name.
+func (s *seeder) pack(id int64, about string) {
+	spec, err := decoded(&hosting.Package{}, about)
+	s.err = errors.Join(s.err, err)
+	s.add(hosting.Request{Ref: hosting.Ref{Kind: packages.Name, ID: id}, Spec: spec})
 }
 
 func (s *seeder) plan(plan int64, about string) {
