@@ -146,6 +146,7 @@ func computed(t *testing.T, write func(name string, text []byte)) {
 			}
 			if n%2 == 0 {
 				sold.DueAt = sagastest.Noon.AddDate(0, 0, 14)
+				sold.Prepaid = map[int]decimal.Decimal{2: decimal.NewFromInt(3), 4: cost.Total}[n%6] // a part, or all, from the balance
 			}
 			history, err := billing.Invoices.Decide(billing.Invoice{}, sold)
 			if err != nil {
