@@ -18,7 +18,7 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 		options any
 		mayBe   []string // empty
 	}{
-		{&server.Hosting.(*hosting.Service).Options, []string{"Forms"}}, // only of an engine outside the panel
+		{&server.Hosting.(*hosting.Service).Options, []string{"Forms", "Hosts"}}, // only of an engine outside the panel
 		{&server.Storefront.(*orders.Service).Options, nil},
 		{&server.Settings, []string{
 			"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess",

@@ -570,14 +570,14 @@ class Form {
     box.closest(".field").hidden = box.disabled;
   }
 
-  // countries are all whose tax is known, by their names.
+  // countries are those whose tax is known.
   countries({ countries, untaxed, territories }) {
     const names = new Intl.DisplayNames(this.tag, { type: "region" });
     const all = new Set([...countries, ...untaxed.filter((code) => code.length === 2), ...territories.map(({ country }) => country)]);
     return [...all].map((code) => [code, names.of(code)]).sort((a, b) => a[1].localeCompare(b[1], this.tag));
   }
 
-  // taxedAt is where the customer is taxed: a country, or the territory with the longest beginning of the postal code.
+  // taxedAt is the customer's country, or its territory by the postal code.
   taxedAt({ territories }) {
     const { customer_country: country, customer_postal_code: code } = this.form.elements;
     const bare = code.value.toUpperCase().replace(/[ .-]/g, ""), plain = country.value === "GB" ? bare : bare.replace(/^[A-Z]{1,2}(?=\d{4})/, "");
@@ -590,7 +590,7 @@ class Form {
     return place;
   }
 
-  // relief names why the customer does not pay the tax: a business of another member state owes it, and elsewhere there is none.
+  // relief says why the customer pays no tax.
   relief() {
     const { tax } = this.widget;
     if (!tax) return "";
