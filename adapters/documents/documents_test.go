@@ -15,6 +15,7 @@ import (
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/net/html"
+	"golang.org/x/text/unicode/norm"
 
 	"hostpanel/adapters/documents"
 	"hostpanel/domain/billing"
@@ -287,8 +288,69 @@ func TestLettersThatTheFontsLackAreMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := printed(t, pdf)[0]; !strings.Contains(text, "□□□□ □ José") {
+	if text := strings.ReplaceAll(printed(t, pdf)[0], "\n", ""); !strings.Contains(text, "株式会社 □ José") {
 		t.Error(text)
+	}
+}
+
+// A name of each script is printed with its own letters, those that run to the left from right to
+// left, and Arabic ones in the forms in which they join.
+func TestANameOfEachScriptIsPrinted(t *testing.T) {
+	toTheRight := []string{
+		"Nguyễn Thị Ánh Dương", "Đặng Hữu Phước", "Γιώργος Παπαδόπουλος", "Йоханна Łukasiewicz Şahin", "สมชาย ใจดี", "张伟", "陳小明",
+		"山田太郎 さくら", "㈱ヤマダ ー", "김철수", "Ko 김 & 李 GmbH",
+	}
+	toTheLeft := []string{"דוד כהן", "محمد الأحمد", "پژمان گیلانی", "לאה בר־אילן", "لا إله"}
+	for _, names := range [][]string{toTheRight, toTheLeft} {
+		first := itemized(t, names)
+		text := strings.ReplaceAll(printed(t, first)[0], "\n", "")
+		if names[0] == toTheLeft[0] {
+			turned := []rune(text)
+			slices.Reverse(turned)
+			text = norm.NFKC.String(string(turned))
+		}
+		for _, name := range names {
+			if !strings.Contains(text, name) || strings.Contains(text, "□") {
+				t.Errorf("%s is not in %q", name, text)
+			}
+		}
+		if !bytes.Equal(itemized(t, names), first) || len(first) > 150_000 {
+			t.Errorf("another PDF, or one with a whole font: %d bytes", len(first))
+		}
+	}
+}
+
+// itemized is a PDF whose lines have these texts.
+func itemized(t *testing.T, texts []string) []byte {
+	t.Helper()
+	e := paid
+	e.Lines = nil
+	for _, text := range texts {
+		e.Lines = append(e.Lines, billing.Line{Text: text, Total: amount("1")})
+	}
+	pdf, err := documents.PDF(document.OfInvoice(e, terms))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pdf
+}
+
+// A text in other scripts breaks at the width of its column, whatever it is made of.
+func TestATextOfEachScriptBreaksIntoLines(t *testing.T) {
+	texts := []string{"คำ", "株式会社", "שלום ", "Nguyễn ", "한국어 "}
+	for i, text := range texts {
+		texts[i] = strings.Repeat(text, 80)
+	}
+	all := strings.Join(printed(t, itemized(t, texts)), "\n")
+	for line := range strings.SplitSeq(all, "\n") {
+		if len([]rune(line)) > 100 {
+			t.Errorf("%q stands on one line", line)
+		}
+	}
+	for _, letter := range []string{"ค", "株", "ש", "ễ", "국"} {
+		if n := strings.Count(all, letter); n != 80 {
+			t.Errorf("%s: %d of 80", letter, n)
+		}
 	}
 }
 

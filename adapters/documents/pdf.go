@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"codeberg.org/go-pdf/fpdf"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
 
 	"hostpanel/domain/billing/document"
 	"hostpanel/domain/texts"
 )
 
 // PDF writes a document as pages of A4. Equal documents give equal bytes: the date in the
-// file is that of the issue. Letters that the fonts lack become "□"; they hold Latin, Greek
-// and Cyrillic.
+// file is that of the issue. Letters that the fonts lack become "□"; they hold Latin, Greek,
+// Cyrillic, Hebrew, Arabic, Thai, Chinese, Japanese and Korean.
 func PDF(d document.Document) ([]byte, error) {
 	p := newPaper(sheetOf(d), d.Issued)
 	p.head()
@@ -51,15 +51,13 @@ type paper struct {
 	sheet
 }
 
-const family = "go"
-
 func newPaper(s sheet, issued time.Time) paper {
 	p := paper{fpdf.New("P", "mm", "A4", ""), s}
 	p.SetCatalogSort(true)
 	p.SetCreationDate(issued.UTC())
 	p.SetModificationDate(issued.UTC())
-	p.AddUTF8FontFromBytes(family, "", goregular.TTF)
-	p.AddUTF8FontFromBytes(family, "B", gobold.TTF)
+	p.in(faces[0], "B")
+	p.in(faces[0], "")
 	p.SetTitle(s.Title, true)
 	p.SetAuthor(s.Seller.Name, true)
 	p.SetLang(s.Language)
@@ -77,18 +75,95 @@ func (p paper) muted()  { p.style("", 9, 85) }
 
 // style sets a font and a shade of grey, 0 to 255.
 func (p paper) style(weight string, size float64, grey int) {
-	p.SetFont(family, weight, size)
+	p.SetFont(faces[0].family, weight, size)
 	p.SetTextColor(grey, grey, grey)
+}
+
+// in takes a font, which is read once for a document.
+func (p paper) in(f *face, weight string) {
+	ttf := f.regular
+	if weight == "B" {
+		ttf = f.bold
+	}
+	size, _ := p.GetFontSize()
+	p.AddUTF8FontFromBytes(f.family, weight, ttf())
+	p.SetFont(f.family, weight, size)
 }
 
 // write puts one line of text at the present height, from x on or up to x + width.
 func (p paper) write(x, width float64, align, text string) {
-	p.SetX(x)
-	p.CellFormat(width, lineHeight, printable(text), "", 0, align, false, 0, "")
+	line := visual(printable(text))
+	if align == "R" {
+		x += width - p.wide(line)
+	}
+	weight := p.GetFontStyle()
+	for _, part := range pieces(line) {
+		p.in(part.face, weight)
+		p.SetX(x)
+		p.CellFormat(wide, lineHeight, part.text, "", 0, "L", false, 0, "")
+		x += p.GetStringWidth(part.text)
+	}
+	p.in(faces[0], weight)
+}
+
+// wide is the width of a line in its fonts.
+func (p paper) wide(line string) (sum float64) {
+	weight := p.GetFontStyle()
+	for _, part := range pieces(line) {
+		p.in(part.face, weight)
+		sum += p.GetStringWidth(part.text)
+	}
+	p.in(faces[0], weight)
+	return sum
 }
 
 // lines breaks a text to a width.
-func (p paper) lines(text string, width float64) []string { return p.SplitText(printable(text), width) }
+func (p paper) lines(text string, width float64) []string {
+	text = printable(text)
+	if faces[0].hasAll(strings.ReplaceAll(text, "\n", "")) {
+		return p.SplitText(text, width)
+	}
+	var all []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		all = append(all, p.broken(paragraph, width)...)
+	}
+	return all
+}
+
+// broken breaks a paragraph at blanks and between the letters of East Asia, and anywhere in a
+// word that is wider than a line.
+func (p paper) broken(paragraph string, width float64) (lines []string) {
+	line := ""
+	for _, part := range parts(paragraph) {
+		for _, piece := range p.fitting(part, width) {
+			if line != "" && p.wide(strings.TrimRight(line+piece, " ")) > width {
+				lines, line = append(lines, strings.TrimRight(line, " ")), ""
+			}
+			line += piece
+		}
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// parts are what stays on one line, if it can.
+func parts(text string) (all []string) {
+	last := 0
+	for at, r := range text {
+		after := at + utf8.RuneLen(r)
+		if r == ' ' || r >= faces[len(faces)-1].first && r < 0xFB00 {
+			all, last = append(all, text[last:after]), after
+		}
+	}
+	return append(all, text[last:])
+}
+
+// fitting is a part as it is, or its letters if it is wider than a line.
+func (p paper) fitting(part string, width float64) []string {
+	if p.wide(part) <= width {
+		return []string{part}
+	}
+	return strings.Split(part, "")
+}
 
 // down goes down by a height in millimetres.
 func (p paper) down(height float64) { p.SetY(p.GetY() + height) }
@@ -127,7 +202,7 @@ func (p paper) pairs(all []pair) {
 	beside := 0.0
 	p.muted()
 	for _, one := range all {
-		beside = max(beside, p.GetStringWidth(printable(one.Label))+6)
+		beside = max(beside, p.wide(printable(one.Label))+6)
 	}
 	for _, one := range all {
 		p.normal()
