@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,11 @@ func invoiceBuyers() map[string]buyer.Details {
 	}
 }
 
+var (
+	category = regexp.MustCompile(`<cac:TaxCategory>\s*<cbc:ID>(\w+)<`)
+	payable  = regexp.MustCompile(`<cbc:PayableAmount[^>]*>([^<]*)<`)
+)
+
 // Documents of the stories, and of each sort of buyer in each mode, currency and kind of bill,
 // break no rule of the published schematron for UBL. Where it cannot be had, the rules of the
 // program are held against them all the same.
@@ -64,6 +70,10 @@ func TestEveryDocumentKeepsThePublishedRules(t *testing.T) {
 	written := map[string]int{}
 	write := func(sort, name string, text []byte) {
 		written[sort]++
+		written["of category "+category.FindStringSubmatch(string(text))[1]]++
+		if due := payable.FindStringSubmatch(string(text)); bytes.Contains(text, []byte("PrepaidAmount")) && due[1] != "0.00" {
+			written["paid in part"]++
+		}
 		file := fmt.Sprintf("%s %03d %s.xml", sort, written[sort], strings.ReplaceAll(name, "/", " "))
 		if err := os.WriteFile(filepath.Join(folder, file), text, 0o600); err != nil {
 			t.Fatal(err)
@@ -76,7 +86,15 @@ func TestEveryDocumentKeepsThePublishedRules(t *testing.T) {
 	if written["lived"] < 60 {
 		t.Errorf("the stories made %d documents only", written["lived"])
 	}
-	t.Logf("%d documents of stories, %d computed", written["lived"], written["computed"])
+	for _, sort := range []string{"S", "AE", "O", "E", "Z", "L", "M"} {
+		if written["of category "+sort] == 0 {
+			t.Errorf("no document is of category %s", sort)
+		}
+	}
+	if written["paid in part"] == 0 {
+		t.Error("no document was paid in part when it was issued")
+	}
+	t.Logf("%d documents of stories, %d computed: %v", written["lived"], written["computed"], written)
 	rules := os.Getenv("EN16931_SEF")
 	if rules == "" {
 		t.Log("not tried: the published schematron of EN 16931 is not here")
