@@ -13,21 +13,22 @@ import (
 
 // An EngineObject is a resource as the hosting engine keeps it.
 type EngineObject struct {
-	Kind     string           // "tenant" is the engine's client, "site" its virtual host
-	ID       int64            // the engine's own
-	Owner    int64            // engine id of the owning client
-	Name     string           // natural key: login, domain, origin, address, [RecordName]
-	Former   string           `json:",omitempty"` // natural key until this change, where a change alters it
-	Ref      string           // ours, searchable: customer number "t17"
-	Parents  map[string]int64 `json:",omitempty"` // engine ids of what it refers to, by field: "site", "zone", "mail_domain"
-	Values   field.Values     // as sent; as the panel's fields say it
-	Changed  []string         `json:",omitempty"` // in a change: the fields that differ; none: compare all
-	Secrets  Secrets          `json:"-"`          // handed over with the call, never kept
-	Observed field.Values     // what only the engine knows, such as document_root
-	Applied  bool             // not only accepted, but carried out
-	Refused  bool             `json:",omitempty"` // accepted, and then the server would not carry it out
-	First    bool             `json:"-"`          // a creation that was never tried before: what has the name already is not adopted
-	Partial  bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
+	Kind       string           // "tenant" is the engine's client, "site" its virtual host
+	ID         int64            // the engine's own
+	Owner      int64            // engine id of the owning client
+	Name       string           // natural key: login, domain, origin, address, [RecordName]
+	Former     string           `json:",omitempty"` // natural key until this change, where a change alters it
+	Ref        string           // ours, searchable: customer number "t17"
+	Parents    map[string]int64 `json:",omitempty"` // engine ids of what it refers to, by field: "site", "zone", "mail_domain"
+	Values     field.Values     // as sent; as the panel's fields say it
+	ByOperator bool             `json:"-"`          // an operator asks for it, as far as a form is checked
+	Changed    []string         `json:",omitempty"` // in a change: the fields that differ; none: compare all
+	Secrets    Secrets          `json:"-"`          // handed over with the call, never kept
+	Observed   field.Values     // what only the engine knows, such as document_root
+	Applied    bool             // not only accepted, but carried out
+	Refused    bool             `json:",omitempty"` // accepted, and then the server would not carry it out
+	First      bool             `json:"-"`          // a creation that was never tried before: what has the name already is not adopted
+	Partial    bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
 }
 
 // Secrets are the secret fields of a resource in clear text, by field. They

@@ -24,6 +24,7 @@ type Place struct {
 	Before field.Values // of the record so far; nil: it is new
 	Parent field.Values // of what the record is a part of: the zone of a DNS record; nil: of nothing
 	Limits Limits       // of the tenant
+	Client int64        // the engine's number of the tenant; 0: not known
 
 	Package     *int64                               // the one that new tenants get; nil: none
 	NameServers []string                             // of the installation, with final dots

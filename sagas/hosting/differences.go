@@ -101,6 +101,7 @@ func (l *look) beside(ctx context.Context) error {
 		for _, r := range records {
 			if r.present() {
 				r.beside(theirs)
+				r.drift = append(r.drift, l.misplaced(ctx, r)...)
 			}
 		}
 		if kind.Owner && len(theirs) == 0 {
@@ -183,10 +184,25 @@ func (l *look) lookAgain(ctx context.Context, r *compared) error {
 	case err == nil && r.missing && !is:
 		l.troubles = append(l.troubles, operations.MissingTrouble(l.tenant, r.row.Kind, r.row.ID))
 	case err == nil && !r.missing && is && o.Applied && o.ID == r.theirs.ID:
-		r.drift = r.differences(o)
+		r.drift = append(r.differences(o), l.misplaced(ctx, r)...)
 		l.tellDrift(r)
 	default:
 		l.open[r.ref().Stream().String()] = true
+	}
+	return nil
+}
+
+// misplaced is an address that the engine would not take for a site any more, because
+// such a site takes requests for the sites of others. Record and engine may agree on it.
+func (l *look) misplaced(ctx context.Context, r *compared) []drift {
+	const address = "ip_address"
+	checker, is := l.Engine.(hosting.FormChecker)
+	if value, has := r.object.Values[address]; is && has && !r.missing && !r.open() {
+		o := r.object
+		o.Owner, o.ByOperator, o.Changed = domain.OrZero(l.found.tenant.EngineID), true, []string{address}
+		if wrong, err := checker.CheckForm(ctx, o); err == nil && wrong.Has(address) {
+			return []drift{{Resource: r.row.Kind, ID: r.row.ID, Field: address, Panel: value, Engine: value}}
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package hosting_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/projections"
@@ -255,4 +257,28 @@ func TestAnAnswerNeedsAReasonAndAnIncident(t *testing.T) { // E-8
 		domain.CodeOf(w.Operations.Answer(t.Context(), sagastest.Operator, lostSite.ID(), operations.Ignore, "")),
 		domain.Invalid,
 	)
+}
+
+// An engine that takes no site with an address.
+type sharing struct{ hosting.EngineServer }
+
+func (sharing) CheckForm(_ context.Context, o hosting.EngineObject) (wrong field.Errors, err error) {
+	if string(o.Values["ip_address"]) != `"*"` && slices.Contains(o.Changed, "ip_address") {
+		wrong.Add("ip_address", "no")
+	}
+	return wrong, nil
+}
+
+// A site whose address the engine would not take any more takes requests for others: that
+// is a difference, although record and engine agree.
+func TestASiteThatTakesTheRequestsOfOthersIsADifference(t *testing.T) {
+	t.Parallel()
+	w := newHouse(t, func(o *assembly.Options) { o.Engine = sharing{o.Engine} })
+	w.Equal("at first", len(compared(w)), 0)
+	w.Does(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"192.0.2.1"}`))
+	have(w, hosting.Ref{Kind: "site", ID: 7})
+	w.Equal("with an address", compared(w), []string{"engine_changed map[fields:ip_address id:7 kind:site tenant:5] 1"})
+	w.Does(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"*"}`))
+	have(w, hosting.Ref{Kind: "site", ID: 7})
+	w.Equal("without", len(compared(w)), 0)
 }

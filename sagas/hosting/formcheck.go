@@ -20,7 +20,7 @@ func (s *Service) checkForm(ctx context.Context, d *hosting.Draft, place hosting
 	ctx, cancel := context.WithTimeout(ctx, glimpse)
 	defer cancel()
 	o := d.Kind.Object(d.ID, d.Spec.Fields().Values(), place.Parent)
-	o.Secrets = hosting.Secrets{}
+	o.Secrets, o.Owner, o.ByOperator = hosting.Secrets{}, place.Client, place.Operator
 	for _, name := range d.Kind.Secrets() {
 		if _, isNew := changed[name]; isNew {
 			o.Secrets[name] = hosting.TextIn(d.Spec, name)

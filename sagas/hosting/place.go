@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 )
@@ -34,6 +35,7 @@ func (s *Service) surroundings(ctx context.Context, d *hosting.Draft, place *hos
 	if err != nil {
 		return err
 	}
+	place.Client = domain.OrZero(t.row.EngineID)
 	place.Limits, err = s.LimitsOf(ctx, &t.spec)
 	return err
 }

@@ -43,7 +43,7 @@ func beside(l *livingKinds, h processtest.Home, fake *ispconfigtest.Engine) *eng
 		SecretKey: programtest.SecretKey,
 	}
 	if fake != nil {
-		s.Engine, s.ISPConfigURL, s.ISPConfigServerID = "ispconfig", fake.URL, "1"
+		s.Engine, s.ISPConfigURL, s.ISPConfigServerID, s.ISPConfigSites = "ispconfig", fake.URL, "1", "named"
 		s.ISPConfigUsername, s.ISPConfigPassword = ispconfigtest.User, ispconfigtest.Password
 	}
 	cfg, err := config.New(s, false)

@@ -32,7 +32,8 @@ func onISPConfig(t *testing.T) (processtest.Home, serve.Demo, *ispconfigtest.Eng
 	must(t, err)
 	h.Env = []string{
 		"HOSTPANEL_ENGINE=ispconfig", "ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User,
-		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "HOSTPANEL_TEST_PAYMENTS=on",
+		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "ISPCONFIG_SITE_ADDRESSES=named",
+		"HOSTPANEL_TEST_PAYMENTS=on",
 		"HOSTPANEL_ABUSE_LIMITS=off",
 	}
 	return h, d, fake

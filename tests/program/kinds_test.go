@@ -19,7 +19,7 @@ import (
 var wholeLife = map[string]struct{ make, change string }{
 	"package":     {`{"name":"All","max_cron_jobs":5}`, `{"max_sites":7}`},
 	"tenant":      {`{"name":"Life","email":"life@example.com","package":{package}}`, `{"city":"Cádiz"}`},
-	"site":        {`{"tenant":{tenant},"domain":"life.example"}`, `{"ip_address":"192.0.2.7"}`},
+	"site":        {`{"tenant":{tenant},"domain":"life.example"}`, `{"ip_address":"192.0.2.10"}`},
 	"database":    {`{"tenant":{tenant},"name":"shop","site":{site}}`, ""},
 	"dns_zone":    {`{"tenant":{tenant},"origin":"life.example"}`, `{"ttl":600}`},
 	"dns_record":  {`{"zone":{dns_zone},"record_type":"A","name":"www","data":"192.0.2.1"}`, `{"data":"192.0.2.2"}`},

@@ -3,6 +3,7 @@ package ispconfig
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,8 @@ type wish struct {
 	mail      row   // the settings of the mail server
 	user      int64 // the database user
 	today     string
+	shared    netip.Addr // for which the address `*` of a site stands; zero: any
+	asked     bool       // only whether the form takes it
 }
 
 func (w *wish) text(name string) (s string) {

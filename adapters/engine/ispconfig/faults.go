@@ -199,6 +199,8 @@ func lacking(code, what string, err error) error {
 	return &domain.Failure{Class: domain.Transient, Code: code, Lacks: what, RetryAfter: lackAgain, Rest: lackRest, Err: err}
 }
 
+var errNoAddress = errors.New("the web server has no IPv4 address that is no client's")
+
 // ofTheWhole makes a refusal of what is asked before every write one of the engine as
 // a whole: it is not about the write.
 func ofTheWhole(err error) error {

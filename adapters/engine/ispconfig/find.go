@@ -77,6 +77,11 @@ func (e *Engine) object(ctx context.Context, r *resource, have row) (hosting.Eng
 	if r.remarks != nil {
 		r.remarks(have, o.Observed)
 	}
+	if r.says != nil {
+		if err := r.says(ctx, e, have, o.Values); err != nil {
+			return o, err
+		}
+	}
 	if r == &clients {
 		o.Ref = e.api.ownReference(have["customer_no"])
 		return o, nil

@@ -35,12 +35,12 @@ func (e *Engine) CheckForm(ctx context.Context, o hosting.EngineObject) (field.E
 	if err != nil || len(r.forms) == 0 {
 		return nil, nil //nolint:nilerr // what the engine lacks is refused elsewhere
 	}
-	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.api.Servers)})
+	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.api.Servers), asked: true})
 }
 
 func (r *resource) checkForms(ctx context.Context, e *Engine, w *wish) (wrong field.Errors, err error) {
 	for _, f := range r.forms {
-		if !w.touches([]string{f.field}) {
+		if !w.touches([]string{f.field}) || wrong.Has(f.field) {
 			continue
 		}
 		travels := f.travels == nil || f.travels(w)

@@ -25,6 +25,7 @@ type Config struct {
 	URL            string   // "https://panel.example.com:8080"
 	User, Password string   // of the remote user
 	Servers        Servers  // numbers of the servers by what they do
+	Named          bool     // each site has an address of its own; false: each has any
 	NameServers    []string // of new zones, dotted; the first is a zone's primary unless it names another
 
 	// Installation is the panel that works there.

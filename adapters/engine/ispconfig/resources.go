@@ -72,6 +72,7 @@ type habits struct {
 	left    func(context.Context, *Engine, row) error                     // after it has been removed
 	remains func(context.Context, *Engine, hosting.EngineObject) error    // of an object that is gone
 	remarks func(row, field.Values)                                       // what only the engine knows
+	says    func(context.Context, *Engine, row, field.Values) error       // fields as the panel says them
 }
 
 // A query is one look-up: the stem of the function and a filter.

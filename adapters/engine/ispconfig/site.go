@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -28,7 +27,7 @@ var sites = resource{
 	},
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
-		given("ip_address", func(w *wish) any { return address(w, netip.Addr.Is4, "*") }).from("ip_address").
+		given("ip_address", func(w *wish) any { return address(w, netip.Addr.Is4, w.anyAddress()) }).from("ip_address").
 			shows("ip_address", func(r row) any { return either(r["ipv6_address"], r["ip_address"]) }),
 		given("ipv6_address", func(w *wish) any { return address(w, netip.Addr.Is6, "") }).from("ip_address"),
 		changing(natural("domain")),
@@ -50,12 +49,14 @@ var sites = resource{
 			field: "ip_address", sent: "IPv4 and IPv6 in columns of their own; `*` for any", stored: "as sent, an unknown address too",
 			refused: "The hosting server does not have this address.", known: knowsAddress,
 		},
+		{field: "ip_address", refused: "The sites of this hosting server share its addresses: use *.", known: keepsRule},
+		{field: "ip_address", refused: "Only operators give a site an address that others share.", known: mayAddress},
 	},
 }
 
 func init() {
 	sites.habits = habits{
-		prepare: limitStorage, change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases,
+		prepare: siteReady, says: tellAddress, change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases,
 		remarks: siteRemarks,
 	}
 	register(&sites)
@@ -78,14 +79,12 @@ func address(w *wish, fits func(netip.Addr) bool, otherwise string) string {
 	return a.String()
 }
 
-// knowsAddress tells whether the web server has the address of a site.
-func knowsAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
-	wanted, err := netip.ParseAddr(w.text("ip_address"))
-	if err != nil {
-		return true, nil //nolint:nilerr // any address
+// anyAddress is what the column of a site's IPv4 address has where the site names none.
+func (w *wish) anyAddress() string {
+	if w.shared.IsValid() {
+		return w.shared.String()
 	}
-	all, err := e.addresses.of(ctx, e, w.server)
-	return slices.Contains(all, wanted), err
+	return "*"
 }
 
 func alsoWWW(domain string) string {

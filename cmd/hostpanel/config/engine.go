@@ -36,9 +36,13 @@ func (c *Config) engine(s Settings) error {
 	if err := isEngineURL(s.ISPConfigURL); err != nil {
 		return err
 	}
+	if rule := s.ISPConfigSites; rule != "" && rule != "any" && rule != "named" {
+		return console.Misused("ISPCONFIG_SITE_ADDRESSES is any or named, not %q", rule)
+	}
 	servers, err := serversOf(s.ISPConfigServerID)
 	c.ISPConfig = &ispconfig.Config{
 		Name: "ispconfig", URL: s.ISPConfigURL, User: s.ISPConfigUsername, Password: s.ISPConfigPassword, Servers: servers,
+		Named: s.ISPConfigSites == "named",
 	}
 	return err
 }

@@ -34,6 +34,7 @@ func TestAMistakeAboutTheEngineNamesItsSetting(t *testing.T) {
 			func(s *Settings) { s.ISPConfigServerID = "web=1,web=1,database=1,dns=2,mail=3" },
 			func(s *Settings) { s.ISPConfigServerID = "web=1,database=1,dns=2,mail=-3" },
 		},
+		"ISPCONFIG_SITE_ADDRESSES": {func(s *Settings) { s.ISPConfigSites = "192.0.2.7" }},
 	} {
 		for _, c := range change {
 			_, err := New(engineSettings(c), false)

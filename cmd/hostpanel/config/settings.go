@@ -34,6 +34,7 @@ type Settings struct {
 	ISPConfigUsername string `name:"ispconfig-username" group:"settings" env:"ISPCONFIG_USERNAME" placeholder:"NAME"`
 	ISPConfigPassword string `kong:"-" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD"`
 	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER"`
+	ISPConfigSites    string `name:"ispconfig-site-addresses" group:"settings" env:"ISPCONFIG_SITE_ADDRESSES" placeholder:"RULE"`
 
 	EngineWait    string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s"`
 	EngineCompare string `group:"settings" env:"HOSTPANEL_ENGINE_COMPARE" placeholder:"24h"`

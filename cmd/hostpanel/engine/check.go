@@ -56,6 +56,9 @@ func (c Check) Run(ctx context.Context, s config.Settings, out console.Console) 
 			settings.ISPConfig.URL,
 		)
 	}
+	if c.Address != "" && !settings.ISPConfig.Named {
+		return console.Misused("--address: a site with an address would take the requests of all others (ISPCONFIG_SITE_ADDRESSES)")
+	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	tried, closed, err := c.open(ctx, settings)

@@ -79,7 +79,7 @@ func (c *call) server() answer {
 }
 
 // serverAddresses are those of the only server.
-var serverAddresses = []string{"192.0.2.7", "192.0.2.10", "2001:db8::7"}
+var serverAddresses = []string{"192.0.2.7", "192.0.2.10", "192.0.2.11", "2001:db8::7"}
 
 func (c *call) addresses() answer {
 	filter, _ := c.value("primary_id").(object)
@@ -89,7 +89,13 @@ func (c *call) addresses() answer {
 		for i, address := range serverAddresses {
 			all = append(
 				all,
-				object{{"server_ip_id", strconv.Itoa(i + 1)}, {"server_id", "1"}, {"ip_address", address}, {"virtualhost", "y"}},
+				object{
+					{"server_ip_id", strconv.Itoa(i + 1)},
+					{"server_id", "1"},
+					{"client_id", strconv.FormatInt(c.engine.Reserved[address], 10)},
+					{"ip_address", address},
+					{"virtualhost", "y"},
+				},
 			)
 		}
 	}
