@@ -28,6 +28,7 @@ type EngineObject struct {
 	Applied    bool             // not only accepted, but carried out
 	Refused    bool             `json:",omitempty"` // accepted, and then the server would not carry it out
 	First      bool             `json:"-"`          // a creation that was never tried before: what has the name already is not adopted
+	Lacks      []string         `json:",omitempty"` // names of what belongs to it and is missing, such as name servers
 	Partial    bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
 }
 

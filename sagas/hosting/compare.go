@@ -144,6 +144,11 @@ func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
 		}
 		all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: f.Name, Panel: mine, Engine: other})
 	}
+	for _, name := range theirs.Lacks {
+		all = append(all, drift{
+			Resource: c.row.Kind, ID: c.row.ID, Field: "name_servers", Panel: sagas.Encode(name), Engine: json.RawMessage("null"),
+		})
+	}
 	return append(all, c.otherLimits(theirs)...)
 }
 

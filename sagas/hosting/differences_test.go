@@ -282,3 +282,18 @@ func TestASiteThatTakesTheRequestsOfOthersIsADifference(t *testing.T) {
 	have(w, hosting.Ref{Kind: "site", ID: 7})
 	w.Equal("without", len(compared(w)), 0)
 }
+
+// A zone without a record of one of its name servers differs, although all its fields agree.
+func TestAZoneWithoutOneOfItsNameServersIsADifference(t *testing.T) {
+	t.Parallel()
+	w := newHouse(t)
+	ref := hosting.Ref{Kind: "dns_zone", ID: 9}
+	zone := hosting.DNSZone{Origin: "bread.example.", NSPrimary: "ns1.example.", AdminEmail: "a.example.", TTL: 300, IsActive: true}
+	add(w, "dns_zone", 9, &zone)
+	have(w, ref)
+	w.Equal("at first", len(compared(w)), 0)
+	meddle(w, "dns_zone/bread.example.", func(o *hosting.EngineObject) { o.Lacks = []string{"ns2.example."} })
+	w.Equal("without one", compared(w), []string{"engine_changed map[fields:name_servers id:9 kind:dns_zone tenant:5] 1"})
+	meddle(w, "dns_zone/bread.example.", func(o *hosting.EngineObject) { o.Lacks = nil })
+	w.Equal("with all", len(compared(w)), 0)
+}

@@ -2,6 +2,7 @@ package ispconfig_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,4 +153,48 @@ func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 	o.Name = "acme.test. x.acme.test. SPF 0 v"
 	_, err := w.engine.Create(t.Context(), o)
 	refused(t, err, domain.Permanent, "not_supported")
+}
+
+// A zone is told to lack what was removed, or switched off, by hand of its name servers. A
+// change brings it back, once, and the secondaries hear of it.
+func TestAZoneWithoutOneOfItsNameServersIsToldAndRepaired(t *testing.T) {
+	w := inhabited(t)
+	zone := w.object("dns_zone")
+	names := func() (on []string) {
+		for _, r := range w.fake.Rows("dns_rr", "type", "NS") {
+			if r["active"] == "Y" {
+				on = append(on, r["data"])
+			}
+		}
+		slices.Sort(on)
+		return on
+	}
+	before := names()
+	if found := w.find("dns_zone", "acme.test."); len(found.Lacks) > 0 || len(before) != 2 {
+		t.Fatalf("%v lacks %v", before, found.Lacks)
+	}
+	for _, byHand := range []string{
+		`dns_ns_delete {"primary_id": %s, "update_serial": true}`,
+		`dns_ns_update {"client_id": 0, "primary_id": %s, "params": {"zone": 1, "active": "n"}, "update_serial": true}`,
+	} {
+		for _, all := range []bool{false, true} {
+			for i, r := range w.fake.Rows("dns_rr", "type", "NS") {
+				if i == 0 || all {
+					function, arguments, _ := strings.Cut(fmt.Sprintf(byHand, r["id"]), " ")
+					w.fake.Tell(function, arguments)
+				}
+			}
+			listed, err := w.engine.List(t.Context(), "dns_zone", w.client)
+			if err != nil || len(listed) != 1 || len(listed[0].Lacks) != 2-len(names()) ||
+				!slices.Equal(w.find("dns_zone", "acme.test.").Lacks, listed[0].Lacks) {
+				t.Errorf("%v: %+v, %v", names(), listed, err)
+			}
+			serial := w.rowOf("dns_zone")["serial"]
+			w.change(zone)
+			now, rows := names(), w.fake.Rows("dns_rr", "type", "NS")
+			if !slices.Equal(now, before) || w.rowOf("dns_zone")["serial"] <= serial || len(rows) != 2 {
+				t.Errorf("%v after serial %s", now, serial)
+			}
+		}
+	}
 }

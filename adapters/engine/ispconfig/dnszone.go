@@ -115,8 +115,14 @@ func nameServers(ctx context.Context, e *Engine, w *wish, zone int64) error {
 		return err
 	}
 	for _, server := range e.api.serversOf(w.text("ns_primary")) {
-		there := slices.ContainsFunc(have, func(r row) bool { return defaultNS(r, w.Name, []string{server}) })
-		if there {
+		at := slices.IndexFunc(have, func(r row) bool { return defaultNS(r, w.Name, []string{server}) })
+		switch {
+		case at >= 0 && have[at].on("active"):
+			continue
+		case at >= 0:
+			if err := e.update(ctx, &records, have[at], members{{"zone", zone}, {"active", yes(true)}}); err != nil {
+				return err
+			}
 			continue
 		}
 		record := &wish{server: w.server, group: w.group, zone: row{"id": decimal(zone), "origin": w.Name}}
@@ -152,13 +158,22 @@ func (e *Engine) dropNameServer(ctx context.Context, zone row, name string, stay
 
 // zoneLacks tells whether a zone is without one of its name servers.
 func zoneLacks(ctx context.Context, e *Engine, zone row) (bool, error) {
+	missing, err := lackingServers(ctx, e, zone)
+	return len(missing) > 0, err
+}
+
+// lackingServers are the name servers of which a zone has no record that is on.
+func lackingServers(ctx context.Context, e *Engine, zone row) (missing []string, err error) {
 	_, defaults, err := e.api.ownRecords(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
 	for _, server := range e.api.serversOf(zone["ns"]) {
-		if !slices.ContainsFunc(defaults, func(r row) bool { return r["data"] == server && r.on("active") }) {
-			return true, err
+		if !slices.ContainsFunc(defaults, func(r row) bool { return servedData(r, zone["origin"]) == server && r.on("active") }) {
+			missing = append(missing, server)
 		}
 	}
-	return false, err
+	return missing, nil
 }
 
 func zoneParts(ctx context.Context, e *Engine, zone row) (*resource, []row, error) {

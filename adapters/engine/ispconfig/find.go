@@ -82,6 +82,12 @@ func (e *Engine) object(ctx context.Context, r *resource, have row) (hosting.Eng
 			return o, err
 		}
 	}
+	if r == &zones {
+		var err error
+		if o.Lacks, err = lackingServers(ctx, e, have); err != nil {
+			return o, err
+		}
+	}
 	if r == &clients {
 		o.Ref = e.api.ownReference(have["customer_no"])
 		return o, nil
