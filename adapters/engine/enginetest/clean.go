@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
 
@@ -29,6 +30,7 @@ func (w *world) clean(ctx context.Context) (left []string) {
 		case is:
 			left = append(left, w.vacate(ctx, found)...)
 		}
+		left = append(left, w.freeLogins(ctx, n)...)
 	}
 	return left
 }
@@ -46,8 +48,27 @@ func (w *world) vacate(ctx context.Context, client hosting.EngineObject) (left [
 			}
 		}
 	}
-	if err := w.Remove(ctx, client); err != nil {
+	var err error
+	w.eventually(func() bool { // the engine may still be making it
+		err = w.Remove(ctx, client)
+		return domain.ClassOf(err) != domain.Waiting
+	})
+	if err != nil {
 		left = append(left, fmt.Sprintf("the client %s: %v", client.Ref, err))
+	}
+	return left
+}
+
+// freeLogins removes logins that clients have left behind.
+func (w *world) freeLogins(ctx context.Context, n int) (left []string) {
+	freer, is := w.EngineServer.(loginFreer)
+	if !is {
+		return nil
+	}
+	for _, login := range hosting.Logins(w.number(n)) {
+		if err := freer.FreeLogin(ctx, login); err != nil {
+			left = append(left, fmt.Sprintf("the login %s: %v", login, err))
+		}
 	}
 	return left
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,20 +26,28 @@ func (r Result) Held() bool { return len(r.Failures) == 0 && len(r.Left) == 0 &&
 // with the tag. What a check makes it takes away, also when it fails or the
 // context ends.
 func Check(ctx context.Context, e Engine, tag string, only string, tell func(Result)) {
-	for _, c := range checks {
+	for i, c := range checks {
 		if ctx.Err() != nil {
 			return
 		}
 		if only == "" || strings.Contains(c.name, only) {
-			tell(c.try(ctx, newWorld(&trial{ctx: ctx}, e, tag)))
+			of := e
+			of.EngineServer = &timekeeper{EngineServer: e.EngineServer}
+			tell(c.try(ctx, newWorld(&trial{ctx: ctx}, of, tagOf(tag, i))))
 		}
 	}
 }
 
+// tagOf begins the names of one check, so that what another one has left is not in its way.
+func tagOf(tag string, check int) string { return tag + strconv.Itoa(check) }
+
 // Clean takes away what the checks of a tag have left, and tells what it could
 // not.
 func Clean(ctx context.Context, e Engine, tag string) (left []string) {
-	return newWorld(&trial{ctx: ctx}, e, tag).clean(ctx)
+	for i := range checks {
+		left = append(left, newWorld(&trial{ctx: ctx}, e, tagOf(tag, i)).clean(ctx)...)
+	}
+	return append(left, newWorld(&trial{ctx: ctx}, e, tag).clean(ctx)...)
 }
 
 // cleaningLimit is how long cleaning goes on after the context has ended.
@@ -58,6 +67,9 @@ func (c check) try(ctx context.Context, w *world) Result {
 	done.Go(func() { c.test(w) }) // a goroutine, because Fatalf ends it
 	done.Wait()
 	r.Failures = t.failures
+	if late := w.EngineServer.(*timekeeper).unanswered(); late != "" && len(r.Failures) > 0 { //nolint:forcetypeassert // made by Check
+		r.NotTried, r.Failures = late, nil
+	}
 	if ctx.Err() != nil {
 		r.NotTried, r.Failures = "interrupted", nil
 	}

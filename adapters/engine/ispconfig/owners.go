@@ -122,6 +122,37 @@ func (o *owners) burned(ctx context.Context, login string) (bool, error) {
 	return err == nil && !present, err
 }
 
+// FreeLogin removes what burned logins of a name have left: the logins and groups of
+// clients that are not there. The engine removes those along with a client even then.
+func (e *Engine) FreeLogin(ctx context.Context, login string) error {
+	release, err := e.take(ctx, Turn{Name: "login/" + login})
+	if err != nil {
+		return err
+	}
+	defer release()
+	for range mostBurned {
+		if burned, err := e.owners.burned(ctx, login); err != nil || !burned {
+			return err
+		}
+		found, err := e.api.rows(ctx, "client_get_by_username", members{{"username", login}}, []string{"client_id"})
+		if err != nil || len(found) == 0 {
+			return lookedFor(err)
+		}
+		client := found[0].number("client_id")
+		if kept, err := clientOwns(ctx, e, found[0]); err != nil || kept != "" {
+			return errors.Join(err, drifted(clients.kind, client))
+		}
+		if err := e.api.call(ctx, "client_delete", members{{"client_id", client}}, nil); err != nil {
+			return err
+		}
+		e.owners.groups.forget(client)
+	}
+	return nil
+}
+
+// mostBurned bounds how many burned logins of one name are removed.
+const mostBurned = 10
+
 // lookedFor is the failure of a look-up; that nothing was found is none.
 func lookedFor(err error) error {
 	if refusedAs(err, absent) {

@@ -91,6 +91,13 @@ func (e *Engine) remove(ctx context.Context, r *resource, o hosting.EngineObject
 	if err := e.complete(ctx, r, &o, have); err != nil {
 		return err
 	}
+	if missing, err := mending(e).lacks(ctx, r, have); err != nil {
+		return err
+	} else if missing && r.remade {
+		if err := e.makers.over(r, have, e.api.Now()); err != nil {
+			return err
+		}
+	}
 	if r.keeps != nil {
 		kept, err := r.keeps(ctx, e, have)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -226,5 +227,51 @@ func TestAChangeOfAClientDoesNotDependOnItsLogin(t *testing.T) {
 	}
 	if w.rowOf("tenant")["limit_web_domain"] != "7" {
 		t.Error("the client is not changed")
+	}
+}
+
+// What an interrupted check of an engine has left is removed, burned logins of each of its
+// checks included. The login of a client that is there stays.
+func TestCleaningRemovesBurnedLogins(t *testing.T) {
+	w := empty(t)
+	w.create(tenant("hptryt17"))
+	kept := w.create(tenant("t18"))
+	for _, login := range []string{"hptry3t18", "hptry3t18", "hptryt17-2"} {
+		w.fake.Logins.Burn(login)
+	}
+	if left := enginetest.Clean(t.Context(), enginetest.Engine{EngineServer: w.engine}, "hptry"); len(left) > 0 {
+		t.Error(left)
+	}
+	for login, want := range map[string]int{"hptry3t18": 0, "hptryt17": 0, "hptryt17-2": 0, "t18": 1} {
+		if n := w.fake.Logins.Count(login); n != want {
+			t.Errorf("%d logins %s", n, login)
+		}
+	}
+	if err := w.engine.FreeLogin(t.Context(), "t18"); err != nil || w.row("client", "username", "t18")["client_id"] != fmt.Sprint(kept) {
+		t.Errorf("a client that is there is touched: %v", err)
+	}
+}
+
+// No removal takes a client away under the engine's hands either.
+func TestASlowClientIsNotRemoved(t *testing.T) {
+	w := empty(t)
+	reached, resume := w.fake.Stall("client_add", 4)
+	ctx, giveUp := context.WithCancel(t.Context())
+	gaveUp := make(chan error)
+	go func() {
+		_, err := w.engine.Create(ctx, tenant("t17"))
+		gaveUp <- err
+	}()
+	<-reached
+	giveUp()
+	<-gaveUp //nolint:errcheck // it has no answer
+	half := w.find("tenant", "t17")
+	refused(t, w.engine.Remove(t.Context(), half), domain.Waiting, "being_made")
+	resume()
+	for w.fake.Logins.Count("t17") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := w.engine.Remove(t.Context(), half); err != nil || w.fake.Logins.Count("t17") > 0 {
+		t.Errorf("%v, %d logins", err, w.fake.Logins.Count("t17"))
 	}
 }
