@@ -2,7 +2,6 @@
 package pages
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 
@@ -28,7 +27,6 @@ func Routes(callers *caller.Callers) route.Area {
 func file(path, about, media string, body []byte) route.Route {
 	sum := sha256.Sum256(body)
 	tag := hex.EncodeToString(sum[:8])
-	return route.File(path, about, func(context.Context, route.Call) (*route.Document, error) {
-		return &route.Document{Type: media + "; charset=utf-8", Body: body, ETag: tag, Cache: "public, max-age=300"}, nil
-	}).Sending(media, nil).Tagged()
+	d := route.Document{Type: media + "; charset=utf-8", Body: body, ETag: tag, Cache: "public, max-age=300"}
+	return route.File(path, about, route.Compressed(d)).Sending(media, nil).Tagged()
 }

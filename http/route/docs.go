@@ -87,6 +87,24 @@ func (f form) answer(c Call, media string) *Document {
 	return d
 }
 
+// Compressed serves a document that holds no secret, and is the same for all: compressed once,
+// to callers who take that. Pages with tokens are never compressed (docs/security.md,
+// "Compression").
+func Compressed(d Document) func(context.Context, Call) (*Document, error) {
+	f := formOf(func() []byte { return d.Body })
+	return func(_ context.Context, c Call) (*Document, error) {
+		shown, sent := d, f.answer(c, d.Type)
+		shown.Body = sent.Body
+		for name, values := range d.Header {
+			sent.Header[name] = values
+		}
+		if shown.Header = sent.Header; sent.Header.Get("Content-Encoding") != "" {
+			shown.ETag += "-gzip"
+		}
+		return &shown, nil
+	}
+}
+
 // tagged is the answer with an ETag of what is sent.
 func (d *Document) tagged() *Document {
 	d.ETag = strings.Trim(hashTag(d.Body, false), `"`)
@@ -189,7 +207,6 @@ func takesGzip(accepted []string) bool {
 // docsFile is a file of the page.
 func docsFile(path, summary, media string, body []byte) Route {
 	tag := strings.Trim(hashTag(body, false), `"`)
-	return File(path, summary, func(context.Context, Call) (*Document, error) {
-		return &Document{Type: media + "; charset=utf-8", Body: body, Cache: "public, max-age=300", ETag: tag}, nil
-	}).Sending(media, nil).Tagged()
+	file := Document{Type: media + "; charset=utf-8", Body: body, Cache: "public, max-age=300", ETag: tag}
+	return File(path, summary, Compressed(file)).Sending(media, nil).Tagged()
 }
