@@ -166,3 +166,13 @@ func TestOperatorsFindInvoicesAndTheBooksOfAMonth(t *testing.T) {
 		t.Errorf("a member reads the books: %d", w.Code)
 	}
 }
+
+// The status of an order is said in the language of its reader, whatever that of the order is.
+func TestTheStatusOfAnOrderIsSaidToItsReader(t *testing.T) {
+	t.Parallel()
+	s, _, _, _ := indebted(t) // whose orders are Spanish
+	for language, says := range map[string]string{"en": "Waiting for the payment provider.", "es": "Esperando al proveedor de pago."} {
+		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
+		paneltest.Has(t, s.Visiting(t, paneltest.Ana).Get(web.TenantOrdersPath).Body.String(), says)
+	}
+}

@@ -35,7 +35,14 @@ func (s *orders) pages() []route.Route {
 // list is what was ordered for a tenant.
 func (s *orders) list() web.List[tenantOrder] {
 	return web.List[tenantOrder]{
-		Web: s.web, Name: "tenant_orders", Fields: (*tenantOrder).Fields, Before: hasTenant, Read: s.listOrders, Wide: true,
+		Web: s.web, Name: "tenant_orders", Fields: (*tenantOrder).Fields, Before: hasTenant, Wide: true,
+		Read: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[tenantOrder], error) {
+			found, err := s.listOrders(ctx, c, l)
+			for i := range found.Rows { // the API says it in the language of the order
+				found.Rows[i].message = found.Rows[i].said(web.Readers(c))
+			}
+			return found, err
+		},
 		Cards: web.Cards{
 			Title: "plan_name", Badges: []string{"status"}, Lines: []string{"total+order_number"},
 			Note: []string{"status_message+created_at"},

@@ -224,9 +224,7 @@ type tenantOrder struct {
 
 func newTenantOrder(row projections.Order) tenantOrder {
 	o := tenantOrder{Order: row}
-	o.message = order.Message(order.Standing{
-		Status: o.Status, Settling: o.Settling, OnHold: len(o.Holds) > 0, CancelRequested: o.CancelRequested, Step: o.FailedStep,
-	}, o.Language)
+	o.message = o.said(o.Language)
 	if unpaid := o.Status == order.StatusPending || o.Status == order.StatusPaymentProcessing; unpaid && o.PaymentURL != "" {
 		o.payAt = &o.PaymentURL
 	}
@@ -234,6 +232,13 @@ func newTenantOrder(row projections.Order) tenantOrder {
 		o.subscription, o.firstDocument = &o.ID, &o.ID
 	}
 	return o
+}
+
+// said is the status in words.
+func (o *tenantOrder) said(language string) string {
+	return order.Message(order.Standing{
+		Status: o.Status, Settling: o.Settling, OnHold: len(o.Holds) > 0, CancelRequested: o.CancelRequested, Step: o.FailedStep,
+	}, language)
 }
 
 // Tag changes with the order.
