@@ -72,6 +72,7 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 		{"history", "order-1/0"},
 		{"history", "order-1/last", "--why"},
 		{"history", "order-1/1", "--version", "1"},
+		{"history", "order-1", "1", "--why"},
 		{"orders", "retry", "ORD-1"},
 		{"webhooks", "replay"},
 		{"serve", "--listen", "nowhere"},
@@ -84,6 +85,16 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 		if code, _, complaint := told(t, args...); code != console.Usage || !strings.Contains(complaint, "hostpanel: ") {
 			t.Errorf("%v ends with %d: %s", args, code, complaint)
 		}
+	}
+}
+
+// What is wrong with a command names what was sent, not another flag.
+func TestAComplaintIsAboutWhatWasSent(t *testing.T) {
+	if _, _, complaint := told(t, "history", "order-1", "1", "--why"); !strings.Contains(complaint, `"1" belongs to --diff alone`) {
+		t.Error(complaint)
+	}
+	if _, _, complaint := told(t, "evidence", "--order", "", "--out", "pack"); !strings.Contains(complaint, "--order") {
+		t.Error(complaint)
 	}
 }
 

@@ -112,7 +112,7 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 		b.Get("/login/")
 		hashes, refusals := credentials.PasswordHashes(), s.Events(t, "security.sign_in_refused")
 		w := b.Send("sign_in", "username", try[0], "password", try[1])
-		paneltest.Refused(t, w, http.StatusUnauthorized, "No active account found with the given credentials")
+		paneltest.Refused(t, w, http.StatusUnauthorized, "The user name or the password is wrong.")
 		if n := credentials.PasswordHashes() - hashes; n != 1 {
 			t.Errorf("%v: %d hashes", try, n)
 		}

@@ -1,9 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
-	"slices"
 
 	"hostpanel/domain/texts"
 )
@@ -32,6 +32,11 @@ func pageTexts() map[string]Words {
 
 var quantity = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 
+// messagesForPeople are messages whose words in the API are meant for programs.
+var messagesForPeople = map[string]string{
+	"No active account found with the given credentials": "The user name or the password is wrong.",
+}
+
 // Translated is a message of the API in a language of the panel.
 func Translated(language, message string) string {
 	return translated(language, []string{message})[0]
@@ -39,13 +44,11 @@ func Translated(language, message string) string {
 
 // translated are messages of the API in a language of the panel.
 func translated(language string, messages []string) []string {
-	if language == English {
-		return slices.Clone(messages)
-	}
 	all := make([]string, len(messages))
 	for i, message := range messages {
-		all[i] = message
-		if pattern, known := inSpanishOf(quantity.ReplaceAllString(message, "#")); known {
+		if all[i] = message; language == English {
+			all[i] = cmp.Or(messagesForPeople[message], message)
+		} else if pattern, known := inSpanishOf(quantity.ReplaceAllString(message, "#")); known {
 			all[i] = filledIn(pattern, quantity.FindAllString(message, -1))
 		}
 	}

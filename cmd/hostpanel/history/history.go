@@ -61,8 +61,11 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 	if h.Version < 0 || h.Version > 0 && h.AsOf != "" {
 		return console.Misused("send either --as-of or a --version of 1 or more")
 	}
-	if want := map[bool]int{true: 2}[h.Diff]; len(h.Moments) != want {
+	switch {
+	case h.Diff && len(h.Moments) != 2:
 		return console.Misused("--diff takes two versions or times: history site-12 --diff 1 4")
+	case !h.Diff && len(h.Moments) > 0:
+		return console.Misused("%q belongs to --diff alone; an event is named with its stream: history %s/3", h.Moments[0], h.Stream)
 	}
 	return program.With(ctx, s, c, func(p *program.Program) error {
 		stream, err := streamNamed(ctx, p, h.Stream)
