@@ -36,6 +36,13 @@ type EngineServer interface {
 	Usage(ctx context.Context, owner int64) (Usage, error)
 }
 
+// An EngineStart is a start of the panel at an engine that counts them. A copy of the panel
+// has another one with the same number.
+type EngineStart struct {
+	N    int64
+	Mark string // random
+}
+
 // A FormChecker is an EngineServer that does not take every value that the panel
 // takes.
 type FormChecker interface {

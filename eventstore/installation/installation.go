@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 )
 
@@ -34,20 +35,19 @@ func Read(ctx context.Context, db *pgxpool.Pool) (Installation, error) {
 // Starts are those at the hosting engine, as the database remembers them.
 type Starts struct{ DB *pgxpool.Pool }
 
-// Last is the number of the last one. A database that was restored takes over from what
-// it was before.
-func (s Starts) Last(ctx context.Context) (n int64, takesOver bool, err error) {
-	err = s.DB.QueryRow(ctx, `select starts, takes_over from installation`).Scan(&n, &takesOver)
+// Last is the last one. A database that was restored takes over from what it was before.
+func (s Starts) Last(ctx context.Context) (last hosting.EngineStart, takesOver bool, err error) {
+	err = s.DB.QueryRow(ctx, `select starts, mark, takes_over from installation`).Scan(&last.N, &last.Mark, &takesOver)
 	if err != nil {
-		return 0, false, fmt.Errorf("read the last start: %w", eventstore.Unavailable(err))
+		return last, false, fmt.Errorf("read the last start: %w", eventstore.Unavailable(err))
 	}
-	return n, takesOver, nil
+	return last, takesOver, nil
 }
 
 // Next remembers one more, with a number above all that are known.
-func (s Starts) Next(ctx context.Context, above int64) (n int64, err error) {
+func (s Starts) Next(ctx context.Context, above int64, mark string) (n int64, err error) {
 	err = s.DB.QueryRow(
-		ctx, `update installation set starts = greatest(starts, $1) + 1, takes_over = false returning starts`, above,
+		ctx, `update installation set starts = greatest(starts, $1) + 1, mark = $2, takes_over = false returning starts`, above, mark,
 	).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("remember a start: %w", eventstore.Unavailable(err))

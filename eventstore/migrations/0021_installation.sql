@@ -4,6 +4,7 @@ create table installation (
 	id         text    not null,               -- random; what the panel makes elsewhere carries it
 	is_older   boolean not null,               -- true: what it made elsewhere before this table was there carries no id
 	starts     bigint  not null default 0,     -- at the hosting engine, which counts them too
+	mark       text    not null default '',    -- of the last one: a copy of the database has another at its next start
 	takes_over boolean not null default false, -- true: the next start may find more starts there: the database was restored
 	only_one   boolean primary key default true check (only_one)
 );

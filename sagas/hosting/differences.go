@@ -192,16 +192,17 @@ func (l *look) lookAgain(ctx context.Context, r *compared) error {
 	return nil
 }
 
-// misplaced is an address that the engine would not take for a site any more, because
-// such a site takes requests for the sites of others. Record and engine may agree on it.
+// misplaced is a value that the engine would not take any more, because it takes from others
+// what is theirs: the address of a site, or the login of a shell user. Record and engine may
+// agree on it.
 func (l *look) misplaced(ctx context.Context, r *compared) []drift {
-	const address = "ip_address"
+	at := map[string]string{"site": "ip_address", "shell_user": "username"}[r.row.Kind]
 	checker, is := l.Engine.(hosting.FormChecker)
-	if value, has := r.object.Values[address]; is && has && !r.missing && !r.open() {
+	if value, has := r.object.Values[at]; is && has && !r.missing && !r.open() {
 		o := r.object
-		o.Owner, o.ByOperator, o.Changed = domain.OrZero(l.found.tenant.EngineID), true, []string{address}
-		if wrong, err := checker.CheckForm(ctx, o); err == nil && wrong.Has(address) {
-			return []drift{{Resource: r.row.Kind, ID: r.row.ID, Field: address, Panel: value, Engine: value}}
+		o.Owner, o.ByOperator, o.Changed = domain.OrZero(l.found.tenant.EngineID), true, []string{at}
+		if wrong, err := checker.CheckForm(ctx, o); err == nil && wrong.Has(at) {
+			return []drift{{Resource: r.row.Kind, ID: r.row.ID, Field: at, Panel: value, Engine: value}}
 		}
 	}
 	return nil

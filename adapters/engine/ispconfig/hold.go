@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hostpanel/domain/hosting"
 )
 
 // One installation of the panel works at an engine. The engine's own store of values
@@ -25,11 +27,12 @@ type Installation struct {
 
 // Starts are the starts that the panel's database remembers.
 type Starts interface {
-	// Last is the number of the last start. It may take over from a copy of itself
-	// once an operator has ended the recovery of a restored database.
-	Last(ctx context.Context) (n int64, takesOver bool, err error)
-	// Next remembers one more start, with a number above all that are known.
-	Next(ctx context.Context, above int64) (n int64, err error)
+	// Last is the last start. It may take over from a copy of itself once an operator
+	// has ended the recovery of a restored database.
+	Last(ctx context.Context) (last hosting.EngineStart, takesOver bool, err error)
+	// Next remembers one more start, with a number above all that are known, before the
+	// engine is told.
+	Next(ctx context.Context, above int64, mark string) (n int64, err error)
 }
 
 // Held is the code of the failure of an engine that another panel holds, or a copy of
@@ -40,7 +43,7 @@ const (
 	holdGroup = "hostpanel"    // of the engine's values
 	holdName  = "installation" // "<installation> <start>"
 	startName = "start-"       // and the number: who has that start
-	holdLook  = 10 * time.Minute
+	holdLook  = time.Minute
 	holdAgain = time.Hour // a copy that is older than this never gets in while the panel runs
 )
 
@@ -150,16 +153,32 @@ func (h *hold) verdict(ctx context.Context, by holder) (takesOver bool, err erro
 		return false, nil
 	}
 	last, takesOver, err := to.Starts.Last(ctx)
-	if err != nil || by.start <= last || takesOver {
-		return by.start > last, err
+	if err != nil || by.start < last.N {
+		return false, err
 	}
-	return false, held(fmt.Errorf("a copy of this panel's database works here: it has started %d times, this one %d", by.start, last))
+	isOurs := by.start == last.N
+	if isOurs {
+		if isOurs, err = h.hasMark(ctx, last); err != nil {
+			return false, err
+		}
+	}
+	if isOurs || takesOver {
+		return !isOurs, nil
+	}
+	return false, held(fmt.Errorf("a copy of this panel's database works here: it has started %d times, this one %d", by.start, last.N))
+}
+
+// hasMark tells whether a start at the engine is the one that the panel remembers, and not a
+// copy's.
+func (h *hold) hasMark(ctx context.Context, s hosting.EngineStart) (bool, error) {
+	value, is, err := h.api.kept(ctx, startName+strconv.FormatInt(s.N, 10))
+	return !is || value == h.api.Installation.ID+" "+s.Mark, err
 }
 
 // held is the refusal of an engine that another holds.
 func held(err error) error { return lacking(Held, "an engine of its own", err) }
 
-var barereference = regexp.MustCompile(`^t[0-9]+$`)
+var bareReference = regexp.MustCompile(`^t[0-9]+$`)
 
 // refuseStrangers refuses an engine that is free and where an older program of another
 // installation has made clients: its references carried no id.
@@ -169,7 +188,7 @@ func (h *hold) refuseStrangers(ctx context.Context) error {
 		return err
 	}
 	for _, client := range found {
-		if barereference.MatchString(client["customer_no"]) {
+		if bareReference.MatchString(client["customer_no"]) {
 			return held(fmt.Errorf("client %s is another installation's, by a panel of an earlier version", client["customer_no"]))
 		}
 	}
@@ -180,11 +199,12 @@ func (h *hold) refuseStrangers(ctx context.Context) error {
 // who holds the engine.
 func (h *hold) raise(ctx context.Context, by holder) error {
 	to := h.api.Installation
-	n, err := to.Starts.Next(ctx, by.start)
+	mark := rand.Text()
+	n, err := to.Starts.Next(ctx, by.start, mark)
 	if err != nil {
 		return err
 	}
-	number, mark := startName+strconv.FormatInt(n, 10), rand.Text()
+	number := startName + strconv.FormatInt(n, 10)
 	var won bool
 	err = h.api.call(ctx, "config_value_add", kept(number, to.ID+" "+mark), &won)
 	if err != nil && !refusedAs(err, conflict) {
@@ -287,6 +307,12 @@ func (c *connection) ownReference(number string) string {
 		return number
 	}
 	return strings.TrimSuffix(number, "@"+c.Installation.ID)
+}
+
+// isStrange tells whether a customer number is another installation's.
+func (c *connection) isStrange(number string) bool {
+	_, of, carries := strings.Cut(number, "@")
+	return carries && of != c.Installation.ID || !carries && !c.Installation.IsOlder && bareReference.MatchString(number)
 }
 
 // clientsBy looks a client up by the panel's reference.

@@ -9,30 +9,31 @@ import (
 
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/domain"
+	"hostpanel/domain/hosting"
 )
 
 // A memory is what the database of one installation remembers of its starts.
 type memory struct {
 	mu        sync.Mutex
-	n         int64
+	last      hosting.EngineStart
 	takesOver bool
 }
 
-func (m *memory) Last(context.Context) (int64, bool, error) {
+func (m *memory) Last(context.Context) (hosting.EngineStart, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.n, m.takesOver, nil
+	return m.last, m.takesOver, nil
 }
 
-func (m *memory) Next(_ context.Context, above int64) (int64, error) {
+func (m *memory) Next(_ context.Context, above int64, mark string) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.n, m.takesOver = max(m.n, above)+1, false
-	return m.n, nil
+	m.last, m.takesOver = hosting.EngineStart{N: max(m.last.N, above) + 1, Mark: mark}, false
+	return m.last.N, nil
 }
 
 // copied is the memory of a copy of the database.
-func (m *memory) copied() *memory { return &memory{n: m.n} }
+func (m *memory) copied() *memory { return &memory{last: m.last} }
 
 // panel is an installation at the world's engine.
 func (w *world) panel(id string, m *memory) *ispconfig.Engine {
@@ -83,8 +84,18 @@ func TestAnEngineThatIsClaimedKeepsItsClients(t *testing.T) {
 	if _, is, err := second.Find(t.Context(), "tenant", "t17", "t17"); is || err != nil {
 		t.Error("another's client is found", err)
 	}
-	_, err = second.Create(t.Context(), tenant("t17"))
+	own := tenant("t17")
+	own.Name = "ana" // a login that its customer has chosen
+	w.fake.Tell("client_update", `{"client_id": 1, "reseller_id": 0, "params": {"username": "ana", "password": ""}}`)
+	_, err = second.Create(t.Context(), own)
 	refused(t, err, domain.Permanent, "name_taken")
+	w.fake.Tell("client_update", `{"client_id": 1, "reseller_id": 0, "params": {"username": "t17", "password": ""}}`)
+	if _, err := second.Create(t.Context(), tenant("t17")); err != nil {
+		t.Error(err)
+	}
+	if row := w.row("client", "customer_no", "t17@bbbb"); row["username"] != "t17-2" {
+		t.Errorf("the login is %q", row["username"])
+	}
 	o := tenant("t17")
 	o.ID = was
 	refused(t, second.Change(t.Context(), o), domain.Permanent, "drift")
@@ -118,6 +129,32 @@ func TestACopyOfTheDatabaseIsToldFromTheOriginal(t *testing.T) {
 	lacks(t, err, ispconfig.Held, "an engine of its own")
 }
 
+// Two databases that are alike start at once: one of them has the start, and the other is
+// refused also when it tries again.
+func TestOfTwoCopiesOneGoesOn(t *testing.T) {
+	w := empty(t)
+	m := &memory{}
+	if _, err := w.panel("aaaa", m).Create(t.Context(), tenant("t17")); err != nil {
+		t.Fatal(err)
+	}
+	other := m.copied()
+	var begun atomic.Bool
+	w.fake.Between(func() {
+		if begun.Swap(true) {
+			return
+		}
+		if err := w.panel("aaaa", m).Hold(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 3 { // a supervisor starts it again
+		lacks(t, w.panel("aaaa", other).Hold(t.Context()), ispconfig.Held, "an engine of its own")
+	}
+	if err := w.panel("aaaa", m).Hold(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Several processes of one installation count together.
 func TestProcessesOfOneInstallationShareTheEngine(t *testing.T) {
 	w := empty(t)
@@ -127,8 +164,8 @@ func TestProcessesOfOneInstallationShareTheEngine(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n, _, _ := m.Last(t.Context()); n != 3 {
-		t.Errorf("%d starts", n)
+	if last, _, _ := m.Last(t.Context()); last.N != 3 {
+		t.Errorf("%d starts", last.N)
 	}
 }
 

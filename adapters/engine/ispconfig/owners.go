@@ -122,6 +122,16 @@ func (o *owners) burned(ctx context.Context, login string) (bool, error) {
 	return err == nil && !present, err
 }
 
+// unusable tells whether the engine will never let a client have a login: it is burned, or,
+// of a login that the panel has chosen, another installation's client has it.
+func (o *owners) unusable(ctx context.Context, login string, isChosen bool) (bool, error) {
+	if burned, err := o.burned(ctx, login); err != nil || burned || !isChosen || o.api.Installation.ID == "" {
+		return burned, err
+	}
+	found, err := o.api.seek(ctx, &clients, clients.queries(login, "", o.api.Servers))
+	return len(found) > 0 && o.api.isStrange(found[0]["customer_no"]), err
+}
+
 // FreeLogin removes what burned logins of a name have left: the logins and groups of
 // clients that are not there. The engine removes those along with a client even then.
 func (e *Engine) FreeLogin(ctx context.Context, login string) error {

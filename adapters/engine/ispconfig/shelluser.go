@@ -38,6 +38,10 @@ var shellUsers = resource{
 	},
 	forms: []form{
 		{
+			field: "username", refused: "This username belongs to the server itself.",
+			travels: func(w *wish) bool { return !hosting.ReservedLogin(w.Name) },
+		},
+		{
 			field: "ssh_public_key", refused: "The hosting server takes keys of up to 1024 characters.",
 			travels: func(w *wish) bool { return len(w.text("ssh_public_key")) <= mostKey },
 		},
@@ -55,8 +59,8 @@ var shells = []string{"/bin/bash", "/bin/sh", "/usr/sbin/nologin"}
 
 func shellReady(ctx context.Context, e *Engine, w *wish) error {
 	switch {
-	case w.Name == "", hosting.ReservedLogin(w.Name):
-		return errReservedLogin
+	case w.Name == "":
+		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell user without a name of its own"))
 	case !slices.Contains(shells, w.text("shell")):
 		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell that is none of ours"))
 	case w.ID == 0 && w.Secrets["password"] == "" && w.text("ssh_public_key") == "":
@@ -67,14 +71,10 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 	return underSite(ctx, e, w)
 }
 
-// errReservedLogin refuses a login that a system has: the engine makes any user, and sets or
-// removes what is there under the name.
-var errReservedLogin = domain.Fail(domain.Permanent, "reserved_login", errors.New("a shell user with the name of a system's"))
-
 // shellLeaves keeps a login that a system has: with it the engine would remove the system's user.
 func shellLeaves(_ context.Context, _ *Engine, have row) error {
 	if hosting.ReservedLogin(have["username"]) {
-		return errReservedLogin
+		return domain.Fail(domain.Permanent, "reserved_login", errors.New("a shell user with the name of a system's"))
 	}
 	return nil
 }

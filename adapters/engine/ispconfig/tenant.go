@@ -149,7 +149,7 @@ func addClient(ctx context.Context, e *Engine, w *wish) (int64, error) {
 		if !refusedAs(err, conflict) {
 			return int64(made), err
 		}
-		if burned, unread := e.owners.burned(ctx, w.login); unread != nil || !burned {
+		if unusable, unread := e.owners.unusable(ctx, w.login, w.Name == w.Ref); unread != nil || !unusable {
 			return 0, errors.Join(err, unread)
 		}
 	}

@@ -356,7 +356,7 @@ func TestALoginOfTheSystemIsNeitherMadeNorRemoved(t *testing.T) {
 		o := w.object("shell_user")
 		o.Name, o.Values = name, with(o, "username", name).Values
 		_, err := w.engine.Create(t.Context(), o)
-		refused(t, err, domain.Permanent, "reserved_login")
+		refused(t, err, domain.Permanent, "invalid")
 	}
 	before := w.fake.Calls("sites_shell_user_add")
 	w.fake.Tell("sites_shell_user_update", // as an earlier version made it
