@@ -153,6 +153,10 @@ func (k pageKind) valueText(w web.Words, f field.Field) string {
 			said = append(said, cmp.Or(w["choice_"+f.Name+"_"+one], one))
 		}
 		return strings.Join(said, ", ")
+	case int64, *int64:
+		if text == strconv.Itoa(hosting.Unlimited) {
+			return w["panel_no_limit"]
+		}
 	}
 	named := w["choice_"+f.Name+"_"+text]
 	if f.Name == "language" {

@@ -134,8 +134,11 @@ func (s *tenants) usageBarsOf(ctx context.Context, c route.Call, of *resource) (
 // bar is the share in words, with its name.
 func (s *share) bar(w web.Words, name string) usageBar {
 	used := strconv.FormatInt(s.used, 10)
-	if s.limit == nil {
+	switch {
+	case s.limit == nil:
 		return usageBar{Name: name, Used: s.used, Text: used + " " + w["panel_unlimited"]}
+	case *s.limit == 0 && s.used == 0:
+		return usageBar{Name: name, Text: w["panel_no_room"]}
 	}
 	return usageBar{Name: name, Used: s.used, Most: *s.limit, Text: used + " " + w["panel_of"] + " " + strconv.FormatInt(*s.limit, 10)}
 }

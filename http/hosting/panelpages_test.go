@@ -184,7 +184,7 @@ func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 	})
 	for language, texts := range map[string][]string{
 		"en": {
-			"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "without limit",
+			"Bread &amp; Co", "What did not work", "The server has another one with this name.", "1 of 4", "in use, no limit",
 			"A piece of news", `<a href="/panel/sites/1/">`, `max="4"`,
 		},
 		"es": {"Lo que no ha funcionado", "El servidor ya tiene otro con este nombre.", "1 de 4"},
@@ -292,4 +292,32 @@ func TestPagesLeadPastWhatIsMissingOrNotSold(t *testing.T) {
 	}
 	paneltest.Has(t, b.Get("/panel/sites/").Body.String(), `<button class="main" disabled aria-describedby="obstacle">`)
 	paneltest.Has(t, b.Get("/panel/ftp-accounts/new/").Body.String(), `value="panel_create"`)
+}
+
+// Customers read what happened in the words of the business and in their language. Operators
+// have the sentence of the log besides.
+func TestHistoriesAreInTheWordsOfTheirReaders(t *testing.T) {
+	t.Parallel()
+	s := paneltest.WithSites(t)
+	own := hosting.NoLimits().With("cron_jobs", 0)
+	s.Do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: own.Fields().Values()})
+	s.Do(t, hosting.Confirm{Ref: hosting.Ref{Kind: "site", ID: 1}, EngineID: 4, Version: 1})
+	for language, words := range map[string][]string{"en": {"Created", "On the server"}, "es": {"Creado", "En el servidor"}} {
+		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
+		b := s.Visiting(t, paneltest.Ana)
+		text := b.Get("/panel/sites/1/").Body.String()
+		paneltest.Has(t, text, words...)
+		b.IsForEverybody(t, language, text)
+		for _, technical := range []string{`<p lang="en">`, "the engine", "by tenant 1", "site-1/"} {
+			if strings.Contains(text, technical) {
+				t.Errorf("%s: a customer reads %q", language, technical)
+			}
+		}
+	}
+	paneltest.Has(t, s.Visiting(t, paneltest.Root).Get("/panel/sites/1/").Body.String(), `<p lang="en">`)
+	text := s.Visiting(t, paneltest.Ben).Get("/panel/").Body.String()
+	paneltest.Has(t, text, "not in your plan", "in use, no limit")
+	if strings.Contains(text, "0 of 0") {
+		t.Error("a bar of nothing is shown")
+	}
 }

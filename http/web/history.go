@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
@@ -53,6 +54,20 @@ func (w Words) Moved(c route.Call, e *audit.Event) Move {
 		At: w.Instant(e.RecordedAt), Mark: markOf(e.Version), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text,
 		Actor: w.actor(e.Actor), Cause: w.causeOf(c, e.Cause),
 	}
+}
+
+// plain is an event in the words of customers. Sentences of the log are English and, but for
+// those of billing, those of operators; streams have numbers for programs.
+func (w Words) plain(c route.Call, m Move, e *audit.Event) Move {
+	if Readers(c) != "en" || !strings.HasPrefix(e.Type, "billing.") {
+		m.Text = ""
+	}
+	if m.Cause.Path == "" {
+		m.Cause = Aspect{}
+	} else {
+		m.Cause.Name, m.Cause.Text = "", w["cause_shown"]
+	}
+	return m
 }
 
 // markOf is the place of an event on a page that shows the history of its stream.
@@ -117,7 +132,11 @@ func (s *Renderer) HistoryOf(ctx context.Context, c route.Call, log Lookback, st
 	w, last := Texts[Readers(c)], len(found.Events)-1
 	h := &History{Count: found.Count, Moves: make([]Move, last+1)}
 	for i := range found.Events {
-		h.Moves[last-i] = w.Moved(c, &found.Events[i])
+		move := w.Moved(c, &found.Events[i])
+		if !caller.Of(c).IsSuperuser {
+			move = w.plain(c, move, &found.Events[i])
+		}
+		h.Moves[last-i] = move
 	}
 	if found.Count > int64(most) && most < mostEvents {
 		h.More = "?events=" + strconv.Itoa(min(most*5, mostEvents)) + "#past"
