@@ -279,6 +279,15 @@ func (c *Config) logging(s Settings) error {
 	return nil
 }
 
+// LevelOn is the lowest level that is logged to a terminal, or elsewhere. On a terminal the
+// requests of a demo would push its links away, so that it logs warnings, unless a level is set.
+func (c *Config) LevelOn(terminal bool) slog.Level {
+	if c.Demo && terminal && c.given.LogLevel == "" {
+		return slog.LevelWarn
+	}
+	return c.LogLevel
+}
+
 func (c *Config) warn(text string) { c.warnings = append(c.warnings, text) }
 
 // Warnings are about settings that are allowed, and seldom meant.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +214,25 @@ func TestSitesHavePublicAddressesThatAreSet(t *testing.T) {
 	} {
 		if got, err := New(Settings{SiteAddresses: c.given}, c.demo); err != nil || strings.Join(got.SiteAddresses, " ") != c.want {
 			t.Errorf("%+v: %v, %v", c, got.SiteAddresses, err)
+		}
+	}
+}
+
+func TestADemoIsQuietOnATerminal(t *testing.T) {
+	for _, c := range []struct {
+		given          string
+		demo, terminal bool
+		want           slog.Level
+	}{
+		{"", true, true, slog.LevelWarn},
+		{"", true, false, slog.LevelInfo},
+		{"", false, true, slog.LevelInfo},
+		{"info", true, true, slog.LevelInfo},
+		{"debug", true, true, slog.LevelDebug},
+	} {
+		cfg, err := New(Settings{LogLevel: c.given}, c.demo)
+		if err != nil || cfg.LevelOn(c.terminal) != c.want {
+			t.Errorf("%+v: %v, %v", c, cfg.LevelOn(c.terminal), err)
 		}
 	}
 }

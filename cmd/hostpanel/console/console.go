@@ -36,6 +36,9 @@ func (c Console) JSON(v any) error {
 	return e.Encode(v)
 }
 
+// LogsToTerminal tells whether a person watches the log.
+func (c Console) LogsToTerminal() bool { return terminal(c.Err) }
+
 // Doing shows on a terminal what a start does at the moment, with the time that it
 // takes; a log gets nothing. begin names the next part, end clears the line.
 func (c Console) Doing() (begin func(what string), end func()) {

@@ -62,7 +62,7 @@ func (s Command) run(ctx context.Context, settings config.Settings, c console.Co
 	}
 	cfg.Joined = as == program.Viewing
 	cfg.Checkpoint = s.Checkpoint
-	log := redact.NewLog(c.Err, cfg.LogLevel)
+	log := redact.NewLog(c.Err, cfg.LevelOn(c.LogsToTerminal()))
 	slog.SetDefault(log)
 	cfg.Announce(log)
 	begin, end := c.Doing()
