@@ -95,7 +95,7 @@ func TestThePageOfARecordTellsItsHistory(t *testing.T) {
 	text := b.Get("/panel/sites/7/").Body.String()
 	b.IsForEverybody(t, "en", text)
 	paneltest.Has(t, paneltest.Past(text), `<span class="count">26</span>`, "<strong>Changed</strong>",
-		"to be changed: ip_address", "Alex Kim", `href="?events=100#past"`)
+		"IP address", "Alex Kim", `href="?events=100#past"`)
 	if n := strings.Count(paneltest.Past(text), "<li id="); n != 20 || strings.Contains(paneltest.Past(text), "Created") {
 		t.Errorf("%d events: %s", n, paneltest.Past(text))
 	}

@@ -41,11 +41,12 @@ type History struct {
 	Seen  []Aspect // who has looked at it; none: not for this caller
 }
 
-// A Move is one event of a history, in words. Mark is its place on the page.
+// A Move is one event of a history, in words. Mark is its place on the page. Text is the
+// sentence of the log, and Fields are what was changed, in the reader's language.
 type Move struct {
-	At                      Aspect
-	Mark, Kind, Text, Actor string
-	Cause                   Aspect // the event that led to it, or that set its deadline; blank: none that is known
+	At                              Aspect
+	Mark, Kind, Text, Fields, Actor string
+	Cause                           Aspect // the event that led to it, or that set its deadline; blank: none that is known
 }
 
 // Moved is an event in words.
@@ -59,7 +60,11 @@ func (w Words) Moved(c route.Call, e *audit.Event) Move {
 // plain is an event in the words of customers. Sentences of the log are English and, but for
 // those of billing, those of operators; streams have numbers for programs.
 func (w Words) plain(c route.Call, m Move, e *audit.Event) Move {
-	if Readers(c) != "en" || !strings.HasPrefix(e.Type, "billing.") {
+	switch {
+	case e.Type == hosting.Changed{}.EventName():
+		_, names, _ := strings.Cut(m.Text, ": ")
+		m.Text, m.Fields = "", w.fields(strings.Split(names, ", "))
+	case Readers(c) != "en" || !strings.HasPrefix(e.Type, "billing."):
 		m.Text = ""
 	}
 	if m.Cause.Path == "" {
@@ -68,6 +73,15 @@ func (w Words) plain(c route.Call, m Move, e *audit.Event) Move {
 		m.Cause.Name, m.Cause.Text = "", w["cause_shown"]
 	}
 	return m
+}
+
+// fields names fields of a record as its form does.
+func (w Words) fields(names []string) string {
+	labels := make([]string, len(names))
+	for i, name := range names {
+		labels[i] = cmp.Or(w["label_record_"+name], name)
+	}
+	return strings.Join(labels, ", ")
 }
 
 // markOf is the place of an event on a page that shows the history of its stream.
