@@ -153,7 +153,7 @@ func TestADeadlineLeadsToTheEventThatHasSetIt(t *testing.T) {
 		text := b.Get(page).Body.String()
 		b.IsForEverybody(t, language, text)
 		link := fmt.Sprintf("%s?events=500#event-%d", page, version)
-		paneltest.Has(t, paneltest.Past(text), words, `<a href="`+link+`">subscription-`+service.String(),
+		paneltest.Has(t, paneltest.Past(text), words, `<a href="`+link+`">`,
 			fmt.Sprintf(`<li id="event-%d">`, version), fmt.Sprintf(`<li id="event-%d">`, version+1))
 		paneltest.Has(t, paneltest.Past(b.Get(link[:strings.IndexByte(link, '#')]).Body.String()),
 			fmt.Sprintf(`<li id="event-%d">`, version))

@@ -70,7 +70,7 @@ func (w Words) plain(c route.Call, m Move, e *audit.Event) Move {
 	if m.Cause.Path == "" {
 		m.Cause = Aspect{}
 	} else {
-		m.Cause.Name, m.Cause.Text = "", w["cause_shown"]
+		m.Cause.Text = w["cause_shown"]
 	}
 	return m
 }
