@@ -297,3 +297,42 @@ func TestAZoneWithoutOneOfItsNameServersIsADifference(t *testing.T) {
 	meddle(w, "dns_zone/bread.example.", func(o *hosting.EngineObject) { o.Lacks = nil })
 	w.Equal("with all", len(compared(w)), 0)
 }
+
+// What a tenant has at the engine by other hands is neither taken over by a new record nor
+// removed with it. What may be a record's that is gone, whose creation came to be after its
+// removal, is taken over.
+func TestANewRecordTakesOverOnlyWhatTheTenantOnceHad(t *testing.T) {
+	t.Parallel()
+	w := newHouse(t)
+	o := strange(w, "site", "cake.example", strangeSite())
+	ask := func(id int64) hosting.Ref {
+		ref := hosting.Ref{Kind: "site", ID: id}
+		w.Does(hosting.Request{Ref: ref, Tenant: 5, Spec: sagastest.Site("cake.example").Fields().Values()})
+		return ref
+	}
+	status := func(ref hosting.Ref) projections.Resource {
+		rows, err := w.Tables.For(projections.System).Hosting().Recorded(w.T.Context(), ref)
+		w.Must(err)
+		return rows[ref]
+	}
+	refused := ask(70)
+	w.Eventually("it is refused", func() bool { return status(refused).SyncError == "name_taken" })
+	w.Equal("the engine's", string(w.Engine.All()["site/cake.example"].Values["ip_address"]), `"*"`)
+	w.Equal("creations", w.Engine.Creations("site/cake.example"), 0)
+	w.Does(hosting.Remove{Ref: refused})
+	w.Eventually("it is gone", func() bool { return status(refused).Status == hosting.Gone })
+	w.Equal("the engine keeps it", w.Engine.All()["site/cake.example"].ID, o.ID)
+	again := ask(71)
+	w.Eventually("it is refused again", func() bool { return status(again).SyncError == "name_taken" })
+
+	have(w, hosting.Ref{Kind: "site", ID: 7})
+	w.Does(hosting.Remove{Ref: hosting.Ref{Kind: "site", ID: 7}})
+	w.Eventually("the other is gone", func() bool { return status(hosting.Ref{Kind: "site", ID: 7}).Status == hosting.Gone })
+	bread := strangeSite()
+	bread.Values["domain"] = json.RawMessage(`"bread.example"`)
+	late := strange(w, "site", "bread.example", bread)
+	ref := hosting.Ref{Kind: "site", ID: 72}
+	w.Does(hosting.Request{Ref: ref, Tenant: 5, Spec: sagastest.Site("bread.example").Fields().Values()})
+	w.Eventually("it is taken over", func() bool { return status(ref).SyncStatus == "synced" })
+	w.Equal("its number", *status(ref).EngineID, late.ID)
+}
