@@ -164,17 +164,6 @@ func (s HostingReader) Holders(ctx context.Context, kind string, engineID int64)
 	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
 }
 
-// Former are the last resources of a kind that a tenant had, gone by now, whose specs had
-// these values. It reads all of the tenant's, and is asked seldom.
-func (s HostingReader) Former(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {
-	w := s.caller.operators()
-	w.and("r.kind = ?", kind)
-	w.and("r.tenant = ?", tenant)
-	w.and("r.spec @> ?::jsonb", having)
-	w.conditions = append(w.conditions, "r.status = 'gone'")
-	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id desc limit 10")
-}
-
 // Leaving are resources of a kind that the engine has yet to remove and whose
 // specs have these values. Tenant 0 is any.
 func (s HostingReader) Leaving(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {

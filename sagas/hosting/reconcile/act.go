@@ -9,7 +9,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
-	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -37,11 +36,6 @@ func (a *attempt) act(
 	do = func(ctx context.Context) (sagas.Result, error) {
 		a.want.object.First = kind.isFirst(&a.want) && !sagas.Repeats(ctx)
 		result, err := bring(ctx, a)
-		if a.want.object.First && sagas.RefusedAs(err, "name_taken") {
-			if a.want.object.First, err = a.isNew(ctx, err); !a.want.object.First {
-				result, err = bring(ctx, a)
-			}
-		}
 		return result, kind.refused(ctx, a, err)
 	}
 	return do, then, nil
@@ -66,41 +60,6 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 
 // refused: a failure of the act is what it is.
 func (plain) refused(_ context.Context, _ *attempt, failure error) error { return failure }
-
-// isNew tells whether no former resource of the tenant with that name can have made what the
-// engine has: the creation of one may have come to be after its removal.
-func (a *attempt) isNew(ctx context.Context, refusal error) (bool, error) {
-	name := a.want.kind.Naming(a.want.row.Spec)
-	for _, value := range []string{"data", "priority", "command", "schedule"} {
-		delete(name, value) // which are written in several forms
-	}
-	former, err := a.reconciler.system().Hosting().Former(ctx, a.want.ref.Kind, a.want.row.Tenant, name)
-	for _, row := range former {
-		made := false
-		if made, err = a.reconciler.mayBeMade(ctx, row); err != nil || made {
-			return err != nil, sagas.NothingSent(err)
-		}
-	}
-	if err != nil {
-		return true, sagas.NothingSent(err)
-	}
-	return true, refusal
-}
-
-// mayBeMade tells whether something outside may be a resource's: it has a number, or a call
-// of one of its generations before the last may have had an effect.
-func (r *Reconciler) mayBeMade(ctx context.Context, row projections.Resource) (bool, error) {
-	if row.EngineID != nil || row.External != "" || row.RequestedFor != "" {
-		return true, nil
-	}
-	for version := first; version < row.Wish; version++ {
-		known, err := r.runner.Effect(ctx, pushKey(hosting.GenerationOf(row.Ref().Stream(), version)))
-		if err != nil || known.Sends > 0 || known.State == sagas.EffectConfirmed {
-			return true, err
-		}
-	}
-	return false, nil
-}
 
 // isFirst tells whether nothing of the resource can be outside yet.
 func (plain) isFirst(w *desired) bool { return w.row.EngineID == nil && w.row.Wish == first }
@@ -226,12 +185,8 @@ func remove(ctx context.Context, a *attempt) (sagas.Result, error) {
 }
 
 // remove removes the object with our number, and the one with our name: a change
-// without an answer may have made another, with a number that we do not know. Of a resource
-// that was never made there is none, and what has its name is not its own.
+// without an answer may have made another, with a number that we do not know.
 func (plain) remove(ctx context.Context, a *attempt) error {
-	if made, err := a.reconciler.mayBeMade(ctx, a.want.row); err != nil || !made {
-		return sagas.NothingSent(err)
-	}
 	if a.want.object.ID != 0 {
 		if err := a.removeOne(ctx, a.want.object.ID); err != nil {
 			return err
