@@ -23,7 +23,6 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 	if err != nil {
 		return attemptResult{}, err
 	}
-	repeats := known.Sends > 0
 	call, err := step.effect.prepare(ctx, c.in)
 	if err != nil {
 		return attemptResult{}, err
@@ -59,19 +58,7 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 	if call, err = s.ledger.withGeneration(ctx, c, key, call); err != nil {
 		return attemptResult{}, err
 	}
-	if repeats || c.restored || c.looksFirst {
-		ctx = context.WithValue(ctx, repeatKey{}, true)
-	}
 	return s.send(ctx, c, step, call, key)
-}
-
-type repeatKey struct{}
-
-// Repeats tells, within [Call.Do], whether an earlier call may have had the effect. A first
-// call adopts nothing that it finds: what is there is not of this panel's making.
-func Repeats(ctx context.Context) bool {
-	repeats, _ := ctx.Value(repeatKey{}).(bool)
-	return repeats
 }
 
 // lookBefore looks up the result of an earlier attempt. Not found without an error

@@ -20,8 +20,7 @@ type EngineServer interface {
 	// Find looks an object up by its natural key, by our reference in it, or
 	// by both. It reads only. Applied tells whether it has been carried out.
 	Find(ctx context.Context, kind, name, ref string) (EngineObject, bool, error)
-	// Create makes an object and returns the engine's id of it. One that an earlier
-	// attempt has made is adopted; a first creation fails with "name_taken" instead.
+	// Create makes an object and returns the engine's id of it.
 	Create(context.Context, EngineObject) (int64, error)
 	// Change brings an object, known by its id, to what is wanted. Doing it
 	// again changes nothing. One that is not there is a permanent failure,

@@ -27,7 +27,6 @@ type EngineObject struct {
 	Observed   field.Values     // what only the engine knows, such as document_root
 	Applied    bool             // not only accepted, but carried out
 	Refused    bool             `json:",omitempty"` // accepted, and then the server would not carry it out
-	First      bool             `json:"-"`          // a creation that was never tried before: what has the name already is not adopted
 	Lacks      []string         `json:",omitempty"` // names of what belongs to it and is missing, such as name servers
 	Partial    bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
 }

@@ -183,25 +183,23 @@ func (l *look) create(ctx context.Context, cause domain.Metadata, d *hosting.Dra
 		return cannotTakeOver(wrong)
 	}
 	service := *l.service
-	service.Resources = adopting{service.Resources, d.Ref(), answer}
+	service.Resources = answering{service.Resources, answer}
 	_, _, err := service.Create(ctx, func(domain.Versions) domain.Metadata { return cause }, by, d)
 	return err
 }
 
-// adopting appends an operator's answer together with what follows from it. What is pushed
-// once more is no first creation, which would adopt nothing.
-type adopting struct {
+// answering appends an operator's answer together with what follows from it.
+type answering struct {
 	Resources
 
-	record hosting.Ref
 	answer operations.AnswerIncident
 }
 
 // Carry appends the commands and the answer.
-func (a adopting) Carry(
+func (a answering) Carry(
 	ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command,
 ) (domain.Receipt, error) {
-	return a.Resources.Carry(ctx, cause, secrets, append(commands, hosting.Push{Ref: a.record}, a.answer)...)
+	return a.Resources.Carry(ctx, cause, secrets, append(commands, a.answer)...)
 }
 
 // cannotTakeOver is the refusal of an object that no record can be about.

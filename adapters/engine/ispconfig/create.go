@@ -64,9 +64,9 @@ func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
 	return e.api.Turns.Take(ctx, turns...)
 }
 
-// Create creates an object and returns its number at the engine. What an earlier
-// attempt has made is adopted and changed to the desired state. One of another
-// owner, and any that a first creation finds, is the permanent failure "name_taken". Create sends nothing twice: after an
+// Create creates an object and returns its number at the engine. An existing object
+// of the same client is adopted and changed to the desired state. One of another
+// owner is the permanent failure "name_taken". Create sends nothing twice: after an
 // unknown outcome the caller looks the object up before a retry.
 func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
 	r, err := resourceOf(o.Kind)
@@ -89,9 +89,6 @@ func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error
 	have, found, err := e.ours(ctx, r, w)
 	if err != nil {
 		return 0, err
-	}
-	if found && w.First {
-		return 0, domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("the engine has the %s, which this panel has not made", r.kind))
 	}
 	if found {
 		return e.adoptRow(ctx, r, w, have)

@@ -215,27 +215,6 @@ func TestANewPanelIsRefusedBesideAnOlderOne(t *testing.T) {
 	}
 }
 
-// What the engine has of a name is adopted only by a repetition: what a customer has
-// made there by hand stays.
-func TestAFirstCreationAdoptsNothing(t *testing.T) {
-	w := inhabited(t)
-	for _, kind := range append([]string{"tenant"}, kinds...) {
-		o := tenant("t17")
-		if kind != "tenant" {
-			o = w.object(kind)
-		}
-		before := w.rowOf(kind)
-		o.First = true
-		_, err := w.engine.Create(t.Context(), o)
-		refused(t, err, domain.Permanent, "name_taken")
-		for column, value := range w.rowOf(kind) {
-			if before[column] != value {
-				t.Errorf("%s: %s was %q and is %q", kind, column, before[column], value)
-			}
-		}
-	}
-}
-
 // An engine that the remote user may not ask is waited for.
 func TestTheEnginesOwnValuesHaveToBeAllowed(t *testing.T) {
 	w := empty(t)

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -34,7 +33,6 @@ func (a *attempt) act(
 		bring = kind.create // the runner looks first where it may be there
 	}
 	do = func(ctx context.Context) (sagas.Result, error) {
-		a.want.object.First = kind.isFirst(&a.want) && !sagas.Repeats(ctx)
 		result, err := bring(ctx, a)
 		return result, kind.refused(ctx, a, err)
 	}
@@ -61,9 +59,6 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 // refused: a failure of the act is what it is.
 func (plain) refused(_ context.Context, _ *attempt, failure error) error { return failure }
 
-// isFirst tells whether nothing of the resource can be outside yet.
-func (plain) isFirst(w *desired) bool { return w.row.EngineID == nil && w.row.Wish == first }
-
 // bring changes what is there, adopts what an earlier attempt has made, and
 // creates what there is not, or what such an attempt may have left half made.
 // Then it reads the object back (rule E-7).
@@ -77,8 +72,6 @@ func (p plain) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 	found, is, err := a.find(ctx)
 	switch {
 	case err != nil:
-	case is && a.want.object.First:
-		return sagas.Result{}, errNotMade
 	case is && !found.Partial:
 		a.want.object.ID = found.ID
 		err = a.change(ctx)
@@ -148,10 +141,6 @@ func (a *attempt) retryIfNameFreed(ctx context.Context, failure error) error {
 		return failure
 	case err != nil:
 		return err
-	case a.want.object.First: // no resource has made it, unless it has left meanwhile
-		if _, is, err := a.reconciler.engine.Find(ctx, found.Kind, found.Name, found.Ref); err != nil || is {
-			return cmp.Or(sagas.NothingSent(err), failure)
-		}
 	}
 	return sagas.TooEarly("name_leaving", a.reconciler.times.ReadyFirst)
 }

@@ -63,9 +63,6 @@ func (c certificates) hasClaimed(ctx context.Context, w *desired, name string) (
 // unheld: a certificate has the number of its site.
 func (certificates) unheld(context.Context, *desired, hosting.EngineObject) error { return nil }
 
-// isFirst: an engine may order a certificate for a site by itself.
-func (certificates) isFirst(*desired) bool { return false }
-
 // awaitName lets the site get its name first: the engine calls the certificate
 // after it. What is to leave leaves under any name.
 func (c certificates) awaitName(a *attempt) error {

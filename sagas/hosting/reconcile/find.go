@@ -15,12 +15,6 @@ import (
 // errNotOurs refuses a name that another has at the engine.
 var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to another owner"))
 
-// errNotMade refuses to take over what the tenant has at the engine already, by other hands
-// than this panel's.
-var errNotMade = domain.Fail(
-	domain.Permanent, "name_taken", errors.New("the engine has an object of that name, which this panel has not made"),
-)
-
 // errRefused is what was accepted, and refused when it was to be carried out.
 var errRefused = domain.Fail(domain.Permanent, "engine_refused", errors.New("the server has refused what the engine had accepted"))
 

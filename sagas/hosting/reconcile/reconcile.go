@@ -113,8 +113,6 @@ type strategy interface {
 	unheld(ctx context.Context, w *desired, found hosting.EngineObject) error
 	// call is the call without claim and act: its request, its look-up and its undoing.
 	call(a *attempt, run *hosting.Generation) (sagas.Call, error)
-	// isFirst tells whether what the engine has of that name is another's for certain.
-	isFirst(*desired) bool
 	// untouched tells whether the engine is to be left alone.
 	untouched(context.Context, *attempt) (bool, error)
 	// refused decides about a failure of the act; nil stays nil.
