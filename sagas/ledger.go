@@ -40,7 +40,7 @@ func EffectKey(order uuid.UUID, step string) string { return "o/" + order.String
 type LedgerEntry struct {
 	State  EffectState // "": there is no row
 	Age    time.Duration
-	Sends  int // without an answer that it was not done
+	Sends  int
 	Result Result
 }
 

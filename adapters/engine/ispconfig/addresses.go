@@ -75,7 +75,7 @@ func wantedAddress(w *wish) (netip.Addr, bool) {
 	return wanted, err == nil
 }
 
-// knowsAddress tells whether the web server has the address of a site for its client.
+// knowsAddress reports whether the web server has a site's address, free or for its client.
 func knowsAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	wanted, is := wantedAddress(w)
 	if !is {
@@ -87,8 +87,9 @@ func knowsAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	}), err
 }
 
-// keepsRule tells whether a site has an address where each has one, or none where none has.
-func keepsRule(ctx context.Context, e *Engine, w *wish) (bool, error) {
+// fitsRule reports whether a site's address follows the server's rule: `*` for all sites, or
+// an address for each.
+func fitsRule(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	wanted, is := wantedAddress(w)
 	if !is || !w.asked {
 		return true, nil

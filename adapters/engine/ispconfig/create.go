@@ -265,9 +265,9 @@ func (e *Engine) identity(r *resource, w *wish, have row) error {
 	return nil
 }
 
-// isWithin tells whether a row with the object's number and owner is the object's by its
-// parent. That is for kinds whose names are made of values, such as the command of a cron
-// job: who changes a value at the engine makes no other object of it.
+// isWithin reports whether a row with the object's number and owner has its parents too.
+// Kinds whose names are made of values, such as the command of a cron job, are told by
+// that: a value that was changed at the engine makes no other object.
 func (r *resource) isWithin(have row, parents map[string]int64) bool {
 	for column, field := range r.parents {
 		if number, told := parents[field]; !told || have[column] != decimal(number) {

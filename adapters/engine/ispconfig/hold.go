@@ -22,7 +22,7 @@ import (
 type Installation struct {
 	ID      string // random; "": the engine is not held, and references carry no id
 	IsOlder bool   // its first references carry no id
-	Starts  Starts // nil: it never starts here, it only looks
+	Starts  Starts
 }
 
 // Starts are the starts that the panel's database remembers.
@@ -63,13 +63,9 @@ type holder struct {
 }
 
 // own looks whether the engine is this installation's, and takes it if it is free. A
-// rehearsal, and an installation that only looks, take nothing.
+// rehearsal takes nothing.
 func (h *hold) own(ctx context.Context) error {
-	to := h.api.Installation
-	if to.ID == "" {
-		return nil
-	}
-	if to.Starts == nil || rehearsalOf(ctx) != nil {
+	if h.api.Installation.ID == "" || rehearsalOf(ctx) != nil {
 		return h.look(ctx)
 	}
 	h.mu.Lock()
@@ -88,11 +84,14 @@ func (h *hold) own(ctx context.Context) error {
 
 // look refuses an engine that another installation holds.
 func (h *hold) look(ctx context.Context) error {
+	if h.api.Installation.ID == "" {
+		return nil
+	}
 	by, err := h.holder(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = h.verdict(ctx, by)
+	_, err = h.permit(ctx, by)
 	return err
 }
 
@@ -110,7 +109,7 @@ func (h *hold) take(ctx context.Context, now time.Time, byForce bool) error {
 	}
 	takesOver := byForce
 	if !byForce {
-		if takesOver, err = h.verdict(ctx, by); err != nil {
+		if takesOver, err = h.permit(ctx, by); err != nil {
 			return err
 		}
 	}
@@ -138,9 +137,9 @@ func (h *hold) holder(ctx context.Context) (by holder, err error) {
 	return by, nil
 }
 
-// verdict refuses another's engine. It tells whether a restored database takes over from
-// what it was before.
-func (h *hold) verdict(ctx context.Context, by holder) (takesOver bool, err error) {
+// permit refuses an engine that another installation, or a copy of this one, holds. A
+// restored database may take over from what it was before.
+func (h *hold) permit(ctx context.Context, by holder) (takesOver bool, err error) {
 	to := h.api.Installation
 	switch {
 	case by.id == "" && !to.IsOlder:
@@ -149,8 +148,6 @@ func (h *hold) verdict(ctx context.Context, by holder) (takesOver bool, err erro
 		return false, nil
 	case by.id != to.ID:
 		return false, held(fmt.Errorf("another installation of the panel, %s, works here; this one is %s", by.id, to.ID))
-	case to.Starts == nil:
-		return false, nil
 	}
 	last, takesOver, err := to.Starts.Last(ctx)
 	if err != nil || by.start < last.N {
@@ -158,7 +155,7 @@ func (h *hold) verdict(ctx context.Context, by holder) (takesOver bool, err erro
 	}
 	isOurs := by.start == last.N
 	if isOurs {
-		if isOurs, err = h.hasMark(ctx, last); err != nil {
+		if isOurs, err = h.isOwnStart(ctx, last); err != nil {
 			return false, err
 		}
 	}
@@ -168,9 +165,9 @@ func (h *hold) verdict(ctx context.Context, by holder) (takesOver bool, err erro
 	return false, held(fmt.Errorf("a copy of this panel's database works here: it has started %d times, this one %d", by.start, last.N))
 }
 
-// hasMark tells whether a start at the engine is the one that the panel remembers, and not a
-// copy's.
-func (h *hold) hasMark(ctx context.Context, s hosting.EngineStart) (bool, error) {
+// isOwnStart reports whether the engine has a start with the mark in the panel's database. A
+// copy's start of the same number has another mark.
+func (h *hold) isOwnStart(ctx context.Context, s hosting.EngineStart) (bool, error) {
 	value, is, err := h.api.kept(ctx, startName+strconv.FormatInt(s.N, 10))
 	return !is || value == h.api.Installation.ID+" "+s.Mark, err
 }
@@ -272,7 +269,7 @@ func (c *connection) kept(ctx context.Context, name string) (value string, is bo
 // and another one is refused.
 func (e *Engine) Hold(ctx context.Context) error { return e.survey.writable(ctx) }
 
-// Holder tells which installation of the panel works at the engine; "": none.
+// Holder returns the id of the installation that works at the engine; "": none.
 func (e *Engine) Holder(ctx context.Context) (id string, err error) {
 	by, err := e.survey.hold.holder(ctx)
 	return by.id, err
@@ -295,7 +292,7 @@ func (c *connection) reference(ref string) string {
 	return ref + "@" + c.Installation.ID
 }
 
-// refers tells whether a customer number is the panel's own one of a client.
+// refers reports whether a customer number is this installation's reference to a client.
 func (c *connection) refers(number, ref string) bool {
 	return number == c.reference(ref) || c.Installation.IsOlder && number == ref
 }
@@ -309,8 +306,8 @@ func (c *connection) ownReference(number string) string {
 	return strings.TrimSuffix(number, "@"+c.Installation.ID)
 }
 
-// isStrange tells whether a customer number is another installation's.
-func (c *connection) isStrange(number string) bool {
+// isForeign reports whether a customer number belongs to another installation.
+func (c *connection) isForeign(number string) bool {
 	_, of, carries := strings.Cut(number, "@")
 	return carries && of != c.Installation.ID || !carries && !c.Installation.IsOlder && bareReference.MatchString(number)
 }

@@ -121,9 +121,6 @@ func (e *Engine) Check(ctx context.Context) error {
 	if err := e.survey.known(ctx); err != nil {
 		return err
 	}
-	if e.api.Installation.ID == "" {
-		return nil
-	}
 	return e.survey.hold.look(ctx)
 }
 

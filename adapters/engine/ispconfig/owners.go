@@ -129,7 +129,7 @@ func (o *owners) unusable(ctx context.Context, login string, isChosen bool) (boo
 		return burned, err
 	}
 	found, err := o.api.seek(ctx, &clients, clients.queries(login, "", o.api.Servers))
-	return len(found) > 0 && o.api.isStrange(found[0]["customer_no"]), err
+	return len(found) > 0 && o.api.isForeign(found[0]["customer_no"]), err
 }
 
 // FreeLogin removes what burned logins of a name have left: the logins and groups of

@@ -49,7 +49,7 @@ var sites = resource{
 			field: "ip_address", sent: "IPv4 and IPv6 in columns of their own; `*` for any", stored: "as sent, an unknown address too",
 			refused: "The hosting server does not have this address.", known: knowsAddress,
 		},
-		{field: "ip_address", refused: "The sites of this hosting server share its addresses: use *.", known: keepsRule},
+		{field: "ip_address", refused: "The sites of this hosting server share its addresses: use *.", known: fitsRule},
 		{field: "ip_address", refused: "Only operators give a site an address that others share.", known: mayAddress},
 	},
 }
