@@ -5,6 +5,7 @@
 package dns
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,6 +64,55 @@ func CheckBeside(recordType, name string, others ...string) error {
 	}
 	return nil
 }
+
+// CheckUse refuses data that name servers take and that nothing can use: a CNAME that leads to
+// itself (RFC 1034), and an authority or a place for reports that certificate authorities do
+// not read (RFC 8659).
+func CheckUse(recordType, name, data, origin string) error {
+	switch recordType {
+	case CNAME:
+		if Normal(CNAME, data, origin) == Full(name, origin) {
+			return domain.RefuseField("data", "A CNAME cannot point to itself.")
+		}
+	case CAA:
+		parts := readCAA(data, origin)
+		switch {
+		case parts == nil: // which CheckData refuses
+		case parts[1] == "iodef" && !reported.MatchString(parts[2]):
+			return domain.RefuseField("data", "Enter a mailto: or https: address for reports.")
+		case parts[1] != "iodef" && !authority.MatchString(parts[2]):
+			return domain.RefuseField("data", "Enter the domain of a certificate authority, such as letsencrypt.org, or ; for none.")
+		}
+	}
+	return nil
+}
+
+var (
+	reported  = regexp.MustCompile(`^"(?i:mailto:[^@ ]+@|https?://)[^ ]+"$`)
+	authority = regexp.MustCompile(`^"[ ]*([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+)?[ ]*(;.*)?"$`)
+)
+
+// SPF begins the text of a sender policy.
+const SPF = "v=spf1"
+
+// CheckTogether refuses a record at a name where one of the same type says something that
+// breaks both: a null MX beside an MX (RFC 7505), and a second sender policy (RFC 7208). Both
+// data are normal.
+func CheckTogether(recordType, data, other string) error {
+	switch recordType {
+	case MX:
+		if (data == ".") != (other == ".") {
+			return domain.RefuseField("data", "A null MX (.) stands alone at its name.")
+		}
+	case TXT:
+		if isPolicy(data) && isPolicy(other) {
+			return domain.RefuseField("data", "This name has a sender policy (SPF) already.")
+		}
+	}
+	return nil
+}
+
+func isPolicy(text string) bool { return text == SPF || strings.HasPrefix(text, SPF+" ") }
 
 // CheckOwner refuses a name where no name server takes a record of the type, as
 // a refusal of the field "name": what has an address or gets mail is a host, and

@@ -178,6 +178,51 @@ func TestACNAMEStandsAlone(t *testing.T) {
 	}
 }
 
+// A name server takes these, and nothing can use them.
+func TestARecordThatBreaksWhatItIsForIsRefused(t *testing.T) {
+	const (
+		itself    = `{"data":["A CNAME cannot point to itself."]}`
+		authority = `{"data":["Enter the domain of a certificate authority, such as letsencrypt.org, or ; for none."]}`
+		reports   = `{"data":["Enter a mailto: or https: address for reports."]}`
+		null      = `{"data":["A null MX (.) stands alone at its name."]}`
+		policy    = `{"data":["This name has a sender policy (SPF) already."]}`
+	)
+	for _, c := range []struct{ sort, data, beside, want string }{
+		{"CNAME", "www", "", itself},
+		{"CNAME", "WWW.example.com.", "", itself},
+		{"CNAME", "www2", "", ""},
+		{"CAA", `0 issue \"https://letsencrypt.org\"`, "", authority},
+		{"CAA", `0 issue \"letsencrypt.org; validationmethods=dns-01\"`, "", ""},
+		{"CAA", `0 issue \"letsencrypt\"`, "", authority},
+		{"CAA", `0 issue \";\"`, "", ""},
+		{"CAA", `0 issuewild \"\"`, "", ""},
+		{"CAA", `0 iodef \"ana@example.com\"`, "", reports},
+		{"CAA", `0 iodef \"mailto:ana@example.com\"`, "", ""},
+		{"MX", ".", "mail", null},
+		{"MX", "mail", ".", null},
+		{"MX", "mail", "mail2", ""},
+		{"TXT", "v=spf1 -all", "v=spf1 mx -all", policy},
+		{"TXT", "v=spf1 -all", "v=spf10", ""},
+	} {
+		p := placeOf("dns_record")
+		if c.beside != "" {
+			there, _ := json.Marshal(map[string]string{"name": "www", "record_type": c.sort, "data": c.beside})
+			p.Beside = []field.Values{values(string(there))}
+		}
+		body := fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data)
+		spec, got := create("dns_record", body, p)
+		if got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if c.want != "" { // one of before can be changed otherwise
+			p.Before = spec.Fields().Values()
+			if got := change(spec, `{"ttl":300}`, p); got != "" {
+				t.Errorf("%+v changed: %s", c, got)
+			}
+		}
+	}
+}
+
 func TestARecordIsNotSaidTwice(t *testing.T) {
 	const twice = `{"non_field_errors":["The fields zone, record_type, name, data must make a unique set."]}`
 	for _, c := range []struct{ sort, there, data, want string }{

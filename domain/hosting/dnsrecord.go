@@ -77,6 +77,11 @@ func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 	if !wrong.Has("data") && !wrong.Has("record_type") {
 		wrong.Join(dns.CheckData(r.Type, r.Data, cmp.Or(r.ZoneOrigin, "zone.")))
 	}
+	was := p.Before
+	isOther := p.New() || text(was, "record_type") != r.Type || text(was, "name") != r.Name || text(was, "data") != r.Data
+	if isOther && len(*wrong) == 0 {
+		wrong.Join(cmp.Or(dns.CheckUse(r.Type, r.Name, r.Data, r.ZoneOrigin), r.togetherWith(p.Beside)))
+	}
 	types, repeated := r.compare(p.Beside)
 	wrong.Join(dns.CheckBeside(r.Type, r.Name, types...))
 	if len(*wrong) == 0 && repeated {
@@ -107,18 +112,29 @@ func (r *DNSRecord) compare(others []field.Values) (types []string, repeated boo
 	return types, repeated
 }
 
+// togetherWith refuses what breaks another record of the same name and type.
+func (r *DNSRecord) togetherWith(others []field.Values) error {
+	for _, other := range others {
+		if text(other, "record_type") != r.Type {
+			continue
+		}
+		data := dns.Normal(r.Type, text(other, "data"), r.ZoneOrigin)
+		if err := dns.CheckTogether(r.Type, dns.Normal(r.Type, r.Data, r.ZoneOrigin), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // serves accepts a record of the wanted type, and a CNAME, beside which nothing
 // else may stand. Of texts it accepts only a sender policy.
 func (r *DNSRecord) serves(wanted map[string]any) bool {
 	if r.Type == dns.TXT && wanted["record_type"] == dns.TXT {
 		text, _ := dns.Text(r.Data)
-		return strings.HasPrefix(text, SPF)
+		return strings.HasPrefix(text, dns.SPF)
 	}
 	return r.Type == dns.CNAME || r.Type == wanted["record_type"]
 }
-
-// SPF begins the text of a sender policy.
-const SPF = "v=spf1"
 
 // nameOfRecord is a record's key at the engine. Without the zone's values the
 // record's own origin counts.

@@ -9,7 +9,13 @@ var hostingInSpanish = map[string]string{
 	"The server cannot do this.":                           "El servidor no puede hacer esto.",
 	"The tenant has no account at the server yet.":         "La organización todavía no tiene cuenta en el servidor.",
 	"What this is a part of does not exist at the server.": "Aquello de lo que forma parte no existe en el servidor.",
-	"The server wants a stronger password.":                "El servidor exige una contraseña más fuerte.",
+	"A CNAME cannot point to itself.":                      "Un CNAME no puede apuntar a sí mismo.",
+	"A null MX (.) stands alone at its name.":              "Un MX nulo (.) está solo en su nombre.",
+	"This name has a sender policy (SPF) already.":         "Este nombre ya tiene una política de remitente (SPF).",
+	"Enter a mailto: or https: address for reports.":       "Escriba una dirección mailto: o https: para los avisos.",
+	"Enter the domain of a certificate authority, such as letsencrypt.org, or ; for none.": "Escriba el dominio de una autoridad de " +
+		"certificación, como letsencrypt.org, o ; para ninguna.",
+	"The server wants a stronger password.": "El servidor exige una contraseña más fuerte.",
 	"This username belongs to the server itself. Please contact support.": "Este nombre de usuario es del propio servidor. " +
 		"Contacte con el soporte.",
 	"The password is no longer at hand. Please set it again.": "La contraseña ya no " +

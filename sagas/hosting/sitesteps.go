@@ -55,7 +55,7 @@ func zoneOf(o *hosting.SiteOrder) []demand {
 	}
 	if o.Asked[hosting.MailStep] {
 		in(dns.MX, dns.Apex, o.Domain+".")
-		in(dns.TXT, dns.Apex, hosting.SPF+" a mx ~all")
+		in(dns.TXT, dns.Apex, dns.SPF+" a mx ~all")
 	}
 	return all
 }
