@@ -69,8 +69,14 @@ func New(d Deps) *Callers {
 	}
 }
 
-// Now is the business time in UTC: that of what callers do.
-func (s *Callers) Now() time.Time { return s.deps.Now().UTC() }
+// Now is the business time in UTC: that of what callers do. In a view of the past it is the moment
+// of the view, from which all that is shown follows.
+func (s *Callers) Now() time.Time {
+	if s.deps.isPast() {
+		return s.deps.AsOf.UTC()
+	}
+	return s.deps.Now().UTC()
+}
 
 // Log is where what callers need not know is written.
 func (s *Callers) Log() *slog.Logger { return s.deps.Log }

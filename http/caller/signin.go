@@ -103,7 +103,7 @@ func (j *journal) noteRefusal(ctx context.Context, c route.Call, user projection
 
 // NoteReuse records that a refresh token was used twice, which warns its user.
 func (s *Callers) NoteReuse(ctx context.Context, c route.Call, r domain.Rotation) error {
-	return s.journal.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.Now()})
+	return s.journal.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.journal.now().UTC()})
 }
 
 // noteDenied writes down that a known user was turned away, a few times an

@@ -133,6 +133,24 @@ func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 	}
 }
 
+// What follows from the time, such as the days to an expiry, follows from the moment of the view.
+func TestAViewOfThePastTellsTheTimeOfThen(t *testing.T) {
+	t.Parallel()
+	s := secured(t)
+	for _, of := range []struct {
+		view time.Time // zero: the present
+		days int
+	}{{days: 90}, {time.Now().Add(-50 * 24 * time.Hour), 140}} {
+		s.Server.AsOf = of.view
+		s.Rewire(t)
+		var shown served
+		w := s.Call("GET", "/hosting/api/rest/ssl-certificates/1/", "", paneltest.Bearer(s.Known["root"])...)
+		if err := json.Unmarshal(w.Body.Bytes(), &shown); err != nil || shown.Days != of.days {
+			t.Errorf("as of %s: %d days, want %d: %v %s", of.view, shown.Days, of.days, err, w.Body)
+		}
+	}
+}
+
 // All users of a tenant together may order ten certificates a minute.
 func TestOrdersOfATenantAreCounted(t *testing.T) {
 	t.Parallel()
