@@ -30,6 +30,8 @@ type Options struct {
 	Now    func() time.Time // business time; nil: that of the store
 	Log    *slog.Logger     // nil: slog.Default
 	Fault  func(Point, Run) error
+
+	Installation string // of the panel, see [Runner]
 }
 
 // A Runner carries out sagas. Any number of processes may do so on one database;
@@ -43,6 +45,10 @@ type Runner struct {
 
 	Operators *Operators
 	Reactions *Reactions
+
+	// Installation tells what this panel made elsewhere from what another one made: effects
+	// carry it (docs/sagas.md, "Effects"). Empty: they carry none.
+	Installation string
 
 	store *eventstore.Store
 	pool  *pgxpool.Pool
@@ -89,7 +95,7 @@ func New(o Options) *Runner {
 		definitions: &definitions{sagas: map[string]*definition{}, undo: o.Times.UndoPolicy()},
 		queues:      &queues{limits: map[string]int{}, set: o.Limits},
 		ledger:      &ledger{pool: pool, keys: o.Store.Keys(), keyLife: o.Times.KeyLife}, counts: &counts{},
-		tasks: &tasks{},
+		tasks: &tasks{}, Installation: o.Installation,
 	}
 	s.Operators = &Operators{
 		store: o.Store, pool: pool, times: o.Times, now: o.Now, definitions: s.definitions, queues: s.queues,

@@ -13,6 +13,7 @@ import (
 const (
 	idHeader        = "webhook-id"
 	timeHeader      = "webhook-timestamp"
+	panelHeader     = "hostpanel-installation" // not signed: two panels of one hoster may send to one endpoint
 	signatureHeader = "webhook-signature"
 )
 

@@ -110,6 +110,7 @@ func (s *Sender) head(q *http.Request, secrets [][]byte, m webhook.Message) {
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": "hostpanel-webhooks/1",
 		idHeader: m.ID, timeHeader: seconds(at), signatureHeader: sign(secrets, m.ID, at, m.Body()),
+		panelHeader: m.Installation,
 	} {
 		q.Header.Set(name, value)
 	}

@@ -34,7 +34,8 @@ var (
 	another  = bytes.Repeat([]byte{9}, 32)
 	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	created  = webhook.Message{
-		ID: "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17,
+		Installation: "3f9a2b1c07",
+		ID:           "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17,
 		Data: json.RawMessage(`{"id":42,"kind":"site"}`),
 	}
 )
@@ -76,7 +77,8 @@ func TestAMessageIsPostedWithASignatureForEachSecret(t *testing.T) {
 		for name, want := range map[string]string{
 			"Webhook-Id": created.ID, "Webhook-Timestamp": fmt.Sprint(noon.Unix()), "Webhook-Signature": strings.Join(signatures, " "),
 			"Content-Type": "application/json", "User-Agent": "hostpanel-webhooks/1", "Accept-Encoding": "",
-			"Authorization": "", "Cookie": "",
+			"Hostpanel-Installation": "3f9a2b1c07",
+			"Authorization":          "", "Cookie": "",
 		} {
 			if got := q.Header.Get(name); got != want {
 				t.Errorf("%s: %q, not %q", name, got, want)

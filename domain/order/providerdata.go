@@ -22,6 +22,7 @@ type Checkout struct {
 	Language             string
 	ReturnURL, CancelURL string
 	ExpiresAt            time.Time
+	Installation         string       // the panel's, which the provider keeps with the session; empty: it keeps none
 	Save                 bool         // the customer agrees that the method is kept
 	Saved                *SavedMethod // that is charged without a page; nil: the customer pays on a page
 }
@@ -135,6 +136,8 @@ type RefundCall struct {
 	Key       string // sent as the provider's idempotency key: the reference, or a later generation of it
 	Minor     int64
 	Currency  string
+
+	Installation string // as in [Checkout]
 }
 
 // A CaptureCall asks a provider to take the money that the customer has agreed
@@ -144,6 +147,8 @@ type CaptureCall struct {
 	Session string
 	Key     string       // "order/<id>/capture"; the same key captures once
 	Saved   *SavedMethod // that is charged; nil: the customer has approved the session
+
+	Installation string // as in [Checkout]
 }
 
 // News is what a webhook claims. It may be false and only makes us look.
@@ -153,6 +158,7 @@ type News struct {
 	Type           string    // in the provider's words
 	ObjectRef      string    // the session's id
 	Order          uuid.UUID // zero: unknown
+	Installation   string    // the panel's, as in [Checkout]; empty: not told
 	Payment        string
 	VerifiedBy     string // which of our secrets, or which certificate
 	Live           bool

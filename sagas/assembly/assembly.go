@@ -53,6 +53,8 @@ type Options struct {
 	Documents invoicing.Writers // of invoices and credit notes; zero: none are made
 	Hashing   credentials.Cost  // of passwords; see [credentials.Vault.Hashing]
 
+	Installation string // of the panel, which effects carry: see [sagas.Runner]
+
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
 }
@@ -116,7 +118,9 @@ func New(o Options) *Panel {
 		o.Policy.Terms = billing.UsualTerms
 	}
 	o.Retention.apply(&o.Times)
-	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
+	runner := sagas.New(sagas.Options{
+		Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault, Installation: o.Installation,
+	})
 	s := &Panel{
 		Runner: runner, store: o.Store,
 		vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials).Hashing(o.Hashing),

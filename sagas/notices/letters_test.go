@@ -210,6 +210,9 @@ func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 	if mails[0].MessageID != mails[1].MessageID || mails[0].Text != mails[1].Text {
 		t.Error("the second is another message")
 	}
+	if !strings.Contains(mails[0].MessageID, "."+sagastest.Installation+"@") {
+		t.Errorf("another panel may send a mail with the id %s", mails[0].MessageID)
+	}
 }
 
 // What happened long ago is shown, and not mailed.

@@ -235,19 +235,22 @@ func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
 // addressed is a letter with its message id, its sender, and where it leads: to a path
 // within the panel, or to where customers begin.
 func (n *Notifier) addressed(l notice.Letter, key string) notice.Letter {
-	l.MessageID, l.From = messageID(key, n.mailFrom), cmp.Or(l.From, n.mailFrom)
+	l.MessageID, l.From = messageID(key, n.mailFrom, n.runner.Installation), cmp.Or(l.From, n.mailFrom)
 	l.PanelURL, l.Link = n.publicURL()+"/", n.publicURL()+cmp.Or(l.Link, domain.PanelPath)
 	return l
 }
 
-// messageID follows from the key, so mail programs recognise a mail that is sent
-// twice.
-func messageID(key, from string) string {
+// messageID follows from the key, so mail programs recognise a mail that is sent twice. Another
+// panel with the same sender has other ones.
+func messageID(key, from, by string) string {
 	host := "localhost"
 	if a, err := mail.ParseAddress(from); err == nil {
 		_, host, _ = strings.Cut(a.Address, "@")
 	}
-	return sagas.RunID(key).String() + "@" + host
+	if by != "" {
+		by = "." + by
+	}
+	return sagas.RunID(key).String() + by + "@" + host
 }
 
 // WelcomePolicy is how long and how often a provisioning tries to send the

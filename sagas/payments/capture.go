@@ -84,7 +84,9 @@ func (s *captures) call(ctx context.Context, job *CaptureInput) (sagas.Call, err
 			}
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
 			return sagas.Result{External: timeline.order.Session}, capturer.Capture(
-				ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved},
+				ctx, order.CaptureCall{
+					Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved, Installation: s.runner.Installation,
+				},
 			)
 		},
 		Confirmed: func(sagas.Result) sagas.Work { return checkSoon(job.Order, "captured") },

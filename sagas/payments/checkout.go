@@ -110,7 +110,8 @@ func (s *Pages) checkoutOf(ctx context.Context, p order.Provider, o projections.
 		Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
 		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
-		Save: saves && o.KeepFor != nil, Saved: saved,
+		Installation: s.runner.Installation,
+		Save:         saves && o.KeepFor != nil, Saved: saved,
 	}, err
 }
 

@@ -58,13 +58,16 @@ func (s *Inbox) Receive(ctx context.Context, provider string, raw []byte, header
 		s.rejected.Add(1)
 		return err
 	}
-	if news.Live != p.Live() {
+	switch simulated, isOne := p.(simulator); {
+	case news.Live != p.Live():
 		s.runner.Alarm(
 			ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider",
 			provider, "event", news.EventID,
 		)
 		news.Handled = false
-	} else if simulated, ok := p.(simulator); ok { // it has no truth but what it is told
+	case s.isOfAnother(news):
+		news.Handled = false
+	case isOne: // it has no truth but what it is told
 		if err := simulated.Apply(ctx, raw); err != nil {
 			return fmt.Errorf("apply a webhook of %s: %w", provider, err)
 		}
@@ -74,6 +77,12 @@ func (s *Inbox) Receive(ctx context.Context, provider string, raw []byte, header
 	}
 	s.runner.Wake(inboxQueue)
 	return nil
+}
+
+// isOfAnother tells whether another panel has made what a webhook is about, which has an address
+// of its own at the same account. A panel whose database was restored is the same one.
+func (s *Inbox) isOfAnother(n order.News) bool {
+	return n.Installation != "" && s.runner.Installation != "" && n.Installation != s.runner.Installation
 }
 
 // A simulator is a provider without a bank behind it: a webhook with a correct

@@ -30,6 +30,20 @@ func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
 	w.Equal("hints", w.Count(`select count(*) from payment_watch where reason = 'webhook'`), 0)
 }
 
+// Two panels may use one account at a provider, each with an address for its webhooks. Both are
+// told of all that happens.
+func TestAWebhookOfAnotherPanelIsKeptAndIgnored(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.InboxMatch = 10 * time.Millisecond }).Goes()
+	for by, want := range map[string]string{"0123456789": "ignored", "": "unmatched", sagastest.Installation: "unmatched"} {
+		event := "evt_" + by
+		body := bytes.ReplaceAll(sagastest.NewsBody(event, uuid.New()), []byte(`"Installation":""`), []byte(`"Installation":"`+by+`"`))
+		w.Must(w.Payments.Receive(t.Context(), "test", body, sagastest.SignedHeader))
+		w.Eventually("the webhook of "+by, func() bool { return sagastest.InboxState(w, event) == want })
+	}
+	w.Equal("incidents", w.Count(`select count(*) from incidents where kind = 'webhook_unmatched'`), 2)
+}
+
 func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()

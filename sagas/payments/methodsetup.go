@@ -85,6 +85,7 @@ func (s setups) open(ctx context.Context, p order.Provider, id uuid.UUID, asked 
 	session, err := s.service.Pages.askForSession(ctx, p.(order.Keeper).OpenSetup, order.Checkout{
 		Order: id, EffectKey: fmt.Sprintf("method_setup/%s/session/%d", id, generation), Email: asked.Email, Language: asked.Language,
 		Currency: asked.Currency, ReturnURL: back, CancelURL: back, ExpiresAt: m.ExpiresAt, Save: true,
+		Installation: s.service.runner.Installation,
 	}) //nolint:forcetypeassert // SetUpMethod has looked
 	if err == nil && !session.LeadsTo(p.Host(), s.service.runner.Now()) {
 		err = domain.Fail(domain.Permanent, "foreign_page", fmt.Errorf("the page of a setup is not at %s", p.Host()))

@@ -77,7 +77,7 @@ func (s *refunds) call(ctx context.Context, job *RefundInput) (sagas.Call, error
 	ask := o.Asked[job.Refund-1]
 	call := order.RefundCall{
 		Order: job.Order, Number: o.Number, Session: o.Payments[ask.Payment].Session, Payment: ask.Payment,
-		Reference: ask.Reference(job.Order), Minor: ask.Minor, Currency: ask.Currency,
+		Reference: ask.Reference(job.Order), Minor: ask.Minor, Currency: ask.Currency, Installation: s.runner.Installation,
 	}
 	known, err := s.runner.Effect(ctx, refundKey(*job))
 	if err != nil || !o.IsDue(ask) && (known.State == "" || known.State == sagas.EffectAbsent) {

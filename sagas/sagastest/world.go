@@ -220,7 +220,7 @@ func (w *World) Node(url string, change ...func(*assembly.Options)) *Instance {
 		Store: store, Fault: i.faultAt, Log: log, Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.Pay}, Offers: testOffers,
 		Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
-		MailFrom: PanelAddress, PublicURL: PanelURL, Times: Quick, Hashing: eventstoretest.Hashing,
+		MailFrom: PanelAddress, PublicURL: PanelURL, Installation: Installation, Times: Quick, Hashing: eventstoretest.Hashing,
 		UnsubscribeKeys: [][]byte{UnsubscribeKey},
 	}
 	for _, c := range change {
@@ -291,6 +291,9 @@ const Day = 24 * time.Hour
 
 // PanelAddress is the sender of mails.
 const PanelAddress = "Panel <panel@example.com>"
+
+// Installation is that of the panel.
+const Installation = "3f9a2b1c07"
 
 // PanelURL is where customers reach the panel.
 func PanelURL() string { return "http://127.0.0.1:8080" }

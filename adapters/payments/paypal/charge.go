@@ -111,8 +111,9 @@ func (p *Provider) refused(ctx context.Context, q question, c order.CaptureCall,
 		return failed
 	}
 	code := no.code()
+	reference := told(c.Order.String(), c.Installation) + refusedMark + code
 	note := question{what: "note a refusal", method: http.MethodPatch, path: "/v2/checkout/orders/" + c.Session, body: []patch{{
-		Op: "replace", Path: "/purchase_units/@reference_id=='" + chargeKind + "'/custom_id", Value: c.Order.String() + refusedMark + code,
+		Op: "replace", Path: "/purchase_units/@reference_id=='" + chargeKind + "'/custom_id", Value: reference,
 	}}}
 	err := p.ask(ctx, note, nil)
 	why, unnoted := errors.AsType[*refusal](err)

@@ -65,7 +65,8 @@ func (w *world) renew(m order.SavedMethod) {
 
 func (w *world) charge(generation string) error {
 	return w.Capture(w.Context(), order.CaptureCall{
-		Order: w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture" + generation,
+		Installation: panel,
+		Order:        w.checkout.Order, Session: w.session, Key: "order/" + w.checkout.Order.String() + "/capture" + generation,
 		Saved: w.checkout.Saved,
 	})
 }
@@ -291,7 +292,8 @@ func TestNewsOfAChargeLeadToIt(t *testing.T) {
 	}
 	told := w.there.Take()[0]
 	n, err := w.Verify(told.Raw, told.Header, time.Now())
-	if err != nil || !n.Handled || n.ObjectRef != w.session || n.Order != w.checkout.Order || n.Payment != w.payment().ID {
+	if err != nil || !n.Handled || n.ObjectRef != w.session || n.Order != w.checkout.Order || n.Payment != w.payment().ID ||
+		n.Installation != panel {
 		t.Errorf("%+v, %v", n, err)
 	}
 }

@@ -98,7 +98,7 @@ func (u unit) paid() ([]order.Payment, error) {
 		})
 	}
 	for _, r := range u.Payments.Refunds {
-		reference, _, _ := strings.Cut(u.Reference, refusedMark)
+		reference, _ := parted(u.Reference)
 		back, err := r.given(reference)
 		if err != nil {
 			return nil, err
@@ -137,7 +137,8 @@ func (r refund) given(reference string) (order.Refund, error) {
 // refund and, shortened, as the number on it. A refund without one takes over
 // those of the payment.
 func (r refund) ours(unit string) string {
-	if reference := readBack(r.Reference); numbered.MatchString(reference) {
+	own, _ := parted(r.Reference)
+	if reference := readBack(own); numbered.MatchString(reference) {
 		return reference
 	}
 	if _, n, found := strings.Cut(r.Number, refundMark); found {

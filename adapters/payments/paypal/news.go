@@ -75,6 +75,7 @@ func (p *Provider) news(raw []byte, transmission, by string) (order.News, error)
 	}
 	session, payment, reference := e.references()
 	n.ObjectRef, n.Payment, n.Order = known(session), known(payment), orderOf(reference)
+	_, n.Installation = parted(reference)
 	if e.about() == "method" {
 		n.Handled = n.ObjectRef != "" || n.Order != uuid.Nil // else neither an order nor a setup has kept it
 	}

@@ -110,9 +110,28 @@ var numbered = regexp.MustCompile(`^order/([0-9a-f-]{36})/refund/([0-9]{1,9})$`)
 func written(reference string) string { return strings.ReplaceAll(reference, "/", ".") }
 func readBack(text string) string     { return strings.ReplaceAll(text, ".", "/") }
 
+// byMark stands before the panel's installation in what PayPal keeps for us: another one may
+// use the same account.
+const byMark = ".by."
+
+// told is a reference with the installation that made it.
+func told(reference, by string) string {
+	if by == "" {
+		return reference
+	}
+	return reference + byMark + by
+}
+
+// parted are our reference and the installation that made it, without why a charge was refused.
+func parted(text string) (reference, by string) {
+	text, _, _ = strings.Cut(text, refusedMark)
+	reference, by, _ = strings.Cut(text, byMark)
+	return reference, by
+}
+
 // orderOf reads which order of ours a reference belongs to; zero: none.
-func orderOf(reference string) uuid.UUID {
-	reference, _, _ = strings.Cut(reference, refusedMark)
+func orderOf(text string) uuid.UUID {
+	reference, _ := parted(text)
 	if parts := numbered.FindStringSubmatch(readBack(reference)); parts != nil {
 		reference = parts[1]
 	}

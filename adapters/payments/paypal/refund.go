@@ -31,7 +31,7 @@ func (p *Provider) Refund(ctx context.Context, c order.RefundCall) (order.Refund
 	if err != nil {
 		return order.Refund{}, domain.Fail(domain.Permanent, "amount", fmt.Errorf("%s: %w", q.what, err))
 	}
-	q.body = newRefund{Amount: back, Reference: written(c.Reference), Number: numberOf(c)}
+	q.body = newRefund{Amount: back, Reference: told(written(c.Reference), c.Installation), Number: numberOf(c)}
 	var made refund
 	if err := classed(q, p.ask(ctx, q, &made)); err != nil {
 		return order.Refund{}, err

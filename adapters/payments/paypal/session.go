@@ -89,7 +89,7 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 
 func asked(c order.Checkout, due amount) newCheckout {
 	ask := newCheckout{Intent: "CAPTURE", Units: []newUnit{{
-		Reference: c.Order.String(), Number: c.Number, Description: shortened(c.Description), Amount: due,
+		Reference: told(c.Order.String(), c.Installation), Number: c.Number, Description: shortened(c.Description), Amount: due,
 	}}}
 	if c.Saved != nil {
 		ask.Units[0].Kind = chargeKind

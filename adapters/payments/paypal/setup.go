@@ -118,7 +118,7 @@ func (p *Provider) OpenSetup(ctx context.Context, c order.Checkout) (order.Sessi
 }
 
 func askedSetup(c order.Checkout) newSetup {
-	ask := newSetup{Customer: owner{Reference: c.Order.String()}}
+	ask := newSetup{Customer: owner{Reference: told(c.Order.String(), c.Installation)}}
 	ask.Source.PayPal = newWallet{Usage: "MERCHANT", Several: true, Experience: setupExperience{
 		Return: c.ReturnURL, Cancel: c.CancelURL, Locale: locales[c.Language], Shipping: "NO_SHIPPING", Vault: "ON_CREATE_PAYMENT_TOKENS",
 	}}

@@ -59,7 +59,7 @@ func TestNewsReferToTheirOrderAndPayment(t *testing.T) {
 			t.Fatalf("%s: %v", told.Type, err)
 		}
 		foreign := told.Type == "BILLING.PLAN.CREATED"
-		if n.Handled == foreign || !foreign && n.Order != w.checkout.Order || n.EventID == "" ||
+		if n.Handled == foreign || !foreign && (n.Order != w.checkout.Order || n.Installation != panel) || n.EventID == "" ||
 			n.TransmissionID == "" || n.Live || n.VerifiedBy != "webhook "+paypaltest.WebhookID {
 			t.Errorf("%s: %+v", told.Type, n)
 		}

@@ -16,6 +16,9 @@ import (
 	"hostpanel/domain/order"
 )
 
+// panel is the installation that calls.
+const panel = "3f9a2b1c07"
+
 // A world is a PayPal, the provider that asks it, and one order that is to be
 // paid there.
 type world struct {
@@ -50,7 +53,8 @@ func newWorld(t *testing.T, change ...func(*paypal.Config)) *world {
 func someCheckout() order.Checkout {
 	id := uuid.New()
 	return order.Checkout{
-		Order: id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 2870, Currency: "EUR",
+		Installation: panel,
+		Order:        id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 2870, Currency: "EUR",
 		Total: decimal.RequireFromString("28.70"), Description: "Hosting S", Email: "customer-canary@example.com", Language: "es",
 		ReturnURL: "https://panel.example.com/storefront/return/?outcome=success",
 		CancelURL: "https://panel.example.com/storefront/return/?outcome=cancel",
@@ -87,13 +91,14 @@ func paid(t *testing.T) *world {
 
 func (w *world) capture() error {
 	key := "order/" + w.checkout.Order.String() + "/capture"
-	return w.Capture(w.Context(), order.CaptureCall{Order: w.checkout.Order, Session: w.session, Key: key})
+	return w.Capture(w.Context(), order.CaptureCall{Order: w.checkout.Order, Session: w.session, Key: key, Installation: panel})
 }
 
 func (w *world) refund(n string, minor int64) (order.Refund, error) {
 	reference := "order/" + w.checkout.Order.String() + "/refund/" + n
 	return w.Refund(w.Context(), order.RefundCall{
-		Order: w.checkout.Order, Number: w.checkout.Number, Session: w.session, Payment: w.payment().ID,
+		Installation: panel,
+		Order:        w.checkout.Order, Number: w.checkout.Number, Session: w.session, Payment: w.payment().ID,
 		Reference: reference, Key: reference, Minor: minor, Currency: w.checkout.Currency,
 	})
 }

@@ -35,8 +35,9 @@ func (p *Provider) openCharge(ctx context.Context, c order.Checkout) (order.Sess
 		Amount: sdk.Int64(c.Minor), Currency: sdk.String(strings.ToLower(c.Currency)), Confirm: sdk.Bool(false),
 		Customer: sdk.String(c.Saved.Customer), PaymentMethod: sdk.String(c.Saved.Token),
 		PaymentMethodTypes: sdk.StringSlice([]string{cmp.Or(c.Saved.Kind, string(sdk.PaymentMethodTypeCard))}),
-		Metadata:           map[string]string{reference: c.Order.String(), chargeMark: ofSaved}, Description: sdk.String(c.Number),
+		Metadata:           told(c.Order, c.Installation), Description: sdk.String(c.Number),
 	}
+	q.Metadata[chargeMark] = ofSaved
 	q.SetIdempotencyKey(c.EffectKey)
 	intent, err := p.client.V1PaymentIntents.Create(ctx, q)
 	if err != nil {

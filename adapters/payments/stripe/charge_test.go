@@ -122,6 +122,7 @@ func TestASavedMethodIsChargedInTwoSteps(t *testing.T) {
 		"amount": "3509", "currency": "eur", "confirm": "false", "customer": c.Saved.Customer,
 		"payment_method": c.Saved.Token, "payment_method_types[0]": "card",
 		"description": c.Number, "metadata[order_id]": c.Order.String(), "metadata[charge]": "saved_method",
+		"metadata[installation]": panel,
 	} {
 		if asked.Params[name] != want {
 			t.Errorf("%s is %q, not %q", name, asked.Params[name], want)

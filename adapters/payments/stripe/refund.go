@@ -17,8 +17,9 @@ import (
 func (p *Provider) Refund(ctx context.Context, c order.RefundCall) (order.Refund, error) {
 	q := &sdk.RefundCreateParams{
 		PaymentIntent: sdk.String(c.Payment), Amount: sdk.Int64(c.Minor),
-		Metadata: map[string]string{"reference": c.Reference, reference: c.Order.String()},
+		Metadata: told(c.Order, c.Installation),
 	}
+	q.Metadata["reference"] = c.Reference
 	if isCharge(c.Session) {
 		q.Metadata[chargeMark] = ofSaved
 	}

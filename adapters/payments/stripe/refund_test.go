@@ -18,7 +18,8 @@ func sold(t *testing.T, p *stripe.Provider, s *stripetest.Server) (session strin
 	s.Pay(session)
 	reference := "order/" + c.Order.String() + "/refund/1"
 	return session, order.RefundCall{
-		Order: c.Order, Number: c.Number, Session: session, Payment: paid(t, p, session).ID, Reference: reference,
+		Installation: panel,
+		Order:        c.Order, Number: c.Number, Session: session, Payment: paid(t, p, session).ID, Reference: reference,
 		Key: reference, Minor: 1000, Currency: "EUR",
 	}
 }

@@ -15,8 +15,20 @@ import (
 	"hostpanel/domain/order"
 )
 
-// reference is where our order's id stands in whatever Stripe keeps for us.
-const reference = "order_id"
+// Names of what Stripe keeps for us.
+const (
+	reference    = "order_id"     // the order's id
+	installation = "installation" // of the panel: another one may use the same account
+)
+
+// told are the metadata of what is made for an order by an installation.
+func told(id uuid.UUID, by string) map[string]string {
+	all := map[string]string{reference: id.String()}
+	if by != "" {
+		all[installation] = by
+	}
+	return all
+}
 
 // OpenSession opens a payment page for exactly the amount that is due, tax
 // included (rule S-4). The same effect key answers with the same session; with
@@ -38,7 +50,7 @@ func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Ses
 }
 
 func page(c order.Checkout) *sdk.CheckoutSessionCreateParams {
-	ours := map[string]string{reference: c.Order.String()}
+	ours := told(c.Order, c.Installation)
 	q := &sdk.CheckoutSessionCreateParams{
 		Mode: sdk.String(sdk.CheckoutSessionModePayment),
 		LineItems: []*sdk.CheckoutSessionCreateLineItemParams{{

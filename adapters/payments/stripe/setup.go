@@ -15,7 +15,7 @@ import (
 // "setup". Stripe makes a customer, and attaches the method once its setup intent has
 // succeeded.
 func (p *Provider) OpenSetup(ctx context.Context, c order.Checkout) (order.Session, error) {
-	ours := map[string]string{reference: c.Order.String()}
+	ours := told(c.Order, c.Installation)
 	q := &sdk.CheckoutSessionCreateParams{
 		Mode: sdk.String(sdk.CheckoutSessionModeSetup), Currency: sdk.String(strings.ToLower(c.Currency)),
 		CustomerCreation:  sdk.String(sdk.CheckoutSessionCustomerCreationAlways),

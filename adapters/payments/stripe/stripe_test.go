@@ -17,6 +17,9 @@ import (
 	"hostpanel/domain/order"
 )
 
+// panel is the installation that calls.
+const panel = "3f9a2b1c07"
+
 var _ order.Provider = (*stripe.Provider)(nil)
 
 // account is a provider at a Stripe of the test's own.
@@ -38,7 +41,8 @@ func at(t *testing.T, url, key string) *stripe.Provider {
 func checkout() order.Checkout {
 	id := uuid.New()
 	return order.Checkout{
-		Order: id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 3509, Currency: "EUR",
+		Installation: panel,
+		Order:        id, Number: "ORD-20261121-7F3K9Q", EffectKey: "order/" + id.String() + "/session/1", Minor: 3509, Currency: "EUR",
 		Total: decimal.RequireFromString("35.09"), Description: "Web S", Email: "canary@customer.test", Language: "es",
 		ReturnURL: "https://panel.example/storefront/return/1/?outcome=success",
 		CancelURL: "https://panel.example/storefront/return/1/?outcome=cancel",
@@ -104,7 +108,8 @@ func TestASessionIsForWhatTheOrderCosts(t *testing.T) { // S-4
 		"line_items[0][price_data][tax_behavior]": "inclusive", "line_items[0][price_data][product_data][name]": "Web S",
 		"client_reference_id": c.Order.String(), "metadata[order_id]": c.Order.String(),
 		"payment_intent_data[metadata][order_id]": c.Order.String(),
-		"payment_intent_data[description]":        c.Number, "expires_at": fmt.Sprint(c.ExpiresAt.Unix()),
+		"metadata[installation]":                  panel, "payment_intent_data[metadata][installation]": panel,
+		"payment_intent_data[description]": c.Number, "expires_at": fmt.Sprint(c.ExpiresAt.Unix()),
 		"success_url": c.ReturnURL, "cancel_url": c.CancelURL,
 		"locale": "es", "customer_email": c.Email, "adaptive_pricing[enabled]": "false",
 	} {

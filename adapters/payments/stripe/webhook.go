@@ -119,7 +119,7 @@ func (p *Provider) news(e sdk.Event, by string) (order.News, error) {
 		}
 		o.Payment = &sdk.PaymentIntent{ID: o.ID}
 	}
-	n.Handled, n.Order = true, orderOf(o.Reference, o.Metadata)
+	n.Handled, n.Order, n.Installation = true, orderOf(o.Reference, o.Metadata), o.Metadata[installation]
 	if o.Payment != nil {
 		n.Payment = o.Payment.ID
 	}

@@ -133,6 +133,9 @@ func TestNewsTellWhatTheyAreAbout(t *testing.T) { // S-3, I-10
 		types[e.Type] = true
 		about := strings.HasPrefix(e.Type, "checkout.session.")
 		dispute := strings.HasPrefix(e.Type, "charge.dispute.")
+		if n.Installation != panel && !dispute {
+			t.Errorf("%s is of the installation %q", e.Type, n.Installation)
+		}
 		if n.EventID != e.ID || n.Type != e.Type || !n.Handled || n.Live || n.TransmissionID != "" {
 			t.Errorf("%s: %+v", e.Type, n)
 		}

@@ -26,6 +26,7 @@ import (
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/erasures"
 	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/installation"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/projections"
@@ -270,6 +271,10 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	self, err := installation.Read(ctx, p.Pool)
+	if err != nil {
+		return err
+	}
 	payments, err := p.openProviders()
 	if err != nil {
 		return err
@@ -280,7 +285,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
-		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
+		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log, Installation: self.ID,
 		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},
 	}
 	if p.past != nil {

@@ -167,7 +167,7 @@ func (p *PayPal) SetupOf(reference string) (found Setup) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.setups {
-		if s.Reference == reference {
+		if strings.HasPrefix(s.Reference, reference) {
 			found = *s
 		}
 	}
