@@ -31,6 +31,7 @@ var missing struct {
 // A server is where the databases of this test binary stand.
 type server struct {
 	base     url.URL
+	way      url.URL       // to it for tests, which may be long
 	owner    *url.Userinfo // of the databases
 	admin    *pgxpool.Pool
 	run      string // names of this run begin with it
@@ -68,6 +69,14 @@ func connect(ctx context.Context, address, strategy string, first *pgx.Conn) (*s
 	if err != nil {
 		return nil, errors.New("the address of the server is no URL") // it holds a password
 	}
+	away, _, err := distant(address) // as long as this process
+	if err != nil {
+		return nil, err
+	}
+	way, err := url.Parse(away)
+	if err != nil {
+		return nil, err
+	}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, err
@@ -77,7 +86,10 @@ func connect(ctx context.Context, address, strategy string, first *pgx.Conn) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &server{base: *base, admin: admin, run: runPrefix + newID(), strategy: strategy, holder: first, templates: map[string]*template{}}
+	s := &server{
+		base: *base, way: *way, admin: admin, run: runPrefix + newID(), strategy: strategy, holder: first,
+		templates: map[string]*template{},
+	}
 	if s.owner, err = ordinary(ctx, first, base.User); err != nil {
 		return nil, err
 	}
@@ -98,7 +110,7 @@ func (s *server) exec(sql string) error {
 
 // url is the address of a database for its owner, as tests get it.
 func (s *server) url(database string) string {
-	u := s.base
+	u := s.way
 	u.Path, u.User = "/"+database, s.owner
 	return u.String()
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -18,11 +19,12 @@ import (
 
 // A Cutter stands between a process and Postgres, and cuts connections on demand: at
 // once, in place of a question, or in place of the answer to one. What such a question
-// asks for is committed by then.
+// asks for is committed by then. It may also delay each question, as a distance does.
 type Cutter struct {
 	mark             []byte
 	network, address string // of the server
 	url              string
+	delay            time.Duration
 
 	asked sync.Mutex
 	cuts  []cut
@@ -42,24 +44,33 @@ type cut struct {
 // NewCutter puts a cutter before a server that does not encrypt.
 func NewCutter(t testing.TB, server, mark string) *Cutter {
 	t.Helper()
-	config, err := pgconn.ParseConfig(server)
+	c, end, err := cutterBefore(server, mark, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	t.Cleanup(end)
+	return c
+}
+
+// cutterBefore is a cutter that lives until its end.
+func cutterBefore(server, mark string, delay time.Duration) (c *Cutter, end func(), err error) {
+	config, err := pgconn.ParseConfig(server)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	address, err := url.Parse(server)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
 	}
 	address.Host, address.RawQuery = listener.Addr().String(), "sslmode=disable"
-	c := &Cutter{mark: []byte(mark), url: address.String(), seen: map[string]int{}, links: map[net.Conn]bool{}}
+	c = &Cutter{mark: []byte(mark), url: address.String(), delay: delay, seen: map[string]int{}, links: map[net.Conn]bool{}}
 	c.network, c.address = pgconn.NetworkAddress(config.Host, config.Port)
-	t.Cleanup(func() { _ = listener.Close(); c.Cut() })
 	go c.accept(listener)
-	return c
+	return c, func() { _ = listener.Close(); c.Cut() }, nil
 }
 
 // URL leads clients through the cutter.
@@ -167,15 +178,15 @@ func (c *Cutter) keep(ends ...net.Conn) {
 	}
 }
 
-// ask hands on questions, until one end is closed or one is to be cut.
+// ask hands on questions, until one end is closed or one is to be cut. Questions that
+// are sent without waiting for answers are delayed at the same time.
 func (c *Cutter) ask(client, server net.Conn, unanswered *atomic.Bool) {
 	defer c.close(client, server)
-	for all := protocol.NewQuestions(client); ; {
-		q, err := all.Next()
-		if err != nil {
-			return
-		}
-		taken, is := c.take(q)
+	over := make(chan struct{})
+	defer close(over)
+	for q := range c.arriving(client, over) {
+		time.Sleep(time.Until(q.due))
+		taken, is := c.take(q.Question)
 		if is && !taken.answer {
 			return
 		}
@@ -184,6 +195,35 @@ func (c *Cutter) ask(client, server net.Conn, unanswered *atomic.Bool) {
 			return
 		}
 	}
+}
+
+// An arrival is a question, and when the server gets it.
+type arrival struct {
+	protocol.Question
+	due time.Time
+}
+
+// mostArrivals is how many questions of a connection are on their way.
+const mostArrivals = 1000
+
+// arriving are the questions of a client, until it is gone or all is over.
+func (c *Cutter) arriving(client net.Conn, over <-chan struct{}) <-chan arrival {
+	all := make(chan arrival, mostArrivals)
+	go func() {
+		defer close(all)
+		for questions := protocol.NewQuestions(client); ; {
+			q, err := questions.Next()
+			if err != nil {
+				return
+			}
+			select {
+			case all <- arrival{q, time.Now().Add(c.delay)}:
+			case <-over:
+				return
+			}
+		}
+	}()
+	return all
 }
 
 // answer hands on answers likewise.
