@@ -6,6 +6,8 @@ DATA ?= .data
 ORDERS ?= 50
 ROUNDS ?= 42
 CUTS ?= 1000
+DELAY ?=
+BUSY ?= 0
 HISTORIES ?= 1
 OPS ?= 200000
 SEED ?=
@@ -45,11 +47,16 @@ peers: ## build the programs of others that make bench compares with: River, a j
 counts: ## accept what the paths of the program cost now, in bench/counts.json
 	$(GO) -C bench run . --smoke --only counts --save counts.json
 
-faults: ## kill the program and its Postgres, replace its key, stop its workers, let the engine and payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 CUTS=1000 SEED=n); some minutes
-	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./tests/faults
-	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./tests/faults
-	HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./tests/faults
-	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -tags system -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./tests/faults
+# With DELAY=20ms each question to the database of a test takes so long on its way. With BUSY=4
+# four busy loops run beside a command; they end with it.
+BESIDE = export HOSTPANEL_SLOW_DATABASE=$(DELAY); for loop in $$(seq $(BUSY)); do \
+	(while kill -0 $$$$ 2>/dev/null; do n=0; while [ $$n -lt 99999 ]; do n=$$((n + 1)); done; done) & done;
+
+faults: ## kill the program and its Postgres, replace its key, stop its workers, let the engine and payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 CUTS=1000 SEED=n, DELAY=20ms BUSY=4); some minutes
+	$(BESIDE) HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./tests/faults
+	$(BESIDE) HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./tests/faults
+	$(BESIDE) HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./tests/faults
+	$(BESIDE) HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -tags system -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./tests/faults
 
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
 	ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 60m -v ./linear

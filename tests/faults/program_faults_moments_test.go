@@ -4,25 +4,15 @@ package faults_test
 
 import (
 	"context"
-	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 
-	"github.com/alecthomas/kong"
 	"github.com/jackc/pgx/v5"
 
 	enginesandbox "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
-	"hostpanel/adapters/payments/test"
-	"hostpanel/cmd/hostpanel/config"
-	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
-	"hostpanel/cmd/hostpanel/redact"
 	"hostpanel/domain/hosting"
 	"hostpanel/tests/processtest"
 )
@@ -76,16 +66,12 @@ func (c *campaign) crashTwice() {
 // killPostgres kills the database's server under the program, which restarts it.
 // Now and then the program is killed before it has.
 func (c *campaign) killPostgres() {
-	note, err := os.ReadFile(filepath.Join(c.home.Dir, "postgres", "postmaster.pid"))
-	must(c.t, err)
-	first, _, _ := strings.Cut(string(note), "\n")
-	pid, err := strconv.Atoi(first)
-	must(c.t, err)
-	must(c.t, syscall.Kill(pid, syscall.SIGKILL))
+	back := c.endPostgres()
 	if c.chance.IntN(3) == 0 {
 		c.sleep(600)
 		c.crash()
 	}
+	must(c.t, back())
 }
 
 // rotate does the next step of a replacement of the secret key, if it is possible
@@ -98,14 +84,14 @@ func (c *campaign) rotate() {
 // nextKeyStep tells whether there was one: the old key cannot be removed before the
 // janitor has sealed anew what it sealed.
 func (c *campaign) nextKeyStep() bool {
-	said, complaint, code := c.home.Command("secrets", "rotate", "--leaked")
-	if code == console.Done {
+	said, complaint := c.replaceKey()
+	if complaint == "" {
 		c.steps++
 		c.t.Log(strings.TrimSpace(said))
 	} else if !strings.Contains(complaint, "try again in some minutes") {
 		c.t.Errorf("the key could not be replaced: %s", complaint)
 	}
-	return code == console.Done
+	return complaint == ""
 }
 
 // endRotation goes on until no replacement of the key is half done.
@@ -174,18 +160,6 @@ func (c *campaign) forgotten(ctx context.Context, p *program.Program, kind, name
 	must(c.t, p.Pool.QueryRow(ctx, `select count(*) from sandbox_engine.objects where kind = $1 and name = $2 and `+
 		`gone_at <= real_now()`, kind, name).Scan(&n))
 	return n
-}
-
-// looking opens the panel's data beside the program.
-func (c *campaign) looking(look func(context.Context, *program.Program)) {
-	ctx := c.t.Context()
-	cfg, err := config.New(config.Settings{DataDir: c.home.Dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}},
-		false)
-	must(c.t, err)
-	p, err := program.Open(ctx, cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
-	must(c.t, err)
-	defer p.Close()
-	look(ctx, p)
 }
 
 // asAdministrator makes a call with the tokens of the demo's administrator, who signs

@@ -36,14 +36,15 @@ const recovery = 4 * time.Minute
 // them. At random moments the program is killed, as by a power cut, or Postgres under
 // it, and the secret key is replaced. The engine loses answers, and objects.
 // HOSTPANEL_FAULT_ORDERS and HOSTPANEL_FAULT_SEED choose how many orders and which
-// moments; the seed of a run is printed.
+// moments; the seed of a run is printed. At a distance the panel is on a database of
+// an ordinary role.
 func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	orders := number64(t, "HOSTPANEL_FAULT_ORDERS", 12)
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
 	t.Logf("HOSTPANEL_FAULT_ORDERS=%d HOSTPANEL_FAULT_SEED=%d", orders, seed)
 	c := &campaign{
-		t: t, home: processtest.OwnHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed),
+		t: t, panelAt: newPanelAt(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed),
 			1)), paid: map[string]string{}, dealt: map[string]int{},
 	}
 	c.run = c.home.Start()
@@ -78,8 +79,8 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 
 // A campaign has customers who want to pay, and kills the program.
 type campaign struct {
+	*panelAt
 	t      *testing.T
-	home   processtest.Home
 	chance *rand.Rand
 	demo   serve.Demo
 

@@ -61,7 +61,7 @@ func DatabaseAt(url string) []string {
 
 // OwnHome is an empty home, whose Postgres is its own: a data directory that
 // Postgres reaches, as another user too. What still runs there when the test
-// ends is ended.
+// ends is ended. At a distance its database is an empty one of the tests.
 func OwnHome(t *testing.T) Home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hostpanel-e2e-")
@@ -78,6 +78,9 @@ func OwnHome(t *testing.T) Home {
 		}
 		_ = os.RemoveAll(dir)
 	})
+	if eventstoretest.IsDistant() {
+		h.At = DatabaseAt(eventstoretest.Database(t, "empty", nil))
+	}
 	return h
 }
 
