@@ -3,11 +3,14 @@ package orders_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notices"
 	"hostpanel/sagas/sagastest"
 )
@@ -120,6 +123,59 @@ func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 	w.Equal("run", w.Provision(id).Status, sagas.StatusUndone)
 	sagastest.Untouched(w)
 	w.Equal("runs that end the service", w.Count(`select count(*) from saga_run where key like 'deprovision:%'`), 0)
+}
+
+// A refunded service rests at once, by runs of its resources. The order takes back what it
+// made, while such a run is on its way.
+func TestWhatAnOrderTakesBackIsNotMadeAgainByARunThatIsLate(t *testing.T) {
+	t.Parallel()
+	for _, late := range []struct{ kind, call, name string }{{"hosting", "change", "site/"}, {"vps", "switch", ""}} {
+		t.Run(late.kind, func(t *testing.T) {
+			t.Parallel()
+			w := sagastest.NewWorld(t, func(o *assembly.Options) { o.Times.Call = 10 * time.Second })
+			w.Pauses(notices.MailQueue) // the welcome mail holds it up
+			w.Goes()
+			id := w.Buy(sagastest.OrderForm{Kind: late.kind, Domain: "late.example.com"})
+			sagastest.StandsAt(w, id, "welcome")
+			asked, removed := make(chan struct{}), make(chan struct{})
+			var asks, removes sync.Once
+			await := func(what <-chan struct{}) {
+				select {
+				case <-what:
+				case <-t.Context().Done():
+				}
+			}
+			before := func(call, name string) error {
+				switch {
+				case !strings.HasPrefix(name, late.name):
+				case call == late.call:
+					asks.Do(func() { close(asked) })
+					await(removed)
+				case call == "remove":
+					await(asked)
+				}
+				return nil
+			}
+			after := func(call, name string) error {
+				if call == "remove" && strings.HasPrefix(name, late.name) {
+					removes.Do(func() { close(removed) })
+				}
+				return nil
+			}
+			w.Engine.Tell(before, after)
+			w.Compute.Tell(before, after)
+			w.Pay.GiveAll(id)
+			w.Must(w.Payments.Hint(t.Context(), id, "refund"))
+			w.Becomes(id, order.StatusRefunded)
+			sagastest.GoesOn(w)
+			w.Eventually("it is taken back", func() bool { return w.Order(id).Compensated })
+			w.Eventually("no run goes on", func() bool {
+				return w.Count(`select count(*) from saga_run where status not in ('done', 'undone', 'parked')`) == 0
+			})
+			w.Equal("parked runs", w.Count(`select count(*) from saga_run where status = 'parked'`), 0)
+			sagastest.Untouched(w)
+		})
+	}
 }
 
 func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17

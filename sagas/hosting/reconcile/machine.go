@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -73,10 +74,15 @@ func (m machines) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 	switch {
 	case err != nil:
 		return sagas.Result{}, sagas.NothingSent(err)
-	case !is:
-		return sagas.Result{}, errNoMachine
+	case is:
+		err = m.reconciler.compute.SwitchVM(ctx, found.External, a.want.row.Active)
+	default:
+		err = errNoMachine
 	}
-	return sagas.Result{External: found.External}, m.reconciler.compute.SwitchVM(ctx, found.External, a.want.row.Active)
+	if sagas.RefusedAs(err, "absent") {
+		err = cmp.Or(a.afterOrder(ctx), err)
+	}
+	return sagas.Result{External: found.External}, err
 }
 
 func (m machines) remove(ctx context.Context, a *attempt) error {

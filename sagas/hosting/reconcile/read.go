@@ -101,9 +101,14 @@ func (r *Reconciler) upToDate(ctx context.Context, run *hosting.Generation, w de
 	return err == nil && !known.MayHaveHappened() && !lost, err
 }
 
-// nothing is the call of a run that has nothing to do.
+// nothing is the call of a run that has nothing to do. It gives up a name that it has
+// claimed for a resource that went meanwhile.
 func (w *desired) nothing() sagas.Call {
-	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Releases: w.ref.Stream()} }}
+	done := sagas.Work{Releases: w.ref.Stream()}
+	if w.row.Status == hosting.Gone {
+		done.Rows = append(done.Rows, sagas.FreeClaims(w.ref.Stream(), sagas.Claim{}))
+	}
+	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return done }}
 }
 
 // isMade tells whether it has been made outside.
