@@ -116,6 +116,36 @@ func (s HostingReader) Kept(ctx context.Context, ref hosting.Ref) (Resource, err
 	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
 }
 
+// Near are the specs of the other resources that a spec is compared with ([hosting.NearTo]).
+func (s HostingReader) Near(ctx context.Context, ref hosting.Ref, spec hosting.Spec, tenant int64) (near []field.Values, err error) {
+	for step := 0; ; step++ {
+		queries := hosting.NearTo(spec, tenant, step, near)
+		if len(queries) == 0 {
+			return near, nil
+		}
+		for _, q := range queries {
+			kind, _ := hosting.KindNamed(q.Kind)
+			l := Listing{Limit: kind.Most}
+			for name, value := range q.Having {
+				op := "="
+				if values, several := value.([]string); several {
+					op, l.Limit = "in", int64(len(values))
+				}
+				l.Filters = append(l.Filters, Filter{Field: name, Op: op, Value: value})
+			}
+			found, err := s.OfKind(ctx, kind, l)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range found.Rows {
+				if row.Ref() != ref {
+					near = append(near, row.Spec)
+				}
+			}
+		}
+	}
+}
+
 // Binned are the resources of a kind that are called so and are in the bin.
 func (s HostingReader) Binned(ctx context.Context, kind hosting.Kind, called string) ([]Resource, error) {
 	w := s.caller.operators()

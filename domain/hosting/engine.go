@@ -76,6 +76,7 @@ type EngineChange struct{ Field, From, To string }
 var SyncErrors = map[string]string{
 	"absent":          "The server does not know this record any more.",
 	"invalid":         "The server refuses these values.",
+	"leads_back":      "Mail to this address would come back to it. Please change where it goes.",
 	"name_taken":      "The server has another one with this name.",
 	"not_supported":   "The server cannot do this.",
 	"owner_missing":   "The tenant has no account at the server yet.",

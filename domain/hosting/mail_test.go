@@ -2,10 +2,12 @@ package hosting_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
 
@@ -182,5 +184,110 @@ func TestAnAliasKeepsItsSource(t *testing.T) {
 	}
 	if got := spec.(*hosting.MailAlias).Destinations; len(got) != 1 || got[0] != "b@c.es" {
 		t.Error(got)
+	}
+}
+
+// Mail that is forwarded ends somewhere: at a mailbox, at another server, or at an address
+// that nothing takes.
+func TestForwardsThatLeadBackAreRefused(t *testing.T) {
+	const again, only = `{"destination":["Mail to \"%s\" comes back to this alias."]}`,
+		`{"destination":["Only this catch-all takes \"%s\": there is no mailbox or alias of that name."]}`
+	others := []field.Values{
+		values(`{"email":"box@example.com","local_part":"box"}`),
+		values(`{"email":"home@example.com","source":"home","destination":["box@example.com","a@elsewhere.org"],"is_active":true}`),
+		values(`{"email":"b@other.org","source":"b","destination":["c@other.org"],"is_active":true}`),
+		values(`{"email":"c@other.org","source":"c","destination":["D@third.org","x@elsewhere.org"],"is_active":true}`),
+		values(`{"email":"d@third.org","source":"d","destination":["A@example.com"],"is_active":true}`),
+		values(`{"email":"off@other.org","source":"off","destination":["a@example.com"],"is_active":false}`),
+		values(`{"email":"@all.org","source":"*","destination":["a@example.com"],"is_active":true}`),
+		values(`{"email":"@round.org","source":"*","destination":["who@example.com"],"is_active":true}`),
+		values(`{"email":"e@other.org","source":"e","destination":["f@other.org"],"is_active":true}`),
+		values(`{"email":"f@other.org","source":"f","destination":["e@other.org"],"is_active":true}`),
+	}
+	for _, c := range []struct{ source, destination, want string }{
+		{"a", "box@example.com", ""},
+		{"a", "home@example.com", ""},
+		{"a", "nobody@example.com, z@elsewhere.org", ""},
+		{"a", "d@third.org", fmt.Sprintf(again, "d@third.org")},
+		{"a", "box@example.com, C@other.org", fmt.Sprintf(again, "c@other.org")},
+		{"a", "b@other.org", fmt.Sprintf(again, "b@other.org")},
+		{"a", "off@other.org", ""},
+		{"a", "anything@all.org", fmt.Sprintf(again, "anything@all.org")},
+		{"a", "e@other.org", ""}, // a ring of others, which this alias is no part of
+		{"*", "box@example.com", ""},
+		{"*", "home@example.com", ""},
+		{"*", "nobody@example.com", fmt.Sprintf(only, "nobody@example.com")},
+		{"*", "d@third.org", fmt.Sprintf(again, "d@third.org")},
+		{"*", "you@round.org", fmt.Sprintf(again, "you@round.org")},
+	} {
+		p := placeOf("mail_alias")
+		p.Beside = others
+		body := fmt.Sprintf(`{"mail_domain":3,"source":%q,"destination":%q}`, c.source, c.destination)
+		spec, got := create("mail_alias", body, p)
+		if got != c.want {
+			t.Errorf("%s to %s: %s, not %s", c.source, c.destination, got, c.want)
+		}
+		if _, got := create("mail_alias", body[:len(body)-1]+`,"is_active":false}`, p); got != "" {
+			t.Errorf("%s to %s, switched off: %s", c.source, c.destination, got)
+		}
+		for _, step := range [][2]string{
+			{`{"is_active":true}`, ""}, {`{"is_active":false}`, ""}, {`{"is_active":true}`, c.want},
+			{`{"destination":"z@elsewhere.org"}`, ""},
+		} {
+			if got := change(spec, step[0], p); got != step[1] {
+				t.Errorf("%s to %s, changed by %s: %s", c.source, c.destination, step[0], got)
+			}
+		}
+	}
+}
+
+// What the check compares an alias with is asked for forward by forward, and not without end.
+func TestForwardsAreFollowedAFewSteps(t *testing.T) {
+	p := placeOf("mail_alias")
+	spec, _ := create("mail_alias", `{"mail_domain":3,"source":"n0","destination":"n1@example.com"}`, p)
+	chain := func(steps int) (queries [][]hosting.Query, known []field.Values) {
+		for step := range steps {
+			queries = append(queries, hosting.NearTo(spec, 17, step, known))
+			known = append(known, values(fmt.Sprintf(
+				`{"email":"n%d@example.com","source":"n%d","destination":["n%d@example.com"],"is_active":true}`, step+1, step+1, step+2)))
+		}
+		return queries, known
+	}
+	queries, known := chain(30)
+	if got := fmt.Sprint(queries[2]); !strings.Contains(got, "n3@example.com") || strings.Contains(got, "n2@") {
+		t.Error("asked for after two forwards:", got)
+	}
+	if len(queries[9]) == 0 || len(queries[10]) != 0 {
+		t.Errorf("asked after nine forwards: %v, after ten: %v", queries[9], queries[10])
+	}
+	ring := func(length int) string {
+		p.Beside = append(slices.Clone(known[:length-2]), values(fmt.Sprintf(
+			`{"email":"n%d@example.com","source":"n%d","destination":["n0@example.com"],"is_active":true}`, length-1, length-1)))
+		_, wrong := create("mail_alias", `{"mail_domain":3,"source":"n0","destination":"n1@example.com"}`, p)
+		return wrong
+	}
+	for length := 2; length <= 10; length++ {
+		if got := ring(length); !strings.Contains(got, `Mail to \"n1@example.com\" comes back`) {
+			t.Errorf("a ring of %d: %s", length, got)
+		}
+	}
+}
+
+// Mail to the server itself goes to those who run it, or is lost.
+func TestForwardsLeaveTheServer(t *testing.T) {
+	p := placeOf("mail_alias")
+	p.Engines = []string{"Server1.host.example"}
+	for destination, want := range map[string]string{
+		"root@localhost":             `{"destination":["Enter a valid email address."]}`,
+		"root@localhost.localdomain": `{"destination":["Enter a valid email address."]}`,
+		"root@host.localhost":        `{"destination":["Enter a valid email address."]}`,
+		"root@server1.host.example":  `{"destination":["Mail cannot be forwarded to the server itself."]}`,
+		"info@host.example":          "",
+		"a@b.server1.host.example":   "",
+	} {
+		_, got := create("mail_alias", fmt.Sprintf(`{"mail_domain":3,"source":"info","destination":%q}`, destination), p)
+		if got != want {
+			t.Errorf("%s: %s, not %s", destination, got, want)
+		}
 	}
 }

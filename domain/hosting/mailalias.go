@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,17 @@ func (a *MailAlias) Fields() field.Set {
 	}
 }
 
-func address(f field.Field) field.Field { return f.Is(field.Email) }
+func address(f field.Field) field.Field { return f.Is(elsewhere) }
+
+// elsewhere is an address beyond the server: mail to root@localhost would stay there.
+var elsewhere = func() field.Rule {
+	rule := field.Email
+	rule.Holds = func(s string) bool {
+		labels := strings.Split(s[strings.LastIndexByte(s, '@')+1:], ".")
+		return len(labels) > 1 && !slices.Contains([]string{"localhost", "localdomain"}, labels[len(labels)-1]) && field.Email.Holds(s)
+	}
+	return rule
+}()
 
 // link leads to the mailbox that is the only destination.
 func (a *MailAlias) link() (Link, bool) {
@@ -136,9 +147,121 @@ func (a *MailAlias) check(p Place, wrong *field.Errors) {
 	if a.Source == catchAll && len(a.Destinations) > 1 {
 		wrong.Add("destination", "Ensure this field has no more than 1 elements.")
 	}
-	if slices.ContainsFunc(a.Destinations, func(s string) bool { return strings.EqualFold(s, a.Email) }) {
-		wrong.Add("destination", "The destination contains the alias itself.")
+	now := a.Fields().Values()
+	led := p.New() || string(now["destination"]) != string(p.Before["destination"])
+	if led && slices.ContainsFunc(a.Destinations, func(s string) bool { return isAt(s, p.Engines) }) {
+		wrong.Add("destination", "Mail cannot be forwarded to the server itself.")
 	}
+	if led || string(now["is_active"]) != string(p.Before["is_active"]) {
+		if refusal := a.LeadsBack(p.Beside); refusal != "" {
+			wrong.Add("destination", refusal)
+		}
+	}
+}
+
+func isAt(address string, hosts []string) bool {
+	return slices.ContainsFunc(hosts, func(host string) bool { return strings.EqualFold(mailDomainOf(address), "@"+host) })
+}
+
+// mailDomainOf is what a catch-all of the address's domain is called: "@example.com".
+func mailDomainOf(address string) string {
+	return address[max(strings.LastIndexByte(address, '@'), 0):]
+}
+
+const (
+	maxForwards = 10  // through which mail is followed
+	maxTargets  = 200 // that are looked at after each forward
+)
+
+// onward are the mailboxes and aliases at the addresses that mail to the alias reaches
+// after so many more forwards.
+func (a *MailAlias) onward(step int, known []field.Values) []Query {
+	if step >= maxForwards || !a.IsActive {
+		return nil
+	}
+	reached, _ := a.follow(step, known)
+	if len(reached) == 0 {
+		return nil
+	}
+	takers := slices.Clone(reached)
+	for _, at := range reached {
+		takers = append(takers, mailDomainOf(at))
+	}
+	return []Query{
+		{mailboxes.Name, map[string]any{mailboxes.Called: reached}},
+		{mailAliases.Name, map[string]any{mailAliases.Called: unique(takers)}},
+	}
+}
+
+// LeadsBack is the refusal of an alias whose mail comes back to it by way of the known mailboxes
+// and aliases; "": it does not, or not after few forwards.
+func (a *MailAlias) LeadsBack(known []field.Values) (refusal string) {
+	if a.IsActive {
+		_, refusal = a.follow(maxForwards, known)
+	}
+	return refusal
+}
+
+// follow are the addresses that mail to the alias reaches after its own forward and so many
+// others, each once, or why it comes back before. What is named is the alias's own
+// destination: the forwards of other tenants are theirs.
+func (a *MailAlias) follow(forwards int, known []field.Values) (reached []string, back string) {
+	takers, by := takersAmong(known), map[string]string{} // by which destination an address is reached
+	next := onwards(by, "", a.Destinations)
+	for range forwards {
+		reached, next = next, nil
+		for _, at := range reached {
+			to, taken := takers[at]
+			if at == a.Email || !taken && mailDomainOf(at) == a.Email {
+				return nil, a.comesBack(at, by[at])
+			}
+			if !taken {
+				to = takers[mailDomainOf(at)]
+			}
+			next = append(next, onwards(by, by[at], to)...)
+		}
+		next = next[:min(len(next), maxTargets)]
+	}
+	return next, ""
+}
+
+// comesBack says by which destination mail comes back to an address that the alias takes.
+func (a *MailAlias) comesBack(at, destination string) string {
+	switch {
+	case at != destination:
+		return `Mail to "` + destination + `" comes back to this alias.`
+	case at == a.Email:
+		return "The destination contains the alias itself."
+	}
+	return `Only this catch-all takes "` + at + `": there is no mailbox or alias of that name.`
+}
+
+// takersAmong are where mailboxes and aliases that are switched on send their mail, by their
+// addresses: a mailbox keeps it.
+func takersAmong(known []field.Values) map[string][]string {
+	takers := map[string][]string{}
+	for _, values := range known {
+		var other MailAlias
+		switch {
+		case values["source"] == nil:
+			takers[text(values, "email")] = nil
+		case other.Fields().Load(values) == nil && other.IsActive:
+			takers[other.Email] = other.Destinations
+		}
+	}
+	return takers
+}
+
+// onwards are the addresses that were not reached before. They are reached by a destination,
+// or are one each.
+func onwards(by map[string]string, destination string, to []string) (next []string) {
+	for _, at := range to {
+		at = strings.ToLower(at)
+		if _, reached := by[at]; !reached {
+			by[at], next = cmp.Or(destination, at), append(next, at)
+		}
+	}
+	return next
 }
 
 func (a *MailAlias) checkSource(wrong *field.Errors) {

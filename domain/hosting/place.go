@@ -29,6 +29,7 @@ type Place struct {
 	Package     *int64                               // the one that new tenants get; nil: none
 	NameServers []string                             // of the installation, with final dots
 	Hosts       []string                             // names under which the panel itself is reached
+	Engines     []string                             // names under which the engine is reached
 	StyleSheet  func(css string) (problems []string) // what is not allowed in one; nil: it is not looked at
 	Beside      []field.Values                       // the other resources that [NearTo] asks for
 }

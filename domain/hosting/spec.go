@@ -73,13 +73,19 @@ func LinkOf(s Spec) (link Link, leads bool) {
 // A Query asks for the resources of a kind that have these values.
 type Query struct {
 	Kind   string
-	Having map[string]any // by field; "tenant" is the tenant
+	Having map[string]any // by field; "tenant" is the tenant; a list of texts: one of them
 }
 
 // NearTo asks for the resources that [Check] compares a complete spec with
-// ([Place.Beside]).
-func NearTo(s Spec, tenant int64) []Query {
-	if n, can := s.(interface{ near(tenant int64) []Query }); can {
+// ([Place.Beside]). It is asked step by step with what is known by then, until it asks
+// for nothing more: who knows a forward knows where the next one begins.
+func NearTo(s Spec, tenant int64, step int, known []field.Values) []Query {
+	if o, can := s.(interface {
+		onward(step int, known []field.Values) []Query
+	}); can {
+		return o.onward(step, known)
+	}
+	if n, can := s.(interface{ near(tenant int64) []Query }); can && step == 0 {
 		return n.near(tenant)
 	}
 	return nil

@@ -119,6 +119,8 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 		form.About = w["act_terminate_tenant_about"]
 	case k.Soft:
 		form.About = w["panel_remove_soft"]
+	case k.Address != "":
+		form.About = w["panel_remove_address"]
 	}
 	return append(all, form)
 }

@@ -9,10 +9,17 @@ var hostingInSpanish = map[string]string{
 	"The server cannot do this.":                           "El servidor no puede hacer esto.",
 	"The tenant has no account at the server yet.":         "La organización todavía no tiene cuenta en el servidor.",
 	"What this is a part of does not exist at the server.": "Aquello de lo que forma parte no existe en el servidor.",
-	"A CNAME cannot point to itself.":                      "Un CNAME no puede apuntar a sí mismo.",
-	"A null MX (.) stands alone at its name.":              "Un MX nulo (.) está solo en su nombre.",
-	"This name has a sender policy (SPF) already.":         "Este nombre ya tiene una política de remitente (SPF).",
-	"Enter a mailto: or https: address for reports.":       "Escriba una dirección mailto: o https: para los avisos.",
+	"Mail to this address would come back to it. Please change where it goes.": "El correo a esta dirección volvería a ella. " +
+		"Cambie adónde va.",
+	"Mail to # comes back to this alias.":            "El correo a # vuelve a este alias.",
+	"The destination contains the alias itself.":     "El destino contiene el propio alias.",
+	"Mail cannot be forwarded to the server itself.": "El correo no se puede reenviar al propio servidor.",
+	"Only this catch-all takes #: there is no mailbox or alias of that name.": "Solo este catch-all recibe #: no hay buzón " +
+		"ni alias con ese nombre.",
+	"A CNAME cannot point to itself.":                "Un CNAME no puede apuntar a sí mismo.",
+	"A null MX (.) stands alone at its name.":        "Un MX nulo (.) está solo en su nombre.",
+	"This name has a sender policy (SPF) already.":   "Este nombre ya tiene una política de remitente (SPF).",
+	"Enter a mailto: or https: address for reports.": "Escriba una dirección mailto: o https: para los avisos.",
 	"Enter the domain of a certificate authority, such as letsencrypt.org, or ; for none.": "Escriba el dominio de una autoridad de " +
 		"certificación, como letsencrypt.org, o ; para ninguna.",
 	"The server wants a stronger password.": "El servidor exige una contraseña más fuerte.",

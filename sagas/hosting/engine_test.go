@@ -85,3 +85,28 @@ func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 	h.Stands(box.Ref, hosting.Running)
 	h.Equal("password", h.Has("mailbox", "ana@example.com").Secrets["password"], "pass-word-2")
 }
+
+// Two requests at once may each be right and make a ring together. None of it reaches the
+// engine, and who asked reads why.
+func TestForwardsThatMakeARingTogetherStayAwayFromTheEngine(t *testing.T) {
+	t.Parallel()
+	h := sagastest.NewHousehold(t)
+	d := h.Ask(h.Draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true})
+	alias := func(source, to string) hosting.Request {
+		return h.Ask(h.Draw("mail_alias"), &hosting.MailAlias{
+			MailDomain: d.ID, Source: source, Email: source + "@example.com", Destinations: []string{to}, IsActive: true,
+		})
+	}
+	one, two := alias("one", "two@example.com"), alias("two", "one@example.com")
+	h.Carry(d, one, two)
+	h.Goes()
+	for _, ref := range []hosting.Ref{one.Ref, two.Ref} {
+		row := h.Stands(ref, hosting.Refused)
+		h.Equal("sync", row.SyncStatus+" "+row.SyncError, "error leads_back")
+	}
+	h.Equal("made", h.Engine.Creations("mail_alias/one@example.com")+h.Engine.Creations("mail_alias/two@example.com"), 0)
+	h.Carry(sagastest.Set(two.Ref, `{"destination":["ana@elsewhere.example"]}`))
+	h.Stands(two.Ref, hosting.Running)
+	h.Carry(hosting.Push{Ref: one.Ref})
+	h.Stands(one.Ref, hosting.Running)
+}

@@ -18,7 +18,7 @@ func (s *Service) placeOf(by projections.Caller, d *hosting.Draft) hosting.Place
 // surroundings adds what the installation and the tenant tell of a place.
 func (s *Service) surroundings(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
 	place.StyleSheet = s.StyleSheet
-	place.Hosts = append(place.Hosts, s.hosts()...)
+	place.Hosts, place.Engines = append(place.Hosts, s.hosts()...), s.Hosts
 	place.NameServers = append(place.NameServers, s.NameServers...)
 	if d.Kind.Owner {
 		var err error
@@ -71,22 +71,7 @@ func (s *Service) defaultPackage(ctx context.Context) (*int64, error) {
 }
 
 // neighbours adds the other records that the check compares this one with.
-func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
-	for _, q := range hosting.NearTo(d.Spec, d.Tenant) {
-		kind, _ := hosting.KindNamed(q.Kind)
-		l := projections.Listing{Limit: kind.Most}
-		for name, value := range q.Having {
-			l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: value})
-		}
-		found, err := s.system().Hosting().OfKind(ctx, kind, l)
-		if err != nil {
-			return err
-		}
-		for _, row := range found.Rows {
-			if row.Ref() != d.Ref() {
-				place.Beside = append(place.Beside, row.Spec)
-			}
-		}
-	}
-	return nil
+func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosting.Place) (err error) {
+	place.Beside, err = s.system().Hosting().Near(ctx, d.Ref(), d.Spec, d.Tenant)
+	return err
 }

@@ -32,7 +32,33 @@ func (r *Reconciler) order(ctx context.Context, run *hosting.Generation, w desir
 	if err := r.afterParents(ctx, w); err != nil {
 		return err
 	}
+	if err := r.leadsOn(ctx, w); err != nil {
+		return err
+	}
 	return r.afterNamesakes(ctx, w)
+}
+
+// leadsOn refuses a forward whose mail comes back to it. The form has looked, but two requests
+// at once may each be right and make a ring together.
+func (r *Reconciler) leadsOn(ctx context.Context, w desired) error {
+	spec := w.kind.New()
+	forward, is := spec.(interface {
+		LeadsBack(known []field.Values) (refusal string)
+	})
+	if !is || !w.row.Active {
+		return nil
+	}
+	if err := w.row.Load(spec); err != nil {
+		return err
+	}
+	near, err := r.system().Hosting().Near(ctx, w.ref, spec, w.row.Tenant)
+	if err != nil {
+		return err
+	}
+	if refusal := forward.LeadsBack(near); refusal != "" {
+		return domain.Fail(domain.Permanent, "leads_back", errors.New(refusal))
+	}
+	return nil
 }
 
 // afterEarlier lets earlier runs of the resource come first. One that is
