@@ -47,7 +47,8 @@ type EngineStart struct {
 type FormChecker interface {
 	// CheckForm returns the fields of an object whose values the engine would
 	// refuse or spoil, each with the reason. Of a change only the fields count
-	// that it names.
+	// that it names. With an error, those that it can judge without the engine
+	// are there.
 	CheckForm(context.Context, EngineObject) (field.Errors, error)
 }
 

@@ -23,6 +23,8 @@ var hostingInSpanish = map[string]string{
 	"Enter the domain of a certificate authority, such as letsencrypt.org, or ; for none.": "Escriba el dominio de una autoridad de " +
 		"certificación, como letsencrypt.org, o ; para ninguna.",
 	"The server wants a stronger password.": "El servidor exige una contraseña más fuerte.",
+	"The hosting server wants a password that is longer, or has capitals, digits and symbols too.": "El servidor de alojamiento " +
+		"exige una contraseña más larga, o con mayúsculas, cifras y símbolos.",
 	"This username belongs to the server itself. Please contact support.": "Este nombre de usuario es del propio servidor. " +
 		"Contacte con el soporte.",
 	"The password is no longer at hand. Please set it again.": "La contraseña ya no " +

@@ -29,10 +29,7 @@ func (s *Service) checkForm(ctx context.Context, d *hosting.Draft, place hosting
 	if !d.IsNew() {
 		o.Changed = slices.Sorted(maps.Keys(changed))
 	}
-	refused, err := s.Forms.CheckForm(ctx, o)
-	if err != nil {
-		return
-	}
+	refused, _ := s.Forms.CheckForm(ctx, o) // with an error, what is known without the engine
 	for _, one := range refused {
 		for _, message := range one.Messages {
 			wrong.Add(one.Field, message)

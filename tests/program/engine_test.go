@@ -75,6 +75,11 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 		admin); strings.TrimSpace(a.Body) != "[]" {
 		t.Errorf("offered is what this engine cannot install: %s", a.Body)
 	}
+	refused := r.Ask(400, "POST", "/hosting/api/rest/databases/", `{"name":"weak","db_password":"qxvzkjwp"}`, "Authorization", admin,
+		"Content-Type", processtest.AsJSON)
+	if !strings.Contains(refused.Body, `{"db_password":["The hosting server wants a password`) {
+		t.Errorf("what the engine would refuse is refused without saying so: %s", refused.Body)
+	}
 	r.Stop()
 	if fake.Calls("logout") == 0 {
 		t.Error("the session was not ended")

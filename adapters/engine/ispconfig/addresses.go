@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"sync"
-	"time"
 
 	"hostpanel/domain/field"
 )
@@ -21,48 +19,34 @@ type serverAddress struct {
 	client int64 // for which it is reserved; 0: none
 }
 
-// addresses remembers the IP addresses of servers for a while.
-type addresses struct {
-	mu    sync.Mutex
-	known map[int64][]serverAddress
-	at    time.Time
+// addressesOf returns the addresses of a server.
+func (e *Engine) addressesOf(ctx context.Context, server int64) ([]serverAddress, error) {
+	return e.addresses.get(ctx, e.api, server, e.api.serverAddresses)
 }
 
-const addressesLast = time.Minute
-
-// of returns the addresses of a server.
-func (a *addresses) of(ctx context.Context, e *Engine, server int64) ([]serverAddress, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if all, known := a.known[server]; known && e.api.Now().Sub(a.at) < addressesLast {
-		return all, nil
-	}
-	found, err := e.api.rows(
+func (c *connection) serverAddresses(ctx context.Context, server int64) ([]serverAddress, error) {
+	found, err := c.rows(
 		ctx, "server_ip_get", members{{"primary_id", members{{"server_id", server}}}}, []string{"ip_address", "client_id", "virtualhost"},
 	)
-	if err != nil {
-		return nil, err
-	}
 	var all []serverAddress
 	for _, r := range found {
 		if address, err := netip.ParseAddr(r["ip_address"]); err == nil && r["virtualhost"] != "n" {
 			all = append(all, serverAddress{address, r.number("client_id")})
 		}
 	}
-	a.known, a.at = map[int64][]serverAddress{server: all}, e.api.Now()
-	return all, nil
+	return all, err
 }
 
-// shared is the address for which `*` stands where each site has one; zero: `*` is any.
-func (a *addresses) shared(ctx context.Context, e *Engine, server int64) (netip.Addr, error) {
+// sharedAddress is the address for which `*` stands where each site has one; zero: `*` is any.
+func (e *Engine) sharedAddress(ctx context.Context, server int64) (netip.Addr, error) {
 	if !e.api.Named {
 		return netip.Addr{}, nil
 	}
-	all, err := a.of(ctx, e, server)
-	i := slices.IndexFunc(all, func(one serverAddress) bool { return one.client == 0 && one.Is4() })
+	all, err := e.addressesOf(ctx, server)
 	if err != nil {
 		return netip.Addr{}, err
 	}
+	i := slices.IndexFunc(all, func(one serverAddress) bool { return one.client == 0 && one.Is4() })
 	if i < 0 {
 		return netip.Addr{}, lacking("engine_servers", "address", errNoAddress)
 	}
@@ -81,7 +65,7 @@ func knowsAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	if !is {
 		return true, nil
 	}
-	all, err := e.addresses.of(ctx, e, w.server)
+	all, err := e.addressesOf(ctx, w.server)
 	return slices.ContainsFunc(all, func(one serverAddress) bool {
 		return one.Addr == wanted && (one.client == 0 || one.client == w.Owner)
 	}), err
@@ -97,7 +81,7 @@ func fitsRule(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	if !e.api.Named {
 		return false, nil
 	}
-	shared, err := e.addresses.shared(ctx, e, w.server)
+	shared, err := e.sharedAddress(ctx, w.server)
 	return wanted != shared, err
 }
 
@@ -107,13 +91,13 @@ func mayAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
 	if !is || !w.asked || w.ByOperator {
 		return true, nil
 	}
-	all, err := e.addresses.of(ctx, e, w.server)
+	all, err := e.addressesOf(ctx, w.server)
 	return !slices.ContainsFunc(all, func(one serverAddress) bool { return one.Addr == wanted && one.client == 0 }), err
 }
 
 // siteReady reads what the columns of a site follow from.
 func siteReady(ctx context.Context, e *Engine, w *wish) (err error) {
-	if w.shared, err = e.addresses.shared(ctx, e, w.server); err != nil {
+	if w.shared, err = e.sharedAddress(ctx, w.server); err != nil {
 		return err
 	}
 	return limitStorage(ctx, e, w)
@@ -121,7 +105,7 @@ func siteReady(ctx context.Context, e *Engine, w *wish) (err error) {
 
 // tellAddress says the address of a site as the panel does where each site has one.
 func tellAddress(ctx context.Context, e *Engine, have row, told field.Values) error {
-	shared, err := e.addresses.shared(ctx, e, have.number("server_id"))
+	shared, err := e.sharedAddress(ctx, have.number("server_id"))
 	switch {
 	case err != nil || !shared.IsValid():
 		return err

@@ -45,6 +45,7 @@ var databases = resource{
 			refused: "The hosting server takes no quotes and no backslash in a database password.",
 			travels: func(w *wish) bool { return !strings.ContainsAny(w.Secrets["db_password"], "'\"\\\x00\n\r\x1a") },
 		},
+		strong("db_password", databasePassword),
 	},
 }
 
@@ -56,6 +57,8 @@ func init() {
 	register(&databases)
 }
 
+var databasePassword = secret("database_password", "db_password")
+
 var databaseUsers = resource{
 	kind: "database user", table: "web_database_user", silent: true, key: "database_user_id",
 	stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
@@ -65,7 +68,7 @@ var databaseUsers = resource{
 	},
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
-		natural("database_user"), secret("database_password", "db_password"),
+		natural("database_user"), databasePassword,
 	},
 }
 

@@ -2,10 +2,15 @@ package ispconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
+
+	"golang.org/x/sync/singleflight"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -29,7 +34,7 @@ type form struct {
 
 // CheckForm returns the fields of an object whose values the engine would refuse,
 // or would store or serve as something else, with the reason. Of a change only the
-// fields count that it names.
+// fields count that it names. With an error, those that could be judged are there.
 func (e *Engine) CheckForm(ctx context.Context, o hosting.EngineObject) (field.Errors, error) {
 	r, err := resourceOf(o.Kind)
 	if err != nil || len(r.forms) == 0 {
@@ -45,15 +50,63 @@ func (r *resource) checkForms(ctx context.Context, e *Engine, w *wish) (wrong fi
 		}
 		travels := f.travels == nil || f.travels(w)
 		if travels && f.known != nil {
-			if travels, err = f.known(ctx, e, w); err != nil {
-				return nil, err
-			}
+			known, failed := f.known(ctx, e, w)
+			travels, err = known || failed != nil, errors.Join(err, failed)
 		}
 		if !travels {
 			wrong.Add(f.field, f.refused)
 		}
 	}
-	return wrong, nil
+	return wrong, err
+}
+
+// A memory keeps answers of the engine about servers for a minute. Several who ask at once
+// wait for one call, each as long as it may.
+type memory[T any] struct {
+	calls singleflight.Group
+
+	mu   sync.Mutex
+	kept map[int64]remembered[T]
+}
+
+type remembered[T any] struct {
+	answer T
+	at     time.Time
+}
+
+const memoryLasts = time.Minute
+
+// get returns the answer, and with an error the last one.
+func (m *memory[T]) get(ctx context.Context, c *connection, server int64, ask func(context.Context, int64) (T, error)) (T, error) {
+	now := c.Now()
+	m.mu.Lock()
+	last := m.kept[server]
+	m.mu.Unlock()
+	if !last.at.IsZero() && now.Sub(last.at) < memoryLasts {
+		return last.answer, nil
+	}
+	done := m.calls.DoChan(decimal(server), func() (any, error) {
+		longer, end := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
+		defer end()
+		answer, err := ask(longer, server)
+		if err != nil {
+			return last.answer, err
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.kept == nil {
+			m.kept = map[int64]remembered[T]{}
+		}
+		m.kept[server] = remembered[T]{answer, now}
+		return answer, nil
+	})
+	select {
+	case <-ctx.Done():
+		return last.answer, domain.Fail(domain.Transient, "engine_busy", fmt.Errorf("wait for the engine: %w", ctx.Err()))
+	case told := <-done:
+		answer, _ := told.Val.(T)
+		return answer, told.Err
+	}
 }
 
 // speakable refuses what the engine would not take, or would store differently.
@@ -97,6 +150,9 @@ func single(name string) form {
 
 // sending says how the panel sends the field.
 func sending(f form, sent string) form { f.sent = sent; return f }
+
+// storing says how the engine stores the field.
+func (f form) storing(stored string) form { f.stored = stored; return f }
 
 // matching is a form of a text that the engine takes only in this pattern.
 func matching(name, pattern, refused string) form {

@@ -25,7 +25,7 @@ var ftpAccounts = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		given("parent_domain_id", func(w *wish) any { return w.Parents["site"] }),
-		natural("username"), secret("password", "password"),
+		natural("username"), accountPassword,
 		changing(megabytes("quota_size", "quota_mb")), changing(flag("active", "is_active")),
 		given("uid", func(w *wish) any { return w.site["system_user"] }),
 		given("gid", func(w *wish) any { return w.site["system_group"] }),
@@ -37,6 +37,7 @@ var ftpAccounts = resource{
 		sending(matching("directory", `^(/[a-zA-Z0-9 ._/-]{0,79})?$`,
 			"The hosting server takes letters, digits, spaces and . _ - / in a directory, and up to 80 "+
 				"characters."), "below the site's own"),
+		strong("password", accountPassword),
 	},
 }
 

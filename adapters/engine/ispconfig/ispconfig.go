@@ -60,7 +60,8 @@ type Engine struct {
 	makers    makers
 	journal   *journal
 	survey    *survey
-	addresses addresses
+	addresses memory[[]serverAddress]
+	passwords memory[passwordRule]
 }
 
 // A connection makes calls of the API and reads its rows, a few at a time, in one session.

@@ -45,7 +45,8 @@ var mailboxes = resource{
 			travels: func(w *wish) bool { return login.MatchString(w.Name) },
 		},
 		storable("name"),
-		{field: "password", sent: "each byte of its UTF-8 as a character", stored: "hashed as Latin-1, which gives the bytes back"},
+		sending(strong("password", mailPassword), "each byte of its UTF-8 as a character").
+			storing("hashed as Latin-1, which gives the bytes back"),
 	},
 }
 

@@ -24,7 +24,7 @@ var shellUsers = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		given("parent_domain_id", func(w *wish) any { return w.Parents["site"] }),
-		natural("username"), secret("password", "password"),
+		natural("username"), accountPassword,
 		changing(megabytes("quota_size", "quota_mb")), changing(flag("active", "is_active")),
 		given("puser", func(w *wish) any { return w.site["system_user"] }),
 		given("pgroup", func(w *wish) any { return w.site["system_group"] }),
@@ -45,6 +45,7 @@ var shellUsers = resource{
 			field: "ssh_public_key", refused: "The hosting server takes keys of up to 1024 characters.",
 			travels: func(w *wish) bool { return len(w.text("ssh_public_key")) <= mostKey },
 		},
+		strong("password", accountPassword),
 	},
 }
 

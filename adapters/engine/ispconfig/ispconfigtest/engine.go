@@ -29,7 +29,8 @@ type Engine struct {
 	URL    string
 	Logins *LoginBook
 
-	Reserved map[string]int64 // clients that have an address of the server alone; set before the first call
+	Reserved  map[string]int64 // clients that have an address of the server alone; set before the first call
+	Passwords PasswordRule     // set before the first call
 
 	mu         sync.Mutex
 	now        time.Time
@@ -82,7 +83,7 @@ func Open() (e *Engine, end func()) {
 		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{},
 		used: map[string]int64{}, password: Password, version: "3.2.11p2",
 	}
-	e.Logins, e.Reserved = &LoginBook{engine: e}, map[string]int64{}
+	e.Logins, e.Reserved, e.Passwords = &LoginBook{engine: e}, map[string]int64{}, PasswordRule{Length: 8, Strength: 3}
 	server := httptest.NewServer(e)
 	e.URL = server.URL
 	return e, server.Close

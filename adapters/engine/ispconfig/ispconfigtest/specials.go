@@ -26,6 +26,7 @@ func init() {
 		"config_value_delete":      {[]string{"group", "name"}, (*call).removeConfigValue},
 		"server_ip_get":            {[]string{"primary_id"}, (*call).addresses},
 		"server_get":               {[]string{"server_id", "section"}, (*call).server},
+		"system_config_get":        {[]string{"section"}, (*call).systemConfig},
 		"client_get_groupid":       {[]string{"client_id"}, (*call).groupID},
 		"client_get_by_groupid":    {[]string{"group_id"}, (*call).byGroup},
 		"client_get_by_username":   {[]string{"username"}, (*call).byLogin},
@@ -100,6 +101,21 @@ func (c *call) addresses() answer {
 		}
 	}
 	return ok(all)
+}
+
+func (c *call) systemConfig() answer {
+	if c.text("section") != "misc" {
+		return ok(false)
+	}
+	rule := c.engine.Passwords
+	return ok(object{
+		{"company_name", ""},
+		{"maintenance_mode", "n"},
+		{"session_timeout", "0"},
+		{"min_password_length", strconv.Itoa(rule.Length)},
+		{"min_password_strength", strconv.Itoa(rule.Strength)},
+		{"show_delete_on_forms", "n"},
+	})
 }
 
 func (c *call) groupID() answer {

@@ -82,12 +82,8 @@ func (c *call) add(stem string, t *table) answer {
 	if keys := e.complaints(stem, merged(nil, params)); keys != "" {
 		return remote(keys)
 	}
-	password, _ := params.get("password")
-	if s := plain(password); stem == "client" && (s == nil || len(*s) < 8) {
-		return remote(
-			"The chosen password does not match the security guidelines. It has to be at least 8 chars in length and " +
-				"have a strength of \"Good\".",
-		)
+	if said := e.Passwords.refuse(t, params); said != "" {
+		return remote(said)
 	}
 	group, fine := c.groupFor(stem)
 	if !fine {
@@ -280,6 +276,9 @@ func (c *call) update(stem string, t *table) answer {
 	r := t.find(id)
 	if keys := e.complaints(stem, merged(r, params)); keys != "" {
 		return remote(keys)
+	}
+	if said := e.Passwords.refuse(t, params); said != "" {
+		return remote(said)
 	}
 	if r == nil {
 		return ok(0)
