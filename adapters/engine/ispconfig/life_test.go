@@ -300,3 +300,13 @@ func TestAMailboxIsSwitchedOffByFourFlags(t *testing.T) {
 		}
 	}
 }
+
+// The engine's server makes each shell user a home below the site's directory, which its row
+// does not name.
+func TestAShellUserHasAHomeBelowItsSite(t *testing.T) {
+	w := inhabited(t)
+	root := w.rowOf("site")["document_root"]
+	if home := string(w.find("shell_user", "c17_sh").Observed["home_directory"]); root == "" || home != `"`+root+`/home/c17_sh"` {
+		t.Errorf("home %s", home)
+	}
+}

@@ -80,6 +80,7 @@ func shellLeaves(_ context.Context, _ *Engine, have row) error {
 	return nil
 }
 
+// shellRemarks tells the home that the engine's server makes: the row's directory is the site's.
 func shellRemarks(have row, observed field.Values) {
-	put(observed, "home_directory", have["dir"])
+	put(observed, "home_directory", have["dir"]+"/home/"+have["username"])
 }

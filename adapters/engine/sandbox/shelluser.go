@@ -14,5 +14,5 @@ func shell(o hosting.EngineObject) error {
 }
 
 func home(o, site hosting.EngineObject) (observed, error) {
-	return observed{"home_directory": text(hosting.EngineObject{Values: site.Observed}, "document_root")}, nil
+	return observed{"home_directory": text(hosting.EngineObject{Values: site.Observed}, "document_root") + "/home/" + o.Name}, nil
 }
