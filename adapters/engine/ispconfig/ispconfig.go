@@ -26,6 +26,7 @@ type Config struct {
 	User, Password string   // of the remote user
 	Servers        Servers  // numbers of the servers by what they do
 	Named          bool     // each site has an address of its own; false: each has any
+	StorageShare   int64    // per cent of its tenant's storage that each site and database has; 0: 100
 	NameServers    []string // of new zones, dotted; the first is a zone's primary unless it names another
 
 	// Installation is the panel that works there.

@@ -1,6 +1,7 @@
 package ispconfig_test
 
 import (
+	"fmt"
 	"testing"
 
 	"hostpanel/domain/hosting"
@@ -38,6 +39,33 @@ func TestTheStorageLimitReachesTheEngine(t *testing.T) {
 	limits("tampered with", "700")
 	w.change(with(client, "max_storage_mb", -1))
 	limits("without one again", "-1")
+}
+
+// By setting, each site and each database has a share of its tenant's limit. What has the whole
+// gets its share with the next change.
+func TestAShareOfTheStorageLimitIsGivenToEach(t *testing.T) {
+	w := inhabited(t)
+	client := tenant("t17")
+	client.ID = w.client
+	w.change(with(client, "max_storage_mb", 5000))
+	w.config.StorageShare = 30
+	w.engine = w.open(w.config)
+	limits := func(site, database string) {
+		t.Helper()
+		if s, d := w.rowOf("site")["hd_quota"], w.rowOf("database")["database_quota"]; s != site || d != database {
+			t.Errorf("%s and %s, not %s and %s", s, d, site, database)
+		}
+	}
+	limits("5000", "5000")
+	w.change(with(w.object("site"), "is_active", true))
+	limits("1500", "5000")
+	for limit, want := range map[int]string{5001: "1500", 2: "1", 0: "1", -1: "-1", 1000: "300"} {
+		w.change(with(client, "max_storage_mb", limit))
+		limits(want, want)
+		if row := w.rowOf("tenant"); row["limit_web_quota"] != fmt.Sprint(limit) {
+			t.Errorf("the client has %s of %d", row["limit_web_quota"], limit)
+		}
+	}
 }
 
 // A client's own settings lead to servers that are there.

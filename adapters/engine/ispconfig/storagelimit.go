@@ -1,29 +1,33 @@
 package ispconfig
 
 import (
+	"cmp"
 	"context"
 )
 
 // The engine enforces no limit on all that a client stores, but one on each of its
-// sites and databases. Each gets the client's whole limit. The engine counts
+// sites and databases. Each gets the client's whole limit, or a share of it. The engine counts
 // traffic, too, but switches sites off and on by it: the panel sets no such limit.
 
 // leastStorage is sent instead of 0, which would be without limit.
 const leastStorage = 1
 
-// storageOf is the limit of a client, for one of its rows.
-func storageOf(client row) int64 {
-	if client["limit_web_quota"] == "0" {
-		return leastStorage
+// storageOf is the limit of each site and each database of a client.
+func (c *connection) storageOf(client row) int64 {
+	whole := client.number("limit_web_quota")
+	if whole < 0 || client["limit_web_quota"] == "" {
+		return whole
 	}
-	return client.number("limit_web_quota")
+	return max(leastStorage, whole*cmp.Or(c.StorageShare, wholeStorage)/wholeStorage)
 }
+
+const wholeStorage = 100 // per cent
 
 // limitStorage reads the limit of the owner of a site or database.
 func limitStorage(ctx context.Context, e *Engine, w *wish) error {
 	client, present, err := e.api.get(ctx, &clients, w.Owner)
 	if err == nil && present {
-		w.storage = storageOf(client)
+		w.storage = e.api.storageOf(client)
 	}
 	return err
 }
@@ -57,7 +61,7 @@ func spreadStorage(ctx context.Context, e *Engine, w *wish, client int64) error 
 			return afterwards(err)
 		}
 		for _, have := range owned {
-			if limit := storageOf(now); !same(have[name], limit) {
+			if limit := e.api.storageOf(now); !same(have[name], limit) {
 				if err := e.update(ctx, of, have, append(of.repeats(have), member{name, limit})); err != nil {
 					return afterwards(err)
 				}

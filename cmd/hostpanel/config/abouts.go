@@ -22,6 +22,7 @@ func (*Settings) Abouts() map[string]string {
 		"ISPCONFIG_USERNAME":       "ISPConfig's remote user.",
 		"ISPCONFIG_PASSWORD":       "Of the remote user.",
 		"ISPCONFIG_SITE_ADDRESSES": "any: sites share all addresses; named: each site has one of its own.",
+		"ISPCONFIG_STORAGE_SHARE":  "Per cent of its tenant's storage that each site and database has, or whole.",
 		"ISPCONFIG_SERVER_ID":      "ISPConfig's server, or web=1,database=2,dns=3,mail=4.",
 		"HOSTPANEL_ENGINE_WAIT":    "How long an answer waits for the engine, up to 20s; 0: not at all.",
 		"HOSTPANEL_ENGINE_COMPARE": "In which time every tenant is compared with the engine once, 1h to 720h; 0: " +

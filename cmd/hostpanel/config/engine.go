@@ -39,10 +39,14 @@ func (c *Config) engine(s Settings) error {
 	if rule := s.ISPConfigSites; rule != "" && rule != "any" && rule != "named" {
 		return console.Misused("ISPCONFIG_SITE_ADDRESSES is any or named, not %q", rule)
 	}
+	share, err := shareOf(s.ISPConfigStorage)
+	if err != nil {
+		return err
+	}
 	servers, err := serversOf(s.ISPConfigServerID)
 	c.ISPConfig = &ispconfig.Config{
 		Name: "ispconfig", URL: s.ISPConfigURL, User: s.ISPConfigUsername, Password: s.ISPConfigPassword, Servers: servers,
-		Named: s.ISPConfigSites == "named",
+		Named: s.ISPConfigSites == "named", StorageShare: share,
 	}
 	return err
 }
@@ -55,6 +59,18 @@ func isEngineURL(text string) error {
 		return console.Misused("ISPCONFIG_URL is not a URL such as https://engine.example.com:8080")
 	}
 	return nil
+}
+
+// shareOf reads how much of its tenant's storage each site and each database has, in per cent.
+func shareOf(text string) (int64, error) {
+	if text == "" || text == "whole" {
+		return 100, nil
+	}
+	share, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || share < 1 || share > 100 {
+		return 0, console.Misused("ISPCONFIG_STORAGE_SHARE is whole or a number from 1 to 100, not %q", text)
+	}
+	return share, nil
 }
 
 // serversOf reads one number for everything, or one for each role.

@@ -35,6 +35,11 @@ func TestAMistakeAboutTheEngineNamesItsSetting(t *testing.T) {
 			func(s *Settings) { s.ISPConfigServerID = "web=1,database=1,dns=2,mail=-3" },
 		},
 		"ISPCONFIG_SITE_ADDRESSES": {func(s *Settings) { s.ISPConfigSites = "192.0.2.7" }},
+		"ISPCONFIG_STORAGE_SHARE": {
+			func(s *Settings) { s.ISPConfigStorage = "half" },
+			func(s *Settings) { s.ISPConfigStorage = "0" },
+			func(s *Settings) { s.ISPConfigStorage = "101" },
+		},
 	} {
 		for _, c := range change {
 			_, err := New(engineSettings(c), false)
@@ -56,6 +61,15 @@ func TestServersAreOneOrOneForEachRole(t *testing.T) {
 		c, err := New(engineSettings(func(s *Settings) { s.ISPConfigServerID = text }), false)
 		if err != nil || c.ISPConfig.Servers != want {
 			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+	}
+}
+
+func TestTheShareOfStorageIsTheWholeUnlessItIsSet(t *testing.T) {
+	for text, want := range map[string]int64{"": 100, "whole": 100, "30": 30, "100": 100} {
+		c, err := New(engineSettings(func(s *Settings) { s.ISPConfigStorage = text }), false)
+		if err != nil || c.ISPConfig.StorageShare != want {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type Settings struct {
 	ISPConfigPassword string `kong:"-" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD"`
 	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER"`
 	ISPConfigSites    string `name:"ispconfig-site-addresses" group:"settings" env:"ISPCONFIG_SITE_ADDRESSES" placeholder:"RULE"`
+	ISPConfigStorage  string `name:"ispconfig-storage-share" group:"settings" env:"ISPCONFIG_STORAGE_SHARE" placeholder:"PERCENT"`
 
 	EngineWait    string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s"`
 	EngineCompare string `group:"settings" env:"HOSTPANEL_ENGINE_COMPARE" placeholder:"24h"`
