@@ -189,6 +189,7 @@ func TestAMailDomainSignsWithTheKeyOfItsRecord(t *testing.T) {
 // refuses a body that names one twice, where PHP takes the last without a word.
 func TestNoCallNamesAnArgumentTwice(t *testing.T) {
 	w := inhabited(t)
+	w.fake.Wakes = true
 	w.change(with(w.object("mail_domain"), "is_active", false))
 	updates := w.fake.Calls("mail_domain_update")
 	client := with(tenant("t17"), "city", "Madrid")

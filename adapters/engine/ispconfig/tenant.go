@@ -163,9 +163,11 @@ func clientRemarks(have row, observed field.Values) {
 	}
 }
 
-// changeClient updates a client. Without an empty password the engine would
-// hash the hash; and whatever of the client's is off, it turns on again.
-func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members) error {
+// changeClient updates a client. Without an empty password the engine would hash the hash.
+// With a `locked` of n, which it takes from the row, it would turn on again whatever of the
+// client's is off; it stores an empty one as n and does not act on it. What it has turned on
+// all the same is put off again.
+func changeClient(ctx context.Context, e *Engine, w *wish, have row, params members) error {
 	password := w.Secrets["password"]
 	params = without(params, "password")
 	if len(params) > 0 {
@@ -174,6 +176,11 @@ func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members
 			return err
 		}
 		params = append(params, member{"password", ""})
+		for _, flag := range []string{"locked", "canceled"} {
+			if have[flag] == "n" {
+				params = append(params, member{flag, ""})
+			}
+		}
 		err = e.api.call(ctx, "client_update", members{{"client_id", w.ID}, {"reseller_id", 0}, {"params", params}}, nil)
 		if again := e.lull(ctx, asleep); err == nil {
 			err = again

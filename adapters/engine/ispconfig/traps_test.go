@@ -57,7 +57,11 @@ func TestT3AChangedClientWakesNothing(t *testing.T) {
 	}
 	o := with(tenant("t17"), "city", "Madrid")
 	o.ID = w.client
+	jobs := w.fake.Jobs()
 	w.change(o)
+	if more := w.fake.Jobs() - jobs; more != 1 || w.rowOf("tenant")["city"] != "Madrid" {
+		t.Errorf("%d jobs, not the client's alone: what is off was on meanwhile", more)
+	}
 	for _, kind := range off {
 		row := w.rowOf(kind)
 		asleep := row["active"] == "n" || row["postfix"] == "n" && row["disableimap"] == "y" &&
@@ -69,6 +73,34 @@ func TestT3AChangedClientWakesNothing(t *testing.T) {
 	w.fake.Tell("client_update", `{"client_id": 1, "reseller_id": 0, "params": {"city": "Vigo", "password": ""}}`)
 	if w.rowOf("site")["active"] != "y" {
 		t.Error("the double does not do the damage")
+	}
+}
+
+// A lock by hand is the engine's own: the row keeps it, and the update does not name it.
+func TestAClientThatIsLockedByHandStaysLocked(t *testing.T) {
+	w := inhabited(t)
+	for _, flag := range []string{"locked", "canceled"} {
+		w.fake.Tell("client_update", `{"client_id": 1, "reseller_id": 0, "params": {"`+flag+`": "y", "password": ""}}`)
+		o := with(tenant("t17"), "city", "City of "+flag)
+		o.ID = w.client
+		w.change(o)
+		if row := w.rowOf("tenant"); row[flag] != "y" || row["city"] != "City of "+flag {
+			t.Errorf("%s: %s, %s", flag, row[flag], row["city"])
+		}
+	}
+}
+
+// An engine that wakes what is off all the same does not keep it awake.
+func TestWhatAnEngineWakesAllTheSameIsPutOffAgain(t *testing.T) {
+	w := inhabited(t)
+	w.fake.Wakes = true
+	w.change(with(w.object("site"), "is_active", false))
+	o := with(tenant("t17"), "city", "Madrid")
+	o.ID = w.client
+	jobs := w.fake.Jobs()
+	w.change(o)
+	if w.rowOf("site")["active"] != "n" || w.fake.Jobs() == jobs+1 {
+		t.Error(w.rowOf("site")["active"], w.fake.Jobs()-jobs)
 	}
 }
 

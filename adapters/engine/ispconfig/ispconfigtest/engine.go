@@ -31,6 +31,7 @@ type Engine struct {
 
 	Reserved  map[string]int64 // clients that have an address of the server alone; set before the first call
 	Passwords PasswordRule     // set before the first call
+	Wakes     bool             // an update of a client wakes whatever its flags say; set before the first call
 
 	mu         sync.Mutex
 	now        time.Time

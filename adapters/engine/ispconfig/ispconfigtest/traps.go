@@ -27,7 +27,9 @@ func (c *call) rewrite(stem string, t *table, r *record, params object) {
 			r.set("domain", "")
 		}
 	case "client":
-		c.engine.wake(r)
+		if locked, told := params.get("locked"); !told || locked != "" || c.engine.Wakes {
+			c.engine.wake(r)
+		}
 	case "web_domain":
 		for column, value := range map[string]string{
 			"pm_max_children": "1", "pm_start_servers": "1", "pm_min_spare_servers": "1", "pm_max_spare_servers": "1",

@@ -50,12 +50,18 @@ func (c *call) inspect(t *table, params object, needed string) {
 		c.violate(!t.has(p.name), "unknown column "+p.name)
 		c.violate(slices.Contains(neverSent, p.name), "column "+p.name)
 		text, is := p.value.(string)
-		c.violate(t.flags[p.name] && (!is || text != "y" && text != "n"), "flag "+p.name+" that is none")
+		c.violate(t.flags[p.name] && (!is || text != "y" && text != "n") && !isUnsaid(t, p), "flag "+p.name+" that is none")
 	}
 	for column := range strings.FieldsSeq(needed) {
 		_, there := params.get(column)
 		c.violate(!there, "no column "+column)
 	}
+}
+
+// isUnsaid tells whether a flag of a client is sent empty: the engine stores `n`, and does not
+// act on it.
+func isUnsaid(t *table, p pair) bool {
+	return t.name == "client" && (p.name == "locked" || p.name == "canceled") && p.value == ""
 }
 
 func merged(r *record, params object) lookup {
@@ -264,16 +270,16 @@ func (c *call) update(stem string, t *table) answer {
 	e, params := c.engine, c.params()
 	c.inspect(t, params, repeated[t.name])
 	c.violate(stem != "client" && c.number("client_id") != 0, "an update that names an owner")
-	for _, forbidden := range []string{"locked", "canceled"} {
-		_, is := params.get(forbidden)
-		c.violate(is && stem == "client", forbidden)
-	}
 	id := 0
 	if s := plain(c.id(stem)); s != nil {
 		id, _ = strconv.Atoi(*s)
 	}
 	c.violate(id < 1, "a number below one")
 	r := t.find(id)
+	for _, p := range params {
+		is := stem == "client" && (p.name == "locked" || p.name == "canceled")
+		c.violate(is && (!isUnsaid(t, p) || r == nil || r.text(p.name) != "n"), p.name)
+	}
 	if keys := e.complaints(stem, merged(r, params)); keys != "" {
 		return remote(keys)
 	}
