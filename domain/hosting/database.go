@@ -3,7 +3,10 @@ package hosting
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"hostpanel/domain/field"
 )
@@ -70,3 +73,21 @@ func engineName(tenant int64, name string, most int) string {
 	digest := sha256.Sum256([]byte(name))
 	return name[:most-letters-1] + "_" + hex.EncodeToString(digest[:])[:letters]
 }
+
+// ReservedDatabase tells whether a database is the server's own, or of a program beside the
+// panel: its removal would take the server down.
+func ReservedDatabase(name string) bool {
+	return slices.Contains(systemDatabases, strings.ToLower(name))
+}
+
+// ReservedDatabaseUser tells whether a login to databases is the server's own.
+func ReservedDatabaseUser(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(systemDatabaseUsers, name) || engineDatabaseUser.MatchString(name)
+}
+
+var (
+	systemDatabases     = words("mysql information_schema performance_schema sys dbispconfig ispconfig phpmyadmin roundcube roundcubemail")
+	systemDatabaseUsers = words("root mysql mariadb mysql_sys ispconfig phpmyadmin pma roundcube admin")
+	engineDatabaseUser  = regexp.MustCompile(`^ispcsrv[0-9]*$|^debian.sys.maint$|^(mysql|mariadb)[.]`)
+)

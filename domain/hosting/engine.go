@@ -83,6 +83,7 @@ var SyncErrors = map[string]string{
 	"owner_missing":   "The tenant has no account at the server yet.",
 	"parent_missing":  "What this is a part of does not exist at the server.",
 	"password_weak":   "The server wants a stronger password.",
+	"reserved_name":   "This name belongs to the server itself. Please contact support.",
 	"reserved_login":  "This username belongs to the server itself. Please contact support.",
 	"secret_needed":   "The password is no longer at hand. Please set it again.",
 	"foreign":         "The server has one with this name that belongs to another customer.",

@@ -25,6 +25,7 @@ var hostingInSpanish = map[string]string{
 	"The server wants a stronger password.": "El servidor exige una contraseña más fuerte.",
 	"The hosting server wants a password that is longer, or has capitals, digits and symbols too.": "El servidor de alojamiento " +
 		"exige una contraseña más larga, o con mayúsculas, cifras y símbolos.",
+	"This name belongs to the server itself. Please contact support.": "Este nombre es del propio servidor. Contacte con el soporte.",
 	"This username belongs to the server itself. Please contact support.": "Este nombre de usuario es del propio servidor. " +
 		"Contacte con el soporte.",
 	"The password is no longer at hand. Please set it again.": "La contraseña ya no " +

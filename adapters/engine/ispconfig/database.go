@@ -21,6 +21,7 @@ var databases = resource{
 	queries: func(name, _ string, s Servers) []query {
 		return []query{{"sites_database", members{{"database_name", name}, {"server_id", s.Database}}}}
 	},
+	reserved: coded(hosting.ReservedDatabase, "reserved_name"),
 	turns: func(w *wish) []Turn {
 		return []Turn{
 			siteTurn(w.server, w.Parents["site"], true),
@@ -41,6 +42,12 @@ var databases = resource{
 	},
 	forms: []form{
 		{
+			field: "name", refused: "This name belongs to the server itself.",
+			travels: func(w *wish) bool {
+				return !hosting.ReservedDatabase(w.Name) && !hosting.ReservedDatabaseUser(w.text("engine_user"))
+			},
+		},
+		{
 			field: "db_password", stored: "as a hash of the text with escapes",
 			refused: "The hosting server takes no quotes and no backslash in a database password.",
 			travels: func(w *wish) bool { return !strings.ContainsAny(w.Secrets["db_password"], "'\"\\\x00\n\r\x1a") },
@@ -52,7 +59,7 @@ var databases = resource{
 func init() {
 	databases.habits = habits{
 		prepare: databaseReady, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser,
-		remains: strayDatabaseUser,
+		remains: strayDatabaseUser, leaving: databaseLeaves,
 	}
 	register(&databases)
 }
@@ -63,6 +70,7 @@ var databaseUsers = resource{
 	kind: "database user", table: "web_database_user", silent: true, key: "database_user_id",
 	stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
 	on: func(s Servers) int64 { return s.Database }, name: named("database_user"),
+	reserved: coded(hosting.ReservedDatabaseUser, "reserved_login"),
 	queries: func(name, _ string, _ Servers) []query {
 		return []query{{"sites_database_user", members{{"database_user", name}}}}
 	},
@@ -167,6 +175,19 @@ func adoptDatabase(ctx context.Context, e *Engine, w *wish, have row) error {
 	u.Name = user["database_user"]
 	u.Changed = nil
 	return e.push(ctx, &databaseUsers, &u, user)
+}
+
+// databaseLeaves keeps a database whose user is the server's own, which would go with it.
+func databaseLeaves(ctx context.Context, e *Engine, have row) error {
+	number := have.number("database_user_id")
+	if number < 1 {
+		return nil
+	}
+	user, present, err := e.api.get(ctx, &databaseUsers, number)
+	if err != nil || !present {
+		return err
+	}
+	return databaseUsers.keep(user)
 }
 
 // removeDatabaseUser removes the user of a database that is gone, unless

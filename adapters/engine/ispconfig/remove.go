@@ -107,6 +107,9 @@ func (e *Engine) remove(ctx context.Context, r *resource, o hosting.EngineObject
 			return domain.Fail(domain.Permanent, "owns_others", fmt.Errorf("%s %d still has a %s", r.kind, o.ID, kept))
 		}
 	}
+	if err := r.keep(have); err != nil {
+		return err
+	}
 	if r.leaving != nil {
 		if err := r.leaving(ctx, e, have); err != nil {
 			return err
@@ -124,6 +127,9 @@ func (e *Engine) erase(ctx context.Context, r *resource, have row) error {
 	number := have.number(r.key)
 	if number < 1 {
 		return badID(r.kind, number)
+	}
+	if err := r.keep(have); err != nil {
+		return err
 	}
 	arguments := members{r.byID(number)}
 	if r.serial {

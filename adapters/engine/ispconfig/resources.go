@@ -37,6 +37,7 @@ type resource struct {
 	remade   bool              // what lacks a part is removed and made again
 	silent   bool              // no server acts on its rows
 	flag     string            // the flag that switches it; "": active
+	reserved reserve           // names of the server itself, whose rows are never removed; nil: none
 	needs    bool              // it does not outlast the site that it belongs to
 	off      members           // what a row says that is off; nil: it cannot be
 	limits   []string          // the client's columns that limit how many it has
@@ -46,6 +47,31 @@ type resource struct {
 	apart *partHabits // nil: a kind with rows of its own
 
 	habits
+}
+
+// A reserve returns the code of the failure for a name that is the server's own; "": it is free.
+type reserve func(name string) (code string)
+
+// keep refuses to remove a row with a name of the server itself: with it the engine would
+// remove what the server needs.
+func (r *resource) keep(have row) error {
+	if r.reserved == nil {
+		return nil
+	}
+	if code := r.reserved(r.name(have)); code != "" {
+		return domain.Fail(domain.Permanent, code, fmt.Errorf("a %s with a name of the server itself", r.kind))
+	}
+	return nil
+}
+
+// coded is a reserve of the names that is says.
+func coded(is func(string) bool, code string) reserve {
+	return func(name string) string {
+		if is(name) {
+			return code
+		}
+		return ""
+	}
 }
 
 // partHabits are those of a kind that has no rows of its own: its objects are parts of other rows.

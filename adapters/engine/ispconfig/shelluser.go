@@ -20,7 +20,7 @@ var shellUsers = resource{
 	queries: func(name, _ string, _ Servers) []query {
 		return []query{{"sites_shell_user", members{{"username", name}}}}
 	},
-	turns: accountTurns("shell"),
+	turns: accountTurns("shell"), reserved: coded(hosting.ReservedLogin, "reserved_login"),
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		given("parent_domain_id", func(w *wish) any { return w.Parents["site"] }),
@@ -52,7 +52,7 @@ var shellUsers = resource{
 const mostKey = 1024 // characters that the engine stores
 
 func init() {
-	shellUsers.habits = habits{prepare: shellReady, leaving: shellLeaves, remarks: shellRemarks}
+	shellUsers.habits = habits{prepare: shellReady, remarks: shellRemarks}
 	register(&shellUsers)
 }
 
@@ -70,14 +70,6 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 		w.Secrets = map[string]string{"password": unguessable()}
 	}
 	return underSite(ctx, e, w)
-}
-
-// shellLeaves keeps a login that a system has: with it the engine would remove the system's user.
-func shellLeaves(_ context.Context, _ *Engine, have row) error {
-	if hosting.ReservedLogin(have["username"]) {
-		return domain.Fail(domain.Permanent, "reserved_login", errors.New("a shell user with the name of a system's"))
-	}
-	return nil
 }
 
 // shellRemarks tells the home that the engine's server makes: the row's directory is the site's.

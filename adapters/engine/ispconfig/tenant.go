@@ -254,9 +254,39 @@ func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) e
 	case len(found) > 1 || found[0].number("client_id") != o.ID || !e.api.refers(found[0]["customer_no"], o.Ref):
 		return drifted("tenant", o.ID)
 	}
+	if err := e.keepReserved(ctx, o.ID); err != nil {
+		return err
+	}
 	if err := e.api.call(ctx, "client_delete_everything", members{{"client_id", o.ID}}, nil); err != nil {
 		return err
 	}
 	e.owners.groups.forget(o.ID)
 	return e.gone(ctx, &clients, o.ID)
+}
+
+// keepReserved refuses to remove a client with everything that has a row with a name of the
+// server itself.
+func (e *Engine) keepReserved(ctx context.Context, client int64) error {
+	group, err := e.owners.groupOf(ctx, client)
+	if ownerless(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range resources {
+		if r.reserved == nil {
+			continue
+		}
+		owned, err := e.api.owned(ctx, r, group)
+		if err != nil {
+			return err
+		}
+		for _, have := range owned {
+			if err := r.keep(have); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -399,3 +399,47 @@ func TestALoginOfTheSystemIsNeitherMadeNorRemoved(t *testing.T) {
 		t.Error("it was written to")
 	}
 }
+
+// The engine's server drops the database of a row that is removed, its own ones too.
+func TestADatabaseOfTheServerIsNeitherMadeNorRemoved(t *testing.T) {
+	for name := range strings.FieldsSeq("mysql dbispconfig information_schema Performance_Schema sys phpmyadmin roundcube") {
+		w := inhabited(t)
+		calls := w.fake.Calls("sites_database_add")
+		o := w.object("database")
+		o.Name, o.Values = name, with(o, "name", name).Values
+		wrong, err := w.engine.CheckForm(t.Context(), o)
+		if err != nil || !wrong.Has("name") {
+			t.Errorf("%s: %v, %v", name, wrong, err)
+		}
+		_, err = w.engine.Create(t.Context(), o)
+		refused(t, err, domain.Permanent, "invalid")
+		rename := func(table, column, id, name string) {
+			w.fake.Tell("sites_"+table+"_update", `{"client_id": 0, "primary_id": `+id+`, "params": {"`+column+`": "`+name+`"}}`)
+		}
+		rename("database", "database_name", fmt.Sprint(w.made["database"]), name)
+		row := w.row("web_database", "database_name", name)
+		for _, known := range []string{"", name} {
+			known := hosting.EngineObject{Kind: "database", ID: w.made["database"], Owner: w.client, Name: known}
+			refused(t, w.engine.Remove(t.Context(), known), domain.Permanent, "reserved_name")
+		}
+		client := tenant("t17")
+		client.ID = w.client
+		refused(t, w.engine.RemoveEverything(t.Context(), client), domain.Permanent, "reserved_name")
+		rename("database", "database_name", row["database_id"], "c17_shop")
+		rename("database_user", "database_user", row["database_user_id"], "root")
+		err = w.engine.Remove(t.Context(), w.object("database"))
+		refused(t, err, domain.Permanent, "reserved_login")
+		refused(t, w.engine.RemoveEverything(t.Context(), client), domain.Permanent, "reserved_login")
+		if w.fake.Calls("sites_database_add") != calls || w.fake.Count("web_database") != 1 || w.fake.Count("web_database_user") != 1 {
+			t.Errorf("%s was written to", name)
+		}
+	}
+	w := inhabited(t)
+	o := w.object("database")
+	for _, user := range []string{"root", "Mysql", "ispconfig", "ispcsrv2", "phpmyadmin"} {
+		o.ID, o.Name = 0, "c17_more"
+		o.Values = with(o, "engine_user", user).Values
+		_, err := w.engine.Create(t.Context(), o)
+		refused(t, err, domain.Permanent, "invalid")
+	}
+}
