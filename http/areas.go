@@ -74,6 +74,7 @@ func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.call
 func (s *Server) accounts() *accounts.Area {
 	return accounts.New(accounts.Deps{
 		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
+		Demo: s.Demo.SignIns(),
 	})
 }
 

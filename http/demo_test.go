@@ -54,6 +54,50 @@ func TestTheDemosMailsAndLinkAreForThisMachineOnly(t *testing.T) {
 	}
 }
 
+func TestTheDemosButtonsSignInOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t, paneltest.WithDemo)
+	s.Resident(t, 71, "olga@example.com", "en", true)
+	s.Resident(t, 72, paneltest.AnaMail, "es", false)
+	for _, story := range []struct{ form, next, to string }{
+		{"demo_operator", "", "/storefront/"}, {"demo_customer", "", "/panel/"},
+		{"demo_customer", "/account/", "/account/"}, {"demo_customer", "//evil.example", "/panel/"},
+	} {
+		b := s.Browser(t).OnThisMachine()
+		b.Get("/login/?next=" + story.next)
+		_, sent := b.Fill(story.form)
+		anonymous := b.SessionID()
+		for _, elsewhere := range []*paneltest.Browser{
+			b.Twin().From("192.0.2.7:5", "127.0.0.1:8080"), b.Twin().From("127.0.0.1:5", "evil.example"),
+		} {
+			if w := elsewhere.Do("POST", "/login/", sent.Encode()); w.Code != http.StatusForbidden || w.Header().Get("Set-Cookie") != "" {
+				t.Errorf("%s from elsewhere: %d %v", story.form, w.Code, w.Header())
+			}
+		}
+		foreign := b.Twin().Do("POST", "/login/", sent.Encode(), "Sec-Fetch-Site", "cross-site")
+		token := sent.Get("form_token")
+		sent.Set("form_token", "")
+		forged := b.Twin().Do("POST", "/login/", sent.Encode())
+		if sent.Set("form_token", token); foreign.Code != http.StatusForbidden || forged.Code != http.StatusForbidden {
+			t.Errorf("%s of another site is %d, and without its token %d", story.form, foreign.Code, forged.Code)
+		}
+		paneltest.Goes(t, b.Do("POST", "/login/", sent.Encode()), story.to)
+		if !b.IsIn() || b.SessionID() == anonymous {
+			t.Errorf("%s signs nobody in, or under the id of before", story.form)
+		}
+	}
+	for _, where := range []*paneltest.Browser{
+		s.Browser(t), s.Browser(t).From("127.0.0.1:5", "evil.example"), paneltest.Open(t).Browser(t).OnThisMachine(),
+	} {
+		if text := where.Get("/login/").Body.String(); strings.Contains(text, "demo_") {
+			t.Error("the buttons of a demo are shown elsewhere")
+		}
+	}
+	if w := from(s, "127.0.0.1:5", "/login/"); strings.Contains(w.Body.String(), paneltest.Password) {
+		t.Error("a password is on the page")
+	}
+}
+
 func TestTheDemosLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t, paneltest.WithDemo)

@@ -1,6 +1,7 @@
 package paneltest
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,8 @@ type Browser struct {
 	Cookies map[string]string
 	Page    *html.Node // the last page
 	Address string
+
+	peer, host string // from where it calls, and whom; "": those of httptest
 }
 
 // Browser is a new browser.
@@ -29,8 +32,14 @@ func (s *Shop) Browser(t testing.TB) *Browser {
 
 // Twin returns a browser with the same cookies and the same page.
 func (b *Browser) Twin() *Browser {
-	return &Browser{Shop: b.Shop, T: b.T, Cookies: maps.Clone(b.Cookies), Page: b.Page, Address: b.Address}
+	return &Browser{Shop: b.Shop, T: b.T, Cookies: maps.Clone(b.Cookies), Page: b.Page, Address: b.Address, peer: b.peer, host: b.host}
 }
+
+// From lets the browser call from an address, under a name of the panel.
+func (b *Browser) From(peer, host string) *Browser { b.peer, b.host = peer, host; return b }
+
+// OnThisMachine lets the browser run beside the panel.
+func (b *Browser) OnThisMachine() *Browser { return b.From("127.0.0.1:5", "127.0.0.1:8080") }
 
 // Do sends a request with the cookies of the browser.
 func (b *Browser) Do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
@@ -45,6 +54,7 @@ func (b *Browser) Do(method, path, body string, headers ...string) *httptest.Res
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
+	r.RemoteAddr, r.Host = cmp.Or(b.peer, r.RemoteAddr), cmp.Or(b.host, r.Host)
 	w := httptest.NewRecorder()
 	b.Handler.ServeHTTP(w, r)
 	for _, cookie := range w.Result().Cookies() {

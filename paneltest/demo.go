@@ -10,6 +10,6 @@ import (
 func WithDemo(s *Shop) {
 	s.Server.Demo = &demo.Settings{
 		Widget: WidgetOne, Letters: os.DirFS(s.Letters), Link: &demo.Link{},
-		Operator: "olga@example.com",
+		Operator: "olga@example.com", Customer: AnaMail,
 	}
 }

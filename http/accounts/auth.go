@@ -23,6 +23,7 @@ type Deps struct {
 	Accounts Accounts
 	Tokens   Tokens
 	Sessions caller.Sessions
+	Demo     map[string]string // e-mails of the accounts that sign in by a button, by the form's name; nil: this is no demo
 }
 
 // An Area is how people and programs sign in, and the own account, by what it is about.
@@ -45,6 +46,7 @@ type (
 		callers   *caller.Callers
 		sessions  caller.Sessions
 		passwords *passwords
+		demo      map[string]string
 	}
 	// passwords are set by the links in mails, which are sent on request.
 	passwords struct {
@@ -90,7 +92,7 @@ func New(d Deps) *Area {
 		factors:   factors{d.Web, d.Callers, d.Accounts, d.Sessions},
 		signIns:   signIns{d.Web, d.Sessions},
 	}
-	a.entrance = entrance{d.Web, d.Callers, d.Sessions, &a.passwords}
+	a.entrance = entrance{d.Web, d.Callers, d.Sessions, &a.passwords, d.Demo}
 	a.passwords.entrance = &a.entrance
 	a.profile = profile{d.Web, d.Callers, d.Commands, d.Accounts, d.Sessions, &a.tokens}
 	return a

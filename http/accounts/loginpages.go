@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
+	"slices"
 
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -18,6 +21,11 @@ func (s *entrance) pages() route.Area {
 	login := web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{
 		"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain,
 	}}
+	for name, email := range s.demo {
+		login.Forms[name] = func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+			return s.enterDemo(ctx, c, email, sent)
+		}
+	}
 	leave := web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
 	reset := web.FormPage{Show: s.passwords.showReset, Forms: map[string]web.FormHandler{"reset": s.passwords.sendLink}}
 	return route.Area{
@@ -60,7 +68,36 @@ func (s *entrance) showLogin(ctx context.Context, c route.Call, back *web.Return
 			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
 			{Name: "next", Type: "hidden", Value: next},
 		},
-	}, back)})
+	}, back), "Demo": s.demoForms(c, next, back)})
+}
+
+// demoForms are the buttons of a demo, for this machine alone.
+func (s *entrance) demoForms(c route.Call, next string, back *web.Returned) (all []web.Form) {
+	if !caller.IsThisMachine(c.IP, c.Host, c.Header) {
+		return nil
+	}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.demo))) { // the operator first
+		all = append(all, s.web.Fill(c, web.Form{
+			Name: name, Action: caller.LoginPath, Inputs: []web.Input{{Name: "next", Type: "hidden", Value: next}},
+		}, back))
+	}
+	return all
+}
+
+// enterDemo signs in by a button of the demo. An account with a second factor needs its
+// password and code.
+func (s *entrance) enterDemo(ctx context.Context, c route.Call, email string, sent url.Values) (*route.Document, error) {
+	if !caller.IsThisMachine(c.IP, c.Host, c.Header) {
+		return nil, route.NoPermission
+	}
+	user, known, err := s.callers.System().Accounts().UserByEmail(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	if !known || !user.IsActive || user.SecondFactor {
+		return nil, domain.Refuse(domain.Conflict, "This account signs in with its password only.")
+	}
+	return s.open(ctx, c, user, sent)
 }
 
 // showCode is the second step, after a right password.

@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"encoding/base64"
 	"net/http"
+	"net/netip"
+	"net/url"
 
 	"hostpanel/http/route"
 )
@@ -42,6 +44,16 @@ func (s *Callers) isOwnPage(r route.Request) bool {
 	changing := *r.Request // the protection lets all calls pass that only read
 	changing.Method = http.MethodPost
 	return protection.Check(&changing) == nil
+}
+
+// IsThisMachine tells whether a request comes from this machine. One that a proxy has
+// forwarded is from elsewhere. So is one to another name: the page of a stranger may have
+// given that name our address.
+func IsThisMachine(ip netip.Addr, host string, h http.Header) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	address, err := netip.ParseAddr(name)
+	isOurs := name == "localhost" || err == nil && address.IsLoopback()
+	return isOurs && ip.IsLoopback() && h.Get("X-Forwarded-For") == "" && h.Get("Forwarded") == ""
 }
 
 func isSafe(method string) bool {

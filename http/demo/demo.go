@@ -11,8 +11,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"net/netip"
-	"net/url"
 
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -31,6 +29,16 @@ type Settings struct {
 	Letters     fs.FS  // the outbox
 	Link        *Link
 	Operator    string // e-mail of the superuser
+	Customer    string // e-mail of the tenant's administrator
+}
+
+// SignIns are the accounts that the login page offers without a password, by the name of
+// the form.
+func (s *Settings) SignIns() map[string]string {
+	if s == nil {
+		return nil
+	}
+	return map[string]string{"demo_operator": s.Operator, "demo_customer": s.Customer}
 }
 
 // An Area is the demo, with what it needs of the rest of the program.
@@ -71,22 +79,13 @@ func file(path, summary string, show func(context.Context, route.Call) (*route.D
 	return route.File(path, summary, show).Sending("text/html", nil).Caching("no-store")
 }
 
-// thisMachine admits callers on this machine. A request that a proxy has forwarded is
-// from elsewhere. So is one to another name: the page of a stranger may have given
-// that name our address.
+// thisMachine admits callers on this machine.
 var thisMachine = route.Open.As("this machine").Requiring(func(_ context.Context, r route.Request, _ route.Caller) error {
-	if r.IP.IsLoopback() && isLoopback(r.Host) && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == "" {
+	if caller.IsThisMachine(r.IP, r.Host, r.Header) {
 		return nil
 	}
 	return route.NoPermission
 })
-
-// isLoopback tells whether the Host of a request is a name of this machine.
-func isLoopback(host string) bool {
-	name := (&url.URL{Host: host}).Hostname()
-	address, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && address.IsLoopback()
-}
 
 //go:embed *.html
 var pageFiles embed.FS

@@ -25,6 +25,7 @@ type Call struct {
 	Vars      map[string]string
 	Query     url.Values
 	Header    http.Header
+	Host      string    // as the request names it
 	Body      []byte    // as it was sent; of routes that take it raw or as a form
 	Sent      field.Set // the fields that the request brought
 	Subject   any       // what Find has found

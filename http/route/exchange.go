@@ -101,7 +101,7 @@ func (x *exchange) begin() {
 		h.Set(asOf, past.moment())
 	}
 	x.call = Call{
-		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: parseQuery(x.r.URL.RawQuery), Header: x.r.Header,
+		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: parseQuery(x.r.URL.RawQuery), Header: x.r.Header, Host: x.r.Host,
 		IP: x.t.clientIP(x.r), id: unique, reply: &reply{header: http.Header{}}, table: x.t,
 	}
 	origin := domain.Origin{Cause: domain.RequestCause(unique)}

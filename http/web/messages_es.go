@@ -58,6 +58,7 @@ var messagesInSpanish = map[string]string{
 	"No second factor is being set up, or it took more than an hour. Begin again.": "No se está configurando ningún " +
 		"segundo factor, o ha pasado más de una hora. Empiece de nuevo.",
 	"The current password is wrong.":                     "La contraseña actual no es correcta.",
+	"This account signs in with its password only.":      "Esta cuenta solo entra con su contraseña.",
 	"No active account found with the given credentials": "El nombre de usuario o la contraseña no son correctos.",
 	"Request was throttled. Expected available in # second.": "Demasiados intentos. Podrá volver a " +
 		"intentarlo dentro de # segundo.",

@@ -69,7 +69,7 @@ func demoOf(p *program.Program) (*demo.Settings, error) {
 		return nil, err
 	}
 	return &demo.Settings{
-		Widget: d.Shop.WidgetID, Key: d.APIKey, Operator: d.Superuser.Username, Link: &demo.Link{},
+		Widget: d.Shop.WidgetID, Key: d.APIKey, Operator: d.Superuser.Username, Customer: d.TenantAdmin.Username, Link: &demo.Link{},
 		Letters: os.DirFS(filepath.Join(p.Config.DataDir, "outbox")),
 	}, nil
 }
