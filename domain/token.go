@@ -40,6 +40,7 @@ type Session struct {
 	Version     int       // session version of the user when it began
 	StartedAt   time.Time // when they signed in
 	ConfirmedAt time.Time // when they were last asked for the password again; zero: not since
+	StaysUntil  time.Time // when it ends, if the user chose to stay signed in; zero: it ends without visits
 }
 
 // A Link is a one-time link that has just been made. Nothing but this keeps

@@ -57,7 +57,7 @@ func (s *Server) demo() []route.Area {
 		return nil
 	}
 	return []route.Area{
-		(&demo.Area{Callers: s.callers(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL}).Routes(),
+		(&demo.Area{Callers: s.callers(), Settings: *s.Demo, PublicURL: s.Settings.PublicURL}).Routes(),
 	}
 }
 

@@ -16,9 +16,11 @@ import (
 var ErrSession = domain.Refuse(domain.NotFound, "The session has ended.")
 
 // sessionLives is the condition of a live browser session: not too old, and visited a
-// while ago at most (docs/security.md, "Browser sessions").
+// while ago at most, unless its user stays signed in (docs/security.md, "Browser sessions").
 func (v *Vault) sessionLives() string {
-	return `started_at > real_now() - ` + interval(v.times.SessionLife) + ` and seen_at > real_now() - ` + interval(v.times.SessionIdle)
+	return `(case when stays then started_at > real_now() - ` + interval(v.times.SessionStay) +
+		` else started_at > real_now() - ` + interval(v.times.SessionLife) +
+		` and seen_at > real_now() - ` + interval(v.times.SessionIdle) + ` end)`
 }
 
 // OpenSession starts a user's browser session. The id, 256 random bits in base64,
@@ -30,6 +32,20 @@ func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id st
 		return "", fmt.Errorf("open a session: %w", eventstore.Unavailable(err))
 	}
 	return id, nil
+}
+
+// MayStay tells whether users may stay signed in at a browser.
+func (v *Vault) MayStay() bool { return v.times.SessionStay > 0 }
+
+// StaySignedIn lets a session that has just begun go on without visits, and returns when
+// it ends.
+func (v *Vault) StaySignedIn(ctx context.Context, id string) (until time.Time, err error) {
+	err = v.pool.QueryRow(ctx, `update browser_sessions set stays = true where hash = $1
+		returning started_at + `+interval(v.times.SessionStay), hashOf(id)).Scan(&until)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("keep a session: %w", eventstore.Unavailable(err))
+	}
+	return until.UTC(), nil
 }
 
 // Session returns the session with this id, if it has not ended. The call counts
@@ -61,20 +77,21 @@ func (v *Vault) CountSessions(ctx context.Context, user int64, version int) (n i
 }
 
 func (v *Vault) selectSession() string {
-	return ` select id, user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + v.sessionLives()
+	return ` select id, user_id, version, started_at, confirmed_at, case when stays then started_at + ` + interval(v.times.SessionStay) +
+		` end from browser_sessions where hash = $1 and ` + v.sessionLives()
 }
 
 func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, bool, error) {
 	var found domain.Session
-	var confirmed *time.Time
-	err := v.pool.QueryRow(ctx, query, hashOf(id)).Scan(&found.ID, &found.User, &found.Version, &found.StartedAt, &confirmed)
+	var confirmed, stays *time.Time
+	err := v.pool.QueryRow(ctx, query, hashOf(id)).Scan(&found.ID, &found.User, &found.Version, &found.StartedAt, &confirmed, &stays)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.Session{}, false, nil
 	}
 	if err != nil {
 		return domain.Session{}, false, fmt.Errorf("look up a session: %w", eventstore.Unavailable(err))
 	}
-	found.StartedAt, found.ConfirmedAt = found.StartedAt.UTC(), confirmedAt(confirmed)
+	found.StartedAt, found.ConfirmedAt, found.StaysUntil = found.StartedAt.UTC(), orZero(confirmed), orZero(stays)
 	return found, true, nil
 }
 
@@ -102,7 +119,8 @@ func (v *Vault) EndSession(ctx context.Context, id string) error {
 	return nil
 }
 
-func confirmedAt(at *time.Time) time.Time {
+// orZero is a moment in UTC; zero: there is none.
+func orZero(at *time.Time) time.Time {
 	if at == nil {
 		return time.Time{}
 	}

@@ -57,6 +57,41 @@ func TestASessionTellsWhoIsThere(t *testing.T) {
 	}
 }
 
+func TestAUserWhoChoseItStaysSignedInWithoutVisits(t *testing.T) {
+	for _, c := range []struct {
+		what, after string
+		live        bool
+	}{
+		{"a day", `started_at = now() - interval '24 hours', seen_at = now() - interval '24 hours'`, true},
+		{"a month", `started_at = now() - interval '29 days 23 hours', seen_at = now() - interval '29 days'`, true},
+		{"a longer one", `started_at = now() - interval '30 days 1 minute', seen_at = now()`, false},
+	} {
+		s := newVault(t)
+		id, other := begin(t, s), begin(t, s)
+		until, err := s.StaySignedIn(t.Context(), id)
+		if err != nil || time.Until(until).Round(time.Hour) != 30*24*time.Hour {
+			t.Fatalf("until %s, %v", until, err)
+		}
+		if found, _ := visit(t, s, id); !found.StaysUntil.Equal(until) {
+			t.Errorf("%+v, not until %s", found, until)
+		}
+		change(t, s, `update browser_sessions set `+c.after)
+		if _, live := visit(t, s, id); live != c.live {
+			t.Errorf("after %s: %v", c.what, live)
+		}
+		if _, live := visit(t, s, other); live {
+			t.Errorf("after %s the user's other browser is signed in", c.what)
+		}
+		if err := s.Vault.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		renewed, err := s.RenewSession(t.Context(), id)
+		if found, live := visit(t, s, renewed); (err == nil) != c.live || live != c.live || live && found.StaysUntil.IsZero() {
+			t.Errorf("renewed after %s: %+v %v", c.what, found, err)
+		}
+	}
+}
+
 func TestASessionEndsWithoutVisitsAndAfterTwelveHours(t *testing.T) {
 	for _, c := range []struct {
 		what, after string

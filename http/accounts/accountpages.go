@@ -194,15 +194,11 @@ func (s *profile) takePassword(ctx context.Context, c route.Call, sent url.Value
 	if err := s.accounts.Change(ctx, c.Cause(), who.ID, password); err != nil {
 		return nil, err
 	}
-	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
+	cookie, err := s.callers.ReopenSession(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.sessions.OpenSession(ctx, now.ID, now.SessionVersion)
-	if err != nil {
-		return nil, err
-	}
-	return s.web.Done(web.AccountPath, "password", s.callers.Cookie(caller.SessionCookie, id, 0)),
+	return s.web.Done(web.AccountPath, "password", cookie),
 		s.sessions.EndSession(ctx, caller.VisitOf(c).ID)
 }
 

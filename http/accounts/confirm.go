@@ -54,10 +54,10 @@ func (s *profile) confirm(ctx context.Context, c route.Call, q *confirmation) (*
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.callers.Renew(ctx, c)
+	cookie, err := s.callers.Renew(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	c.Set("Set-Cookie", s.callers.Cookie(caller.SessionCookie, id, 0).String())
-	return &freshSession{s.callers.Token(id), clock.Now().UTC().Add(caller.FreshFor)}, nil
+	c.Set("Set-Cookie", cookie.String())
+	return &freshSession{s.callers.Token(cookie.Value), clock.Now().UTC().Add(caller.FreshFor)}, nil
 }

@@ -41,6 +41,54 @@ func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 	}
 }
 
+func TestUsersStaySignedInByChoiceAndSuperusersNever(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t)
+	s.Resident(t, 1, paneltest.AnaMail, "en", false)
+	s.Resident(t, 2, paneltest.RootMail, "en", true)
+	s.Resident(t, 3, "eva@example.com", "es", false)
+	secret, _ := s.Enrolled(t, 3)
+	signIn := func(email string, fields ...string) (*paneltest.Browser, string) {
+		b := s.Browser(t)
+		b.Get("/login/?next=/account/")
+		w := b.Send("sign_in", append([]string{"username", email, "password", paneltest.Password}, fields...)...)
+		if strings.HasPrefix(w.Header().Get("Location"), "/login/") {
+			b.Get(w.Header().Get("Location"))
+			w = b.Send("code", "otp", paneltest.Code(t, secret, 1))
+		}
+		paneltest.Goes(t, w, "/account/")
+		return b, w.Header().Get("Set-Cookie")
+	}
+	ana, cookie := signIn(paneltest.AnaMail, "stay", "true")
+	if !strings.Contains(cookie, "; Max-Age=2592000;") && !strings.Contains(cookie, "; Max-Age=2591999;") {
+		t.Errorf("the cookie of who stays is %s", cookie)
+	}
+	eva, _ := signIn("eva@example.com", "stay", "true")
+	other, cookie := signIn(paneltest.AnaMail)
+	root, grave := signIn(paneltest.RootMail, "stay", "true")
+	if strings.Contains(cookie+grave, "Max-Age") {
+		t.Errorf("the cookies of others are %s and %s", cookie, grave)
+	}
+	if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set started_at = started_at - interval '3 days',
+		seen_at = seen_at - interval '3 days'`); err != nil {
+		t.Fatal(err)
+	}
+	if !ana.IsIn() || !eva.IsIn() || other.IsIn() || root.IsIn() {
+		t.Error("after three days not those who chose to stay are signed in")
+	}
+	ana.Get("/account/")
+	const phrase = "una frase muy larga"
+	w := ana.Send("password", "current_password", paneltest.Password, "new_password", phrase, "password_repeat", phrase)
+	text := strings.Join(w.Header().Values("Set-Cookie"), " ")
+	if !strings.Contains(text, "session=") || !strings.Contains(text, "Max-Age=25919") {
+		t.Errorf("after a new password the cookie is %s: %d %s", text, w.Code, w.Body)
+	}
+	s.Do(t, account.GrantSuperuser{User: 3, At: time.Now()})
+	if eva.IsIn() {
+		t.Error("who has become a superuser stays signed in")
+	}
+}
+
 func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t)

@@ -62,12 +62,16 @@ func (s *entrance) showLogin(ctx context.Context, c route.Call, back *web.Return
 	if waits && (back == nil || back.Form == "code") {
 		return s.showCode(c, next, back)
 	}
+	inputs := []web.Input{
+		{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
+		{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
+		{Name: "next", Type: "hidden", Value: next},
+	}
+	if s.callers.MayStay() {
+		inputs = append(inputs, web.Input{Name: "stay", Type: "check"})
+	}
 	return s.web.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.web.Fill(c, web.Form{
-		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
-			{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
-			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
-			{Name: "next", Type: "hidden", Value: next},
-		},
+		Name: "sign_in", Action: caller.LoginPath, Inputs: inputs,
 	}, back), "Demo": s.demoForms(c, next, back)})
 }
 
@@ -106,6 +110,7 @@ func (s *entrance) showCode(c route.Call, next string, back *web.Returned) (*rou
 		Name: "code", Action: caller.LoginPath, Inputs: []web.Input{
 			{Name: "otp", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Focus: true, Long: 64},
 			{Name: "next", Type: "hidden", Value: next},
+			{Name: "stay", Type: "hidden", Value: c.Param("stay")},
 		},
 	}, back), "Again": s.web.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
 }
@@ -119,7 +124,7 @@ func (s *entrance) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 		ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage,
 	)
 	if errors.Is(err, caller.CodeMissing) {
-		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
+		return s.awaitCode(ctx, c, user, sent)
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +139,7 @@ func (s *entrance) enterWith(ctx context.Context, c route.Call, email, password 
 	var refusal *route.Refusal
 	switch {
 	case errors.Is(err, caller.CodeMissing):
-		return s.awaitCode(ctx, c, user, "")
+		return s.awaitCode(ctx, c, user, url.Values{})
 	case errors.As(err, &refusal):
 		return s.web.Done(caller.LoginPath, "password_set"), nil
 	case err != nil:
@@ -145,7 +150,7 @@ func (s *entrance) enterWith(ctx context.Context, c route.Call, email, password 
 
 // awaitCode leads to the second step. The browser gets a new id, which opens
 // nothing but that.
-func (s *entrance) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {
+func (s *entrance) awaitCode(ctx context.Context, c route.Call, user projections.User, sent url.Values) (*route.Document, error) {
 	if err := s.endVisit(ctx, c); err != nil {
 		return nil, err
 	}
@@ -153,9 +158,15 @@ func (s *entrance) awaitCode(ctx context.Context, c route.Call, user projections
 	if err != nil {
 		return nil, err
 	}
-	path := caller.LoginPath
-	if next != "" {
-		path += "?" + url.Values{"next": {next}}.Encode()
+	path, kept := caller.LoginPath, url.Values{}
+	if next := web.LocalPath(sent.Get("next")); next != "" {
+		kept.Set("next", next)
+	}
+	if sent.Get("stay") == "true" {
+		kept.Set("stay", "true")
+	}
+	if len(kept) > 0 {
+		path += "?" + kept.Encode()
 	}
 	return web.SeeOther(path, s.callers.Cookie(caller.SessionCookie, id, 0)), nil
 }
@@ -193,11 +204,11 @@ func (s *entrance) open(ctx context.Context, c route.Call, user projections.User
 	if err := s.endVisit(ctx, c); err != nil {
 		return nil, err
 	}
-	id, err := s.sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	cookie, err := s.callers.OpenSession(ctx, user, sent.Get("stay") == "true")
 	if err != nil {
 		return nil, err
 	}
-	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.callers.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), cookie), nil
 }
 
 // endVisit ends what the former id of the browser opens.

@@ -162,12 +162,8 @@ func (s *factors) switchOn(ctx context.Context, c route.Call, code string) (code
 	if codes, err = s.accounts.EnableFactor(ctx, c.Cause(), who.ID, caller.PlainCode(code)); err != nil {
 		return nil, nil, err
 	}
-	now, _, err := s.callers.System().Accounts().Identity(ctx, who.ID)
-	if err != nil {
-		return nil, nil, err
-	}
-	id, err := s.sessions.OpenSession(ctx, now.ID, now.SessionVersion)
-	return codes, s.callers.Cookie(caller.SessionCookie, id, 0), err
+	cookie, err = s.callers.ReopenSession(ctx, c)
+	return codes, cookie, err
 }
 
 func (s *factors) renewCodes(ctx context.Context, c route.Call, _ *route.Nothing) (*recoveryCodes, error) {

@@ -92,6 +92,8 @@ func (s *Callers) IsFresh(v Visit) bool { return clock.Since(v.session.Confirmed
 
 // Renew gives the session a new id, because its user has given the password
 // again. It counts from now on, and the former id opens nothing any more.
-func (s *Callers) Renew(ctx context.Context, c route.Call) (id string, err error) {
-	return s.deps.Sessions.RenewSession(ctx, VisitOf(c).ID)
+func (s *Callers) Renew(ctx context.Context, c route.Call) (*http.Cookie, error) {
+	v := VisitOf(c)
+	id, err := s.deps.Sessions.RenewSession(ctx, v.ID)
+	return s.sessionCookie(id, v.session.StaysUntil), err
 }

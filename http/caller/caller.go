@@ -111,6 +111,9 @@ type Credentials interface {
 // holds.
 type Sessions interface {
 	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
+	// StaySignedIn lets a new session go on without visits, if MayStay.
+	StaySignedIn(ctx context.Context, id string) (until time.Time, err error)
+	MayStay() bool
 	// Session counts as a visit; PeekSession does not.
 	Session(ctx context.Context, id string) (domain.Session, bool, error)
 	PeekSession(ctx context.Context, id string) (domain.Session, bool, error)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -135,7 +136,8 @@ func (s *Callers) visit(ctx context.Context, id string, find func(context.Contex
 		return v, err
 	}
 	who, known, err := s.System().Accounts().Identity(ctx, session.User)
-	if err == nil && known && who.IsActive && who.SessionVersion == session.Version {
+	stays := !session.StaysUntil.IsZero() && who.IsSuperuser // who has become one signs in anew
+	if err == nil && known && who.IsActive && who.SessionVersion == session.Version && !stays {
 		v.session, v.Who = session, Identity{who}
 	}
 	return v, err
@@ -183,6 +185,39 @@ func (s *Callers) CookieName(name string) string {
 }
 
 func (s *Callers) isSecure() bool { return strings.HasPrefix(s.deps.PublicURL(), "https://") }
+
+// OpenSession signs a user in, and returns the cookie with the new id. Superusers do not
+// stay signed in.
+func (s *Callers) OpenSession(ctx context.Context, user projections.User, stays bool) (*http.Cookie, error) {
+	id, err := s.deps.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	var until time.Time
+	if err == nil && stays && s.MayStay() && !user.IsSuperuser {
+		until, err = s.deps.Sessions.StaySignedIn(ctx, id)
+	}
+	return s.sessionCookie(id, until), err
+}
+
+// ReopenSession signs the user of a browser in again, whose sessions have all ended.
+func (s *Callers) ReopenSession(ctx context.Context, c route.Call) (*http.Cookie, error) {
+	v := VisitOf(c)
+	now, _, err := s.System().Accounts().Identity(ctx, Of(c).ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.OpenSession(ctx, now.User, !v.session.StaysUntil.IsZero())
+}
+
+// MayStay tells whether users may choose to stay signed in.
+func (s *Callers) MayStay() bool { return s.deps.Sessions.MayStay() }
+
+// sessionCookie has the id of a session. It is gone when the browser is closed, unless its
+// user stays signed in.
+func (s *Callers) sessionCookie(id string, until time.Time) *http.Cookie {
+	if until.IsZero() {
+		return s.Cookie(SessionCookie, id, 0)
+	}
+	return s.Cookie(SessionCookie, id, max(int(clock.Until(until)/time.Second), 1))
+}
 
 // Cookie is one of ours, which no script can read and no other site send
 // along. It lives for so many seconds; 0: until the browser is closed, -1: it

@@ -45,13 +45,7 @@ func (s *Settings) SignIns() map[string]string {
 type Area struct {
 	Callers *caller.Callers
 	Settings
-	Sessions  Sessions
 	PublicURL func() string
-}
-
-// Sessions opens sessions of browsers.
-type Sessions interface {
-	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
 }
 
 // Routes are the pages of the demo. The mails have links that sign in or set a
@@ -131,9 +125,9 @@ func (s *Area) enter(ctx context.Context, c route.Call) (*route.Document, error)
 	if user.SecondFactor { // which the link is none of
 		return web.SeeOther(caller.LoginPath), nil
 	}
-	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	cookie, err := s.Callers.OpenSession(ctx, user, false)
 	if err != nil {
 		return nil, err
 	}
-	return web.Private(web.SeeOther(web.HomeOf(user), s.Callers.Cookie(caller.SessionCookie, id, 0)), nil)
+	return web.Private(web.SeeOther(web.HomeOf(user), cookie), nil)
 }

@@ -54,10 +54,10 @@ func (s *Renderer) RenewUnlessFresh(ctx context.Context, c route.Call, d *route.
 	if s.Callers.IsFresh(caller.VisitOf(c)) {
 		return
 	}
-	id, err := s.Callers.Renew(ctx, c)
+	cookie, err := s.Callers.Renew(ctx, c)
 	if err != nil {
 		s.Callers.Log().WarnContext(ctx, "a session was not renewed", "request_id", c.RequestID, "err", err.Error())
 		return
 	}
-	Giving(d, s.Callers.Cookie(caller.SessionCookie, id, 0))
+	Giving(d, cookie)
 }

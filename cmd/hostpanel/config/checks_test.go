@@ -167,6 +167,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{KeepLinks: "1.5"}, "HOSTPANEL_KEEP_LINKS"},
 		{Settings{SessionLife: "12"}, "HOSTPANEL_SESSION_LIFE"},
 		{Settings{SessionLife: "721h"}, "HOSTPANEL_SESSION_LIFE"},
+		{Settings{SessionStay: "366"}, "HOSTPANEL_SESSION_STAY"},
 		{Settings{SessionIdle: "1m"}, "HOSTPANEL_SESSION_IDLE"},
 		{Settings{SessionLife: "10m", SessionIdle: "11m"}, "HOSTPANEL_SESSION_IDLE"},
 		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},

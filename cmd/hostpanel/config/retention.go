@@ -17,28 +17,29 @@ const (
 // retention is how long rows that are no events are kept (docs/configuration.md,
 // "Retention").
 func (c *Config) retention(s Settings) error {
-	links := credentials.Defaults.KeepLinks
-	for _, kept := range []struct {
+	kept := credentials.Defaults
+	for _, row := range []struct {
 		setting, days string
-		most          int
+		least, most   int
 		into          *time.Duration
 	}{
-		{"HOSTPANEL_KEEP_WEBHOOK_BODIES", s.KeepBodies, 3650, &c.Retention.WebhookBodies},
-		{"HOSTPANEL_KEEP_ATTEMPTS", s.KeepAttempts, 3650, &c.Retention.Attempts},
-		{"HOSTPANEL_KEEP_DELIVERIES", s.KeepDeliveries, 365, &c.Retention.Deliveries},
-		{"HOSTPANEL_KEEP_IDEMPOTENCY_KEYS", s.KeepIdempotencyKeys, 90, &c.Retention.IdempotencyKeys},
-		{"HOSTPANEL_LOOKS_KEPT", s.LooksKept, 3650, &c.Retention.Looks},
-		{"HOSTPANEL_KEEP_LINKS", s.KeepLinks, 365, &links},
+		{"HOSTPANEL_KEEP_WEBHOOK_BODIES", s.KeepBodies, 1, 3650, &c.Retention.WebhookBodies},
+		{"HOSTPANEL_KEEP_ATTEMPTS", s.KeepAttempts, 1, 3650, &c.Retention.Attempts},
+		{"HOSTPANEL_KEEP_DELIVERIES", s.KeepDeliveries, 1, 365, &c.Retention.Deliveries},
+		{"HOSTPANEL_KEEP_IDEMPOTENCY_KEYS", s.KeepIdempotencyKeys, 1, 90, &c.Retention.IdempotencyKeys},
+		{"HOSTPANEL_LOOKS_KEPT", s.LooksKept, 1, 3650, &c.Retention.Looks},
+		{"HOSTPANEL_KEEP_LINKS", s.KeepLinks, 1, 365, &kept.KeepLinks},
+		{"HOSTPANEL_SESSION_STAY", s.SessionStay, 0, 365, &kept.SessionStay},
 	} {
-		if err := setDays(kept.into, kept.setting, kept.days, 1, kept.most); err != nil {
+		if err := setDays(row.into, row.setting, row.days, row.least, row.most); err != nil {
 			return err
 		}
 	}
-	return c.sessions(s, links)
+	return c.sessions(s, kept)
 }
 
 // sessions are those of browsers.
-func (c *Config) sessions(s Settings, links time.Duration) error {
+func (c *Config) sessions(s Settings, kept credentials.Times) error {
 	life, err := time.ParseDuration(cmp.Or(s.SessionLife, credentials.Defaults.SessionLife.String()))
 	if err != nil || life < shortestSession || life > longestSession {
 		return console.Misused("HOSTPANEL_SESSION_LIFE: %q is not a time from 5m to 720h, such as 12h", s.SessionLife)
@@ -50,6 +51,7 @@ func (c *Config) sessions(s Settings, links time.Duration) error {
 			s.SessionIdle,
 		)
 	}
-	c.Retention.Credentials = credentials.Times{SessionLife: life, SessionIdle: idle, KeepLinks: links}
+	kept.SessionLife, kept.SessionIdle = life, idle
+	c.Retention.Credentials = kept
 	return nil
 }

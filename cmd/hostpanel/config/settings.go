@@ -76,6 +76,7 @@ type Settings struct {
 	KeepLinks           string `name:"keep-links" group:"settings" env:"HOSTPANEL_KEEP_LINKS" placeholder:"30"`
 	SessionLife         string `name:"session-life" group:"settings" env:"HOSTPANEL_SESSION_LIFE" placeholder:"12h"`
 	SessionIdle         string `name:"session-idle" group:"settings" env:"HOSTPANEL_SESSION_IDLE" placeholder:"30m"`
+	SessionStay         string `name:"session-stay" group:"settings" env:"HOSTPANEL_SESSION_STAY" placeholder:"30"`
 
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…"`
 	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…"`
