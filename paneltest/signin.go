@@ -1,6 +1,7 @@
 package paneltest
 
 import (
+	"hostpanel/eventstore/credentials"
 	"net/http"
 	"testing"
 )
@@ -28,4 +29,17 @@ func (s *Shop) Visiting(t testing.TB, user int64) *Browser {
 	b := s.Browser(t)
 	b.Cookies["session"], b.Cookies["__Host-session"] = id, id
 	return b
+}
+
+// KnowsPassword gives a user [Password], without ending sessions.
+func (s *Shop) KnowsPassword(t testing.TB, user int64) {
+	t.Helper()
+	hash, err := s.Vault().HashPassword(t.Context(), Password)
+	if err == nil {
+		row := credentials.PasswordRow(user, hash)
+		_, err = s.Owner.Exec(t.Context(), row.SQL, row.Args...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

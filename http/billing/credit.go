@@ -43,7 +43,7 @@ func (s *credit) routes() []route.Route {
 		route.Get(creditPath+
 			"{id:uuid}/", "A credit balance", record.Found[creditBalance]).As("credit_read").Of("Credit balance").Finding(s.findBalance),
 		route.Post(creditPath+"{id:uuid}/pay_out/", "Record that credit was paid out", s.payOut).As("credit_pay_out").Of("Credit balance").
-			With(http.StatusOK).For(s.callers.Superuser()).Finding(s.findBalance).
+			With(http.StatusOK).For(s.callers.SuperuserConfirmed()).Finding(s.findBalance).
 			Saying("The money itself moves outside of the panel. A repeat with the same reference and amount changes nothing.").
 			Failing(http.StatusConflict, "The balance is lower (credit_used)."),
 		listing.Pages[projections.CreditMovement](

@@ -121,8 +121,10 @@ func TestPaymentsAreBookedOnTheInvoiceAndShownAsCredit(t *testing.T) {
 		t.Error("a customer is offered the forms of operators")
 	}
 	operator.Get(credit)
-	paneltest.Goes(t, operator.Send("pay_out_credit", "amount", "2.90", "reference", "Transfer 1", "reason", "asked for"),
-		credit)
+	paidOut := []string{"amount", "2.90", "reference", "Transfer 1", "reason", "asked for"}
+	paneltest.Refused(t, operator.Twin().Send("pay_out_credit", paidOut...), http.StatusBadRequest, "This field may not be blank.")
+	s.KnowsPassword(t, paneltest.Root)
+	paneltest.Goes(t, operator.Send("pay_out_credit", append(paidOut, "password", paneltest.Password)...), credit)
 	paneltest.Has(t, operator.Get(credit).Body.String(), "Paid out", "asked for", "0.00")
 	bookings := strings.Split(operator.Get(credit).Body.String(), `<option value="`)
 	id, _, _ := strings.Cut(bookings[len(bookings)-1], `"`)

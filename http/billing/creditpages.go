@@ -22,7 +22,7 @@ func (s *credit) pages() []route.Route {
 		Acts: []web.Act[*creditBalance]{
 			{
 				Name: "pay_out_credit", IsOpen: func(b *creditBalance) bool { return b.isOperator && b.Balance.IsPositive() },
-				Grave:  true,
+				Grave: true, Asks: true,
 				Inputs: func(*creditBalance) []web.Input { return web.RecordInputs(new(payout).Fields(), field.Create) },
 				Do:     web.Pressed(s.payOutOf),
 			},

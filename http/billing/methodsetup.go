@@ -59,7 +59,7 @@ func (a *methodSetupPage) Fields() field.Set {
 
 func (s *paymentMethods) addRoute() route.Route {
 	return route.Post(paymentMethodsPath, "Get the page where a payment method is added without a payment", s.add).
-		As("payment_method_create").Of("Payment method").For(s.callers.TenantAdmin()).Caching("no-store").Keeping("").
+		As("payment_method_create").Of("Payment method").For(s.callers.Confirmed(s.callers.TenantAdmin())).Caching("no-store").Keeping("").
 		Saying(
 			"The caller is sent to setup_url. Until that page is finished or over, a repeat answers with the same "+
 				"one. Nothing is paid, and no renewal is charged by the method until it is chosen.",
@@ -117,7 +117,9 @@ func (s *paymentMethods) addFormOf(c route.Call, ways order.Offers, back *web.Re
 			method.Options = append(method.Options, web.Option{Value: o.Name, Text: methodName(s.offers, web.Readers(c), o.Name)})
 		}
 	}
-	f := s.web.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: []web.Input{method, {Name: "consent", Type: "check"}}}, back)
+	f := s.web.Fill(c, web.Form{Name: addMethod, Action: c.Path, Inputs: append(
+		[]web.Input{method, {Name: "consent", Type: "check"}}, s.web.PasswordInputs(c)...,
+	)}, back)
 	return &f
 }
 
@@ -127,11 +129,16 @@ func (s *paymentMethods) addByForm(ctx context.Context, c route.Call, sent url.V
 	if err := web.DecodeForm(&asked, sent); err != nil {
 		return nil, err
 	}
+	if err := s.web.AskUnlessFresh(ctx, c, sent); err != nil {
+		return nil, err
+	}
 	page, err := s.add(ctx, c, &asked)
 	if err != nil {
 		return nil, err
 	}
-	return web.SeeOther(page.URL), nil
+	d := web.SeeOther(page.URL)
+	s.web.RenewUnlessFresh(ctx, c, d)
+	return d, nil
 }
 
 const setupWait = 3 * time.Second // for what the provider tells

@@ -103,7 +103,7 @@ func (m *methodChoice) Fields() field.Set {
 
 func (s *subscriptions) chooseRoute() route.Route {
 	return subscriptionAction(s, "payment_method", "Choose the saved payment method that renewals are charged by", s.chooseMethod).
-		Saying("An invoice that is due is charged at once.")
+		For(s.callers.Confirmed(s.callers.TenantAdmin())).Saying("An invoice that is due is charged at once.")
 }
 
 func (s *subscriptions) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {

@@ -136,6 +136,7 @@ func TestATenantManagesItsSavedCardsInTheBrowser(t *testing.T) {
 	s, service, _, _ := indebted(t)
 	card := s.KeepsCard(t, 1, subjectOf(t, s, paneltest.Ana), service)
 	subscription, page := web.SubscriptionsPath+service.String()+"/", web.PaymentMethodsPath+card.String()+"/"
+	s.KnowsPassword(t, paneltest.Ana)
 	b := s.Visiting(t, paneltest.Ana)
 	paneltest.Has(t, b.Get(web.PaymentMethodsPath).Body.String(), "visa …4242", "Expires: 2029-03", page)
 	form := b.Get(subscription).Body.String()
@@ -143,7 +144,14 @@ func TestATenantManagesItsSavedCardsInTheBrowser(t *testing.T) {
 		"Without one, you pay renewals on a page.")
 	b.IsForEverybody(t, "en", form)
 	b.Get(subscription)
-	paneltest.Goes(t, b.Send("choose_method", "payment_method", card.String()), subscription)
+	paneltest.Refused(t, b.Twin().Send("choose_method", "payment_method", card.String()), http.StatusBadRequest,
+		"This field may not be blank.")
+	paneltest.Refused(t, b.Twin().Send("choose_method", "payment_method", card.String(), "password", "guessed"),
+		http.StatusBadRequest, "The current password is wrong.")
+	if chargedBy(t, s, service) != uuid.Nil {
+		t.Error("A card is charged by a browser whose user did not give the password.")
+	}
+	paneltest.Goes(t, b.Send("choose_method", "payment_method", card.String(), "password", paneltest.Password), subscription)
 	if chargedBy(t, s, service) != card {
 		t.Error("The choice was not taken.")
 	}

@@ -22,7 +22,7 @@ func (s *subscriptions) pages() []route.Route {
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "cancel_now", IsOpen: isEndable, Grave: true, Do: web.Pressed(s.cancelNow)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
-			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
+			{Name: "choose_method", IsOpen: hasMethods, Asks: true, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
 		},
 	}, path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))

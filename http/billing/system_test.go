@@ -220,14 +220,18 @@ func TestACardIsAddedInTheBrowserWithoutAPayment(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := indebted(t)
 	s.Start(t)
+	s.KnowsPassword(t, paneltest.Ana)
 	b := s.Visiting(t, paneltest.Ana)
 	paneltest.Has(t, b.Get(web.PaymentMethodsPath).Body.String(), "Add a payment method",
 		"The payment provider may keep my payment method", "Nothing is charged now.")
-	if w := b.Send(`add_method`, "payment_method", "test"); w.Code != http.StatusBadRequest ||
+	if w := b.Send(`add_method`, "payment_method", "test", "password", paneltest.Password); w.Code != http.StatusBadRequest ||
 		!strings.Contains(w.Body.String(), "only if you agree") {
 		t.Errorf("without consent: %d %s", w.Code, w.Body)
 	}
-	page := b.Send("add_method", "payment_method", "test", "consent", "true").Header().Get("Location")
+	if w := b.Twin().Send("add_method", "payment_method", "test", "consent", "true"); w.Code != http.StatusBadRequest {
+		t.Errorf("without the password: %d %s", w.Code, w.Body)
+	}
+	page := b.Send("add_method", "payment_method", "test", "consent", "true", "password", paneltest.Password).Header().Get("Location")
 	session := path.Base(page)
 	if !strings.HasPrefix(session, "cs_test_") {
 		t.Fatalf("the reader is sent to %q", page)

@@ -64,10 +64,13 @@ func (s *Callers) identifyPage(ctx context.Context, r route.Request, id string) 
 	return v.caller(), nil
 }
 
-// SuperuserConfirmed admits superusers. In a browser they have to have given the
-// password again a moment ago; tokens are not affected.
-func (s *Callers) SuperuserConfirmed() route.Access {
-	return s.Superuser().As("superuser, in a browser with the password given again").Requiring(func(
+// SuperuserConfirmed admits superusers, with the password given again.
+func (s *Callers) SuperuserConfirmed() route.Access { return s.Confirmed(s.Superuser()) }
+
+// Confirmed admits those of a rule. In a browser they have to have given the password
+// again a moment ago; tokens are not affected.
+func (s *Callers) Confirmed(access route.Access) route.Access {
+	return access.As(access.Rule + ", in a browser with the password given again").Requiring(func(
 		_ context.Context, _ route.Request, c route.Caller,
 	) error {
 		if v, is := c.Detail.(Visit); is && !s.IsFresh(v) {
