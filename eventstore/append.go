@@ -233,6 +233,7 @@ const (
 	TheCause       Arg = iota // text; null: the request has none
 	TheCorrelation            // uuid
 	TheSubjects               // uuid[]: of the personal texts in the request's events
+	TheTenant                 // bigint: of the event that starts a run; 0: none
 )
 
 // AnyRows lets the statement of a [TxStatement] touch any number of rows.

@@ -219,11 +219,12 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 			return err
 		}
 		cause := cause
-		cause.Cause, cause.IdempotencyKey, cause.Traceparent = d.facts[start.Fact].Cause(), nil, ""
+		fact := d.facts[start.Fact]
+		cause.Cause, cause.IdempotencyKey, cause.Traceparent = fact.Cause(), nil, ""
 		for _, e := range first {
 			d.facts = append(d.facts, b.add(cause, e))
 		}
-		d.rows, d.starts = append(d.rows, filled(start.mayLose(), cause)...), append(d.starts, start)
+		d.rows, d.starts = append(d.rows, filled(start.mayLose(), cause, fact.Tenant)...), append(d.starts, start)
 	}
 	return nil
 }
@@ -241,8 +242,10 @@ func (s Start) mayLose() []TxStatement {
 }
 
 // filled are rows with the arguments that the store knows.
-func filled(rows []TxStatement, m domain.Metadata) []TxStatement {
-	known := [...]any{TheCause: domain.OrNull(m.Cause.String()), TheCorrelation: m.Correlation, TheSubjects: TheSubjects}
+func filled(rows []TxStatement, m domain.Metadata, tenant int64) []TxStatement {
+	known := [...]any{
+		TheCause: domain.OrNull(m.Cause.String()), TheCorrelation: m.Correlation, TheSubjects: TheSubjects, TheTenant: tenant,
+	}
 	all := slices.Clone(rows)
 	for i, row := range rows {
 		all[i].Args = slices.Clone(row.Args)

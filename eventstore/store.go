@@ -255,7 +255,7 @@ func (s *Store) try(
 	if err := s.start(ctx, cause, d); err != nil {
 		return domain.Receipt{}, err
 	}
-	a := d.addition(cause, filled(rows, cause))
+	a := d.addition(cause, filled(rows, cause, 0))
 	if cause.IdempotencyKey != nil {
 		a.rows = append(a.rows, s.idempotencyKey(*cause.IdempotencyKey))
 	}

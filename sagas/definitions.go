@@ -25,6 +25,7 @@ type definition struct {
 	steps            map[string]step
 	decode           func(json.RawMessage) (any, error)
 	serial           func(any) (domain.Stream, int)
+	party            func(any) int64
 	begun, undone    func(any) []domain.Command
 	parked, stuck    func(in any, step, code string) []domain.Command
 	takeBack         func(ctx context.Context, cause domain.Metadata, r Run, reason string) error
@@ -97,11 +98,17 @@ func (d *definitions) row(r Run) workRow {
 	if r.Order != uuid.Nil {
 		w.order = &r.Order
 	}
-	if of := d.sagas[r.Definition]; of != nil && of.serial != nil {
-		if in, err := of.decode(r.Input); err == nil {
-			stream, number := of.serial(in)
-			w.about, w.number = stream.String(), number
-		}
+	of := d.sagas[r.Definition]
+	if of == nil || of.serial == nil && of.party == nil {
+		return w
+	}
+	in, err := of.decode(r.Input)
+	if err == nil && of.serial != nil {
+		stream, number := of.serial(in)
+		w.about, w.number = stream.String(), number
+	}
+	if err == nil && of.party != nil {
+		w.party = domain.OrNull(of.party(in))
 	}
 	return w
 }
@@ -110,22 +117,26 @@ func (d *definitions) row(r Run) workRow {
 // well: so many of its runs are worked on at once.
 func (d *definitions) startRows(r Run, limit int) []eventstore.TxStatement {
 	w := d.row(r)
+	var party any = eventstore.TheTenant
+	if w.party != nil {
+		party = *w.party
+	}
 	return []eventstore.TxStatement{{
 		Key: queueRow(w.queue), SQL: `insert into saga_queue (queue, max_in_flight) select queue, max from arg on conflict do nothing`,
 		Columns: "queue text, max int", Args: []any{w.queue, limit}, WantRows: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),
 		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version,
-			about, number, cause, correlation)
+			about, number, party, cause, correlation)
 			select id, key, definition, steps, input, order_id, queue, business_now() + budget, version, about, number,
-				cause, correlation from arg
+				party, cause, correlation from arg
 			on conflict do nothing`,
 		Columns: "id uuid, key text, definition text, steps jsonb, input jsonb, order_id uuid, queue text, budget " +
 			"interval, version bigint, " +
-			"about text, number int, cause text, correlation uuid",
+			"about text, number int, party bigint, cause text, correlation uuid",
 		Args: []any{
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, d.budget(r), w.version, w.about, w.number,
-			eventstore.TheCause, eventstore.TheCorrelation,
+			party, eventstore.TheCause, eventstore.TheCorrelation,
 		},
 		WantRows: 1,
 	}}

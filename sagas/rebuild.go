@@ -138,10 +138,10 @@ func (s *Operators) replaceRow(ctx context.Context, tx pgx.Tx, w workRow, run Ru
 	}
 	_, err = tx.Exec(ctx, `
 		insert into saga_run (id, key, definition, steps, input, order_id, direction, status, step, queue, cancel_requested, stream_version,
-			about, number, step_deadline, lease_token, created_at, cause, correlation)
-		select $1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, $12, $13, $14, business_now() + $15::interval, $16,
-			recorded_at, causation, correlation
-		from events where stream = $17 and version = 1 on conflict do nothing`,
-		append(w.args(), s.definitions.budget(run), token, StreamOf(w.key).String())...)
+			about, number, party, step_deadline, lease_token, created_at, cause, correlation)
+		select $1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, $12, $13, $14, coalesce($15, party_of(causation)),
+			business_now() + $16::interval, $17, recorded_at, causation, correlation
+		from events where stream = $18 and version = 1 on conflict do nothing`,
+		append(w.args(), w.party, s.definitions.budget(run), token, StreamOf(w.key).String())...)
 	return err
 }

@@ -30,6 +30,9 @@ type Saga[I any] struct {
 	// Serial names the stream whose runs take their first step one at a time, in
 	// the order of their numbers. Nil: runs do not wait for each other.
 	Serial func(I) (domain.Stream, int)
+	// Party is whose turn it is in a queue (docs/sagas.md, "Turns"). Nil: that of the tenant of
+	// the event that starts the run.
+	Party func(I) int64
 	// What follows when a run begins, is parked, has been compensated, or is
 	// parked while it compensates. Nil: nothing.
 	Begun  func(I) []domain.Command
@@ -234,6 +237,7 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 	if saga.Serial != nil {
 		d.serial = func(in any) (domain.Stream, int) { return saga.Serial(*in.(*I)) }
 	}
+	d.party = withInput(saga.Party)
 	for _, step := range saga.Steps {
 		d.list = append(d.list, step.Name)
 		d.steps[step.Name] = step.erased()

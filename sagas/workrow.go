@@ -18,6 +18,7 @@ type workRow struct {
 	order     *uuid.UUID
 	about     string
 	number    int
+	party     *int64 // nil: the tenant of the event that started it
 	direction Direction
 	status    Status
 	step      int

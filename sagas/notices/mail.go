@@ -59,6 +59,7 @@ type (
 		Notice uuid.UUID `json:"notice"`
 		Key    string    `json:"key"`
 		Order  uuid.UUID `json:"order,omitzero"` // whose setup it tells of; zero: none
+		User   int64     `json:"user,omitempty"` // who reads it; 0: it was asked for before this was noted
 	}
 )
 
@@ -96,13 +97,17 @@ func (n *Notifier) registerMails() {
 			},
 		}},
 	})
-	n.notificationMails = sagas.Register(n.runner, sagas.Saga[NewsMail]{Name: "mail", Definition: "mail/4", Steps: []sagas.Step[NewsMail]{{
-		Name: "news", Says: "send the email about news", Queue: notificationQueue, Policy: n.mailPolicy(),
-		Effect: &sagas.Effect[NewsMail]{
-			Key: func(m NewsMail) string { return m.Key }, Prepare: n.notificationCall, Lasting: true,
-			Deferred: n.giveUpNotification,
-		},
-	}}})
+	n.notificationMails = sagas.Register(n.runner, sagas.Saga[NewsMail]{
+		Name: "mail", Definition: "mail/4",
+		Party: func(m NewsMail) int64 { return m.User },
+		Steps: []sagas.Step[NewsMail]{{
+			Name: "news", Says: "send the email about news", Queue: notificationQueue, Policy: n.mailPolicy(),
+			Effect: &sagas.Effect[NewsMail]{
+				Key: func(m NewsMail) string { return m.Key }, Prepare: n.notificationCall, Lasting: true,
+				Deferred: n.giveUpNotification,
+			},
+		}},
+	})
 }
 
 // mailStarts are the runs that send the mails that events ask for.
@@ -114,7 +119,7 @@ func (n *Notifier) mailStarts(ctx context.Context, events []eventstore.RecordedE
 		case account.JoiningOffered:
 			run, begins = joiningOffer{n}.joiningMail(r, e)
 		case notice.MailRequested:
-			run, begins = n.notificationMail(r)
+			run, begins = n.notificationMail(r, e)
 		case order.Cancelled:
 			run, begins = n.approvalLostMail(uuid.MustParse(r.Stream.ID), e)
 		case order.WelcomeMailRequested:

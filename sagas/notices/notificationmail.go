@@ -23,10 +23,10 @@ import (
 // (docs/notifications.md, "By mail").
 
 // notificationMail is the run that mails a notification.
-func (n *Notifier) notificationMail(r eventstore.RecordedEvent) (sagas.Start, bool) {
+func (n *Notifier) notificationMail(r eventstore.RecordedEvent, e notice.MailRequested) (sagas.Start, bool) {
 	id, err := uuid.Parse(r.Stream.ID)
 	key := newsKey(r.Stream.ID)
-	return n.notificationMails.Start(key, NewsMail{Notice: id, Key: key, Order: setUp(r)}, uuid.Nil), err == nil
+	return n.notificationMails.Start(key, NewsMail{Notice: id, Key: key, Order: setUp(r), User: e.User}, uuid.Nil), err == nil
 }
 
 // setUp is the order whose setup an event tells of.
