@@ -141,6 +141,15 @@ func TestSheetsHaveASize(t *testing.T) {
 			"rules within rules count", strings.Repeat("a{}", css.MaxRules-1) + "@media print{b{}}",
 			[]string{"Line 1: There are more than 5000 rules."},
 		},
+		{"as many selectors as allowed", strings.Repeat("a,", css.MaxSelectors-1) + "a{}", nil},
+		{
+			"one selector more", "b{}\n" + strings.Repeat("a,", css.MaxSelectors-1) + "a{}",
+			[]string{"Line 2: There are more than 10000 selectors."},
+		},
+		{
+			"selectors within selectors count", ":is(" + strings.Repeat("a,", css.MaxSelectors-1) + "a){}",
+			[]string{"Line 1: There are more than 10000 selectors."},
+		},
 		{"as large as allowed", strings.Repeat(" ", css.MaxBytes), nil},
 		{"one byte more", strings.Repeat(" ", css.MaxBytes+1), []string{"The style sheet is larger than 100 KiB."}},
 	}
@@ -148,5 +157,45 @@ func TestSheetsHaveASize(t *testing.T) {
 		if _, problems := css.Scoped(tt.sent); !slices.Equal(problems, tt.problems) {
 			t.Errorf("%s: %q, want %q", tt.name, problems, tt.problems)
 		}
+	}
+}
+
+// Any sheet is read in a time that its size bounds, whatever stands in it.
+func TestTheWorkForASheetGrowsWithItsSizeAlone(t *testing.T) {
+	const half = css.MaxBytes / 2
+	fill := func(piece string, size int) string { return strings.Repeat(piece, size/len(piece)) }
+	nested := func(open, inner, end string) string {
+		return strings.Repeat(open, 30) + inner + strings.Repeat(end, 30)
+	}
+	for name, of := range map[string]func(size int) string{
+		"rules":              func(size int) string { return fill("a{top:0}", size) },
+		"selectors":          func(size int) string { return fill("a ", size) + "{}" },
+		"a list in brackets": func(size int) string { return nested(":is(", fill("a ", size)+"b", ")") + "{}" },
+		"brackets in a list": func(size int) string { return fill(nested(":not(", "a", ")")+" ", size) + "{}" },
+		"a condition in brackets": func(size int) string {
+			return "@supports " + nested("(", fill("(top:0)and ", size)+"(top:0)", ")") + "{}"
+		},
+		"brackets in a condition": func(size int) string {
+			return "@supports " + fill(nested("(", "top:0", ")")+" and ", size) + "(top:0){}"
+		},
+		"a value in brackets":        func(size int) string { return "a{top:" + nested("calc(", fill("1 ", size), ")") + "}" },
+		"blocks that are not closed": func(size int) string { return fill("@media a{", size) },
+	} {
+		small, large := css.Steps(of(half/8)), css.Steps(of(half))
+		if large > css.MaxSteps+css.MaxBytes || large > 9*small {
+			t.Errorf("%s: %d steps for an eighth, %d for the whole", name, small, large)
+		}
+	}
+	_, problems := css.Scoped(nested(":is(", fill("a ", half)+"b", ")") + "{}")
+	if want := []string{"Line 1: There are too many brackets within brackets."}; !slices.Equal(problems, want) {
+		t.Errorf("%q, want %q", problems, want)
+	}
+}
+
+func TestAHundredProblemsAreSaid(t *testing.T) {
+	_, problems := css.Scoped(strings.Repeat("}\n", 300))
+	if len(problems) != 101 || problems[99] != `Line 100: A "}" closes nothing.` ||
+		problems[100] != "The style sheet has more problems, further down." {
+		t.Errorf("%d problems, the last are %q", len(problems), problems[max(0, len(problems)-2):])
 	}
 }

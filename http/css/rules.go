@@ -73,6 +73,9 @@ func (s *sheet) group(at token) string {
 // condition reads "not (display: grid) and (gap: 1px)". What is asked about has
 // to be allowed as well.
 func (s *sheet) condition(tokens []token) string {
+	if len(tokens) == 0 || !s.pass(tokens[0].line, tokens) {
+		return ""
+	}
 	var b strings.Builder
 	for len(tokens) > 0 {
 		t, length := tokens[0], 1

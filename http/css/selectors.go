@@ -1,6 +1,7 @@
 package css
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,8 +12,15 @@ import (
 // selectors reads a list of selectors and writes each of them, within the scope
 // if it is that of a rule.
 func (s *sheet) selectors(first token, tokens []token, scoped bool) string {
+	if !s.pass(first.line, tokens) {
+		return ""
+	}
 	var all []string
 	for _, one := range split(uncommented(tokens)) {
+		if s.selected++; s.selected > MaxSelectors {
+			s.stop(first.line, fmt.Sprintf("There are more than %d selectors.", MaxSelectors))
+			return ""
+		}
 		all = append(all, s.selector(first, one, scoped))
 	}
 	return strings.Join(all, ",")

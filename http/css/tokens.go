@@ -59,6 +59,7 @@ func (s *sheet) read(source string) {
 		}
 		s.tokens = append(s.tokens, t)
 	}
+	s.passed = len(s.tokens)
 }
 
 func (s *sheet) refuseCharacters(source string) {
