@@ -99,6 +99,7 @@ func TestFieldMessages(t *testing.T) {
 			`{"name":["Ensure this field has no more than 5 characters.","Null characters are not allowed.",` +
 				`"Surrogate characters are not allowed: U+D800.","Line breaks are not allowed."]}`,
 		},
+		{`"domain":"a\u0000b"`, `{"domain":["Null characters are not allowed."]}`},
 		{`"note":"a\u2028b"`, `{"note":["Line breaks are not allowed."]}`},
 		{`"password":12345678`, `{"password":["Not a valid string."]}`},
 		{`"password":""`, `{"password":["This field may not be blank."]}`},

@@ -100,6 +100,9 @@ func checkText(s string, f *Field) (string, []string) {
 	}
 	wrong := checkLength(s, f, most)
 	wrong = append(wrong, checkCharacters(s, f.lines)...)
+	if strings.IndexByte(s, 0) >= 0 {
+		return s, wrong // no rule has more to say of it
+	}
 	for _, r := range f.rules {
 		wrong = append(wrong, r.problems(s)...)
 	}
