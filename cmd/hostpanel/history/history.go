@@ -145,6 +145,7 @@ type line struct {
 	Cause       string          `json:"cause"`
 	Saga        string          `json:"saga,omitempty"`
 	Request     string          `json:"request_id,omitempty"`
+	Trace       string          `json:"traceparent,omitempty"`
 	Text        string          `json:"text"`
 	Data        json.RawMessage `json:"data"`
 }
@@ -154,8 +155,8 @@ func asLines(events []eventstore.RecordedEvent) []line {
 	for i, e := range events {
 		lines[i] = line{
 			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Metadata.Actor, e.Tenant,
-			e.Metadata.Correlation, e.Metadata.Cause.String(), e.Metadata.Saga, e.Metadata.Request, e.Event.Says(),
-			timeline.DataOf(e.Event),
+			e.Metadata.Correlation, e.Metadata.Cause.String(), e.Metadata.Saga, e.Metadata.Request,
+			e.Metadata.Traceparent, e.Event.Says(), timeline.DataOf(e.Event),
 		}
 	}
 	return lines
