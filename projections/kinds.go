@@ -193,11 +193,12 @@ func specColumn(kind hosting.Kind, f field.Field) string {
 }
 
 // OfKind lists the resources of a kind that the caller's tenant has; operators
-// without an active tenant see those of all.
+// without an active tenant see those of all. One whose removal the engine has refused is
+// listed until it is gone.
 func (s HostingReader) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
 	w := s.caller.tenant("r.tenant")
 	w.and("r.kind = ?", kind.Name)
-	w.conditions = append(w.conditions, present)
+	w.conditions = append(w.conditions, "r.listed")
 	by := ofKinds[kind.Name]
 	if s.caller.Tenant != 0 { // whose they all are
 		by.joined, by.joins = itsTenant, []any{s.caller.Tenant}

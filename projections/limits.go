@@ -81,7 +81,7 @@ var (
 	overQuota = `
 		insert into over_quota (quota)
 		select $3 from (` + limitOf + `) of
-		where of.most <> -1 and (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) > of.most`
+		where of.most <> -1 and (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and ` + present + `) > of.most`
 
 	// A tenant without package has the limits that it came with. Services that joined it
 	// add to them.
@@ -148,7 +148,7 @@ func (s HostingReader) Limit(ctx context.Context, kind hosting.Kind, tenant int6
 	w := s.caller.operators()
 	w.args = append(w.args, kind.Name, tenant, "max_"+kind.Quota, kind.Unset())
 	found, err := list[numbers](ctx, s.db, `
-		select of.most, (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) as used
+		select of.most, (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and `+present+`) as used
 		from (`+strings.NewReplacer("$4", "$3", "$5", "$4").Replace(limitOf)+`) of`, w, "")
 	if err != nil || len(found) == 0 {
 		return 0, hosting.Unlimited, err

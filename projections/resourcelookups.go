@@ -47,12 +47,12 @@ func lookupsSQL() string {
 	for _, name := range references() {
 		fmt.Fprintf(
 			&sql,
-			"create index resources_of_%s on resources (%s, kind, id) include (tenant) where present and %s is not null;\n\t",
+			"create index resources_of_%s on resources (%s, kind, id) include (tenant, present) where listed and %s is not null;\n\t",
 			name, name, name,
 		)
 	}
-	return sql.String() + `create index resources_called on resources (kind, called, id) include (tenant) where present;
-	create index resources_called_in on resources (kind, tenant, called, id) where present;
+	return sql.String() + `create index resources_called on resources (kind, called, id) include (tenant, present) where listed;
+	create index resources_called_in on resources (kind, tenant, called, id) include (present) where listed;
 	create index resources_in_bin on resources (kind, called) where trashed_at is not null and kept;`
 }
 
@@ -82,7 +82,7 @@ func (s HostingReader) ReferringEach(ctx context.Context, kind, reference string
 // Shown returns one resource as [HostingReader.Resource] does, or one whose removal the
 // engine has refused.
 func (s HostingReader) Shown(ctx context.Context, ref hosting.Ref) (Resource, error) {
-	return s.resource(ctx, ref, "("+present+" or r.leaving and r.sync_status = 'error')")
+	return s.resource(ctx, ref, "r.listed")
 }
 
 func (s HostingReader) resource(ctx context.Context, ref hosting.Ref, condition string) (Resource, error) {
@@ -94,7 +94,9 @@ func (s HostingReader) resource(ctx context.Context, ref hosting.Ref, condition 
 	return one[Resource](ctx, s.db, kind.Class, `select `+resourceColumns+fromResources, w)
 }
 
-const present = `r.present`
+// present resources are neither removed nor in the bin. They are among those that are listed,
+// which the indexes hold.
+const present = `r.present and r.listed`
 
 // Among reads the resources of a kind with these numbers, present or not, in
 // one question.

@@ -43,6 +43,8 @@ var resources = New("resources", resourcesSQL(`
 	`so that a change of status writes none
 		kept        boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
+		listed boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null `+
+	`or status = 'leaving' and sync_status = 'error') stored, -- present, or refused to go
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' `+
 	`and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
@@ -51,8 +53,8 @@ var resources = New("resources", resourcesSQL(`
 		primary key (kind, id),
 		unique (tenant, kind, id)
 	) with (fillfactor = 80);
-	create index resources_newest on resources (kind, tenant, created_at desc, id desc) include (parent) where present;
-	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant, parent) where present;
+	create index resources_newest on resources (kind, tenant, created_at desc, id desc) include (parent, present) where listed;
+	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant, parent, present) where listed;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_engine on resources (kind, engine_id) where engine_id is not null;
 	create index resources_leaving on resources (tenant, kind) where leaving;

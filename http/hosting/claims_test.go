@@ -102,6 +102,13 @@ func TestARemovalThatTheEngineRefusesIsShown(t *testing.T) {
 		w := s.Call(method, "/hosting/api/rest/mail-domains/1/", "", append(paneltest.Bearer(s.Known["ben"]), "Prefer", "respond-async")...)
 		return w.Code, w.Body.String()
 	}
+	listed := func(where, want string) {
+		t.Helper()
+		w := s.Call("GET", "/hosting/api/rest/mail-domains/?domain=stays.example", "", paneltest.Bearer(s.Known["ben"])...)
+		if body := w.Body.String(); !strings.HasPrefix(body, `{"count":`+want+`,`) {
+			t.Errorf("%s, the list has: %s", where, body)
+		}
+	}
 	for range 2 {
 		if code, body := call("DELETE"); code != http.StatusNoContent {
 			t.Fatal(code, body)
@@ -109,10 +116,12 @@ func TestARemovalThatTheEngineRefusesIsShown(t *testing.T) {
 		if code, _ := call("GET"); code != http.StatusNotFound {
 			t.Errorf("it is being removed: %d", code)
 		}
+		listed("while it is being removed", "0")
 		s.Do(t, hosting.Decline{Ref: ref, Code: "drift"})
 		if code, body := call("GET"); code != http.StatusOK || !strings.Contains(body, `"sync_status":"removing"`) {
 			t.Errorf("the removal is refused: %d %s", code, body)
 		}
+		listed("after the refusal", "1")
 		if code, body := call("PATCH"); code < http.StatusBadRequest {
 			t.Errorf("it is changed: %d %s", code, body)
 		}
@@ -121,4 +130,5 @@ func TestARemovalThatTheEngineRefusesIsShown(t *testing.T) {
 	if code, _ := call("GET"); code != http.StatusNotFound {
 		t.Errorf("it is gone: %d", code)
 	}
+	listed("once it is gone", "0")
 }
