@@ -1,11 +1,13 @@
 package hosting
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
@@ -29,6 +31,8 @@ type compared struct {
 	theirs  hosting.EngineObject // the engine's; zero: it was not found
 	missing bool                 // the engine had it, and has it no more
 	drift   []drift
+
+	misplaced []drift // of what record and engine may agree on; nothing is pushed because of it
 
 	pushed  int // generation; 0: nothing was pushed
 	adopted bool
@@ -97,6 +101,21 @@ func (c *compared) nameObject(field string, parent *compared) {
 		c.object.Parents = map[string]int64{field: *parent.row.EngineID}
 		c.object.Name = c.kind.NameIn(c.object)
 	}
+}
+
+// misplacedAt is a value that the engine would not take any more, because it takes from others
+// what is theirs: the address of a site, or the login of a shell user.
+func (c *compared) misplacedAt(ctx context.Context, engine hosting.EngineServer, tenant projections.Resource) []drift {
+	at := map[string]string{"site": "ip_address", "shell_user": "username"}[c.row.Kind]
+	checker, is := engine.(hosting.FormChecker)
+	if value, has := c.object.Values[at]; is && has && !c.missing && !c.open() {
+		o := c.object
+		o.Owner, o.ByOperator, o.Changed = domain.OrZero(tenant.EngineID), true, []string{at}
+		if wrong, err := checker.CheckForm(ctx, o); err == nil && wrong.Has(at) {
+			return []drift{{Resource: c.row.Kind, ID: c.row.ID, Field: at, Panel: value, Engine: value}}
+		}
+	}
+	return nil
 }
 
 func (c *comparison) byKind() map[string][]*compared {

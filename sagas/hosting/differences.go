@@ -101,7 +101,7 @@ func (l *look) beside(ctx context.Context) error {
 		for _, r := range records {
 			if r.present() {
 				r.beside(theirs)
-				r.drift = append(r.drift, l.misplaced(ctx, r)...)
+				r.misplaced = r.misplacedAt(ctx, l.Engine, l.found.tenant)
 			}
 		}
 		if kind.Owner && len(theirs) == 0 {
@@ -147,7 +147,7 @@ func (l *look) confirm(ctx context.Context) error {
 			l.open[r.ref().Stream().String()] = true
 			continue
 		}
-		if !r.missing && len(r.drift) == 0 {
+		if !r.missing && len(r.drift)+len(r.misplaced) == 0 {
 			continue
 		}
 		if err := l.lookAgain(ctx, r); err != nil {
@@ -184,7 +184,7 @@ func (l *look) lookAgain(ctx context.Context, r *compared) error {
 	case err == nil && r.missing && !is:
 		l.troubles = append(l.troubles, operations.MissingTrouble(l.tenant, r.row.Kind, r.row.ID))
 	case err == nil && !r.missing && is && o.Applied && o.ID == r.theirs.ID:
-		r.drift = append(r.differences(o), l.misplaced(ctx, r)...)
+		r.drift, r.misplaced = r.differences(o), r.misplacedAt(ctx, l.Engine, l.found.tenant)
 		l.tellDrift(r)
 	default:
 		l.open[r.ref().Stream().String()] = true
@@ -192,26 +192,10 @@ func (l *look) lookAgain(ctx context.Context, r *compared) error {
 	return nil
 }
 
-// misplaced is a value that the engine would not take any more, because it takes from others
-// what is theirs: the address of a site, or the login of a shell user. Record and engine may
-// agree on it.
-func (l *look) misplaced(ctx context.Context, r *compared) []drift {
-	at := map[string]string{"site": "ip_address", "shell_user": "username"}[r.row.Kind]
-	checker, is := l.Engine.(hosting.FormChecker)
-	if value, has := r.object.Values[at]; is && has && !r.missing && !r.open() {
-		o := r.object
-		o.Owner, o.ByOperator, o.Changed = domain.OrZero(l.found.tenant.EngineID), true, []string{at}
-		if wrong, err := checker.CheckForm(ctx, o); err == nil && wrong.Has(at) {
-			return []drift{{Resource: r.row.Kind, ID: r.row.ID, Field: at, Panel: value, Engine: value}}
-		}
-	}
-	return nil
-}
-
 // tellDrift reports in which fields an object differs.
 func (l *look) tellDrift(r *compared) {
 	var fields []string
-	for _, d := range r.drift {
+	for _, d := range slices.Concat(r.drift, r.misplaced) {
 		fields = append(fields, d.Field)
 	}
 	if len(fields) > 0 {

@@ -278,6 +278,15 @@ func TestASiteThatTakesTheRequestsOfOthersIsADifference(t *testing.T) {
 	w.Does(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"192.0.2.1"}`))
 	have(w, hosting.Ref{Kind: "site", ID: 7})
 	w.Equal("with an address", compared(w), []string{"engine_changed map[fields:ip_address id:7 kind:site tenant:5] 1"})
+	for range 2 {
+		found := countsOf(w, syncs(w, hosting.Sync{Repair: true}))
+		w.Equal("a comparison on request", found.String(), "created 0 updated 0 missing 0")
+		w.Equal("what it tells", fmt.Sprint(len(found.Drift)), "1")
+		for _, d := range found.Drift {
+			said := fmt.Sprintf("%s/%d %s %s %s", d.Resource, d.ID, d.Field, d.Panel, d.Engine)
+			w.Equal("where", said, `site/7 ip_address "192.0.2.1" "192.0.2.1"`)
+		}
+	}
 	w.Does(sagastest.Set(hosting.Ref{Kind: "site", ID: 7}, `{"ip_address":"*"}`))
 	have(w, hosting.Ref{Kind: "site", ID: 7})
 	w.Equal("without", len(compared(w)), 0)

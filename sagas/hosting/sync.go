@@ -111,6 +111,7 @@ func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*co
 		}
 		for _, r := range records {
 			r.beside(theirs)
+			r.misplaced = r.misplacedAt(ctx, ops.Engine, found.tenant)
 		}
 	}
 	return found, nil
@@ -225,7 +226,7 @@ func (ops *Operations) progress(ctx context.Context, job *SyncInput, o hosting.O
 		if r.missing {
 			missing++
 		}
-		drifts = append(drifts, r.drift...)
+		drifts = slices.Concat(drifts, r.drift, r.misplaced)
 		isNew := r.missing || r.row.EngineID == nil
 		if r.pushed != 0 {
 			c.Pushed = append(c.Pushed, hosting.PushedRequest{Kind: r.row.Kind, ID: r.row.ID, Wish: r.pushed, New: isNew})
