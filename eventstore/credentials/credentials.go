@@ -41,7 +41,7 @@ func (v *Vault) Hashing(c Cost) *Vault { return &Vault{v.pool, v.keys, v.times, 
 // SignOutRows delete all credentials of a user: password, second factor, one-time
 // links, refresh tokens, sessions in browsers.
 func SignOutRows(user int64) []eventstore.TxStatement {
-	rows := DropFactorRows(user)
+	rows := append(DropFactorRows(user), Shred(formKey(user)))
 	for _, table := range []string{"browser_sessions", "credentials", "one_time_tokens", "refresh_families"} {
 		rows = append(rows, ofUser(table, user))
 	}

@@ -81,3 +81,31 @@ func Shred(effectKey string) eventstore.TxStatement {
 		Args: []any{effectKey}, WantRows: eventstore.AnyRows,
 	}
 }
+
+const (
+	purposeForm = "form"
+	keptForms   = time.Hour
+)
+
+func formKey(user int64) string { return fmt.Sprintf("form/%d", user) }
+
+// KeepForm seals what a user has typed, for an hour, in place of what was kept before.
+func (v *Vault) KeepForm(ctx context.Context, user int64, typed []byte) error {
+	b := &pgx.Batch{}
+	for _, row := range []eventstore.TxStatement{Shred(formKey(user)), v.HandOff(purposeForm, formKey(user), typed, keptForms)} {
+		b.Queue(row.SQL, row.Args...)
+	}
+	if err := v.pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("keep a form: %w", eventstore.Unavailable(err))
+	}
+	return nil
+}
+
+// KeptForm returns what a user has typed; nil: nothing is kept.
+func (v *Vault) KeptForm(ctx context.Context, user int64) ([]byte, error) {
+	typed, err := v.OpenHandOff(ctx, purposeForm, formKey(user))
+	if errors.Is(err, ErrShredded) {
+		return nil, nil
+	}
+	return typed, err
+}

@@ -122,6 +122,11 @@ type Sessions interface {
 	RenewSession(ctx context.Context, id string) (newID string, err error)
 	EndSession(ctx context.Context, id string) error
 
+	// KeepForm keeps what a user typed into a form when the session had ended, and KeptForm
+	// returns it; nil: nothing is kept.
+	KeepForm(ctx context.Context, user int64, typed []byte) error
+	KeptForm(ctx context.Context, user int64) ([]byte, error)
+
 	// SignIns are the browsers and programs in which a user has signed in under a
 	// session version. CloseSignIn ends one, CloseOtherSignIns all but one.
 	SignIns(ctx context.Context, user int64, version int, offset, limit int64) (all []domain.SignIn, count int64, err error)

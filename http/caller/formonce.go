@@ -2,7 +2,14 @@ package caller
 
 import (
 	"context"
+	"crypto/hmac"
+	"encoding/base64"
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/http/route"
@@ -39,4 +46,91 @@ func formDone(ctx context.Context, s *Callers, key domain.IdempotencyKey) (done 
 	before, err := s.deps.Once.Look(ctx, key)
 	done = err == nil && before.State != domain.ReplayFree && before.State != domain.ReplayReused
 	return done, before.Location, err
+}
+
+// A form that is sent after the session has ended is kept until its user has signed in
+// again (docs/security.md, "Browser sessions").
+
+const (
+	FormBy      = "form_by"      // the field of a form with [Callers.By]
+	FormSecrets = "form_secrets" // the field with the names of those that are not kept
+
+	keptParam = "kept"
+	keptMost  = 16 << 10 // bytes
+)
+
+// A keptForm is what was sent, and to which path.
+type keptForm struct {
+	Path string
+	Sent url.Values
+}
+
+// By names the user whom a page is shown to, for the forms of one browser.
+func (s *Callers) By(v Visit) string {
+	if !v.IsSignedIn() {
+		return ""
+	}
+	user := strconv.FormatInt(v.Who.ID, 10)
+	return user + "." + base64.RawURLEncoding.EncodeToString(s.deps.Once.Fingerprints([]byte("form of "+user), []byte(v.ID))[0])
+}
+
+// sentBy is the user to whom this browser was shown a form; 0: it was not.
+func (s *Callers) sentBy(browser, by string) int64 {
+	user, sent, _ := strings.Cut(by, ".")
+	mac, err := base64.RawURLEncoding.DecodeString(sent)
+	if err != nil {
+		return 0
+	}
+	for _, right := range s.deps.Once.Fingerprints([]byte("form of "+user), []byte(browser)) {
+		if hmac.Equal(mac, right) {
+			id, _ := strconv.ParseInt(user, 10, 64)
+			return id
+		}
+	}
+	return 0
+}
+
+// keepForm keeps a form of ours that was shown to a user in this browser, and sent after
+// the session. Fields that are secret are not kept.
+func (s *Callers) keepForm(ctx context.Context, r route.Request) bool {
+	cookie, err := r.Cookie(s.CookieName(SessionCookie))
+	if err != nil || r.Method != http.MethodPost || r.ContentLength > keptMost || !s.isOwnPage(r) {
+		return false
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, keptMost+1))
+	if err != nil || len(body) > keptMost {
+		return false
+	}
+	sent, err := url.ParseQuery(string(body))
+	if err != nil || !s.IsToken(cookie.Value, sent.Get("form_token")) {
+		return false
+	}
+	user := s.sentBy(cookie.Value, sent.Get(FormBy))
+	if user == 0 {
+		return false
+	}
+	for _, name := range append(strings.Split(sent.Get(FormSecrets), ","), "form_token", FormBy, FormSecrets) {
+		sent.Del(name)
+	}
+	typed, err := json.Marshal(keptForm{r.URL.Path, sent})
+	if err == nil {
+		err = s.deps.Sessions.KeepForm(ctx, user, typed)
+	}
+	if err != nil {
+		s.Log().WarnContext(ctx, "a form was not kept", "request_id", r.ID, "err", err.Error())
+	}
+	return err == nil
+}
+
+// keptForm is what the user has sent to this page before the sign-in; nil: nothing.
+func (s *Callers) keptForm(ctx context.Context, r route.Request, user int64) (url.Values, error) {
+	typed, err := s.deps.Sessions.KeptForm(ctx, user)
+	if err != nil || typed == nil {
+		return nil, err
+	}
+	var kept keptForm
+	if err := json.Unmarshal(typed, &kept); err != nil || kept.Path != r.URL.Path {
+		return nil, nil //nolint:nilerr // another page's
+	}
+	return kept.Sent, nil
 }

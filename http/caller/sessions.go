@@ -29,6 +29,8 @@ type Visit struct {
 	session domain.Session
 	Who     Identity // the zero one: no user has signed in
 
+	Kept url.Values // of the form that this page shows again; nil: none
+
 	Unread int64             // notifications of the user; of pages alone
 	Look   *projections.Look // of the tenant for which the user acts; of pages alone; nil: the panel's own
 }
@@ -160,17 +162,26 @@ func isCookieID(text string) bool {
 
 func (s *Callers) signedIn(ctx context.Context, r route.Request) (route.Caller, error) {
 	caller, err := s.arrive(ctx, r)
-	if err == nil && caller.Principal == "" {
-		err = route.SeeOther(LoginPath + "?next=" + url.QueryEscape(wanted(r)))
+	switch {
+	case err != nil:
+	case caller.Principal == "":
+		err = route.SeeOther(LoginPath + "?next=" + url.QueryEscape(s.wanted(ctx, r)))
+	case r.Method == http.MethodGet && r.URL.Query().Has(keptParam):
+		v, _ := caller.Detail.(Visit)
+		v.Kept, err = s.keptForm(ctx, r, v.Who.ID)
+		caller.Detail = v
 	}
 	return caller, err
 }
 
-// wanted is the page to go on to after the sign-in. What a form asked for is
-// not asked again.
-func wanted(r route.Request) string {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+// wanted is the page to go on to after the sign-in. A form that was sent is shown there
+// again if it could be kept.
+func (s *Callers) wanted(ctx context.Context, r route.Request) string {
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return r.URL.RequestURI()
+	case s.keepForm(ctx, r):
+		return r.URL.EscapedPath() + "?" + keptParam + "=1"
 	}
 	return r.URL.EscapedPath()
 }

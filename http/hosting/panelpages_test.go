@@ -1,7 +1,10 @@
 package hosting_test
 
 import (
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +45,72 @@ func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
 			t.Errorf("%d of %s", got, kind)
 		}
 	}
+}
+
+// What a customer typed while the session ended is there again after the sign-in, for that
+// customer alone, without secrets, and never from another site.
+func TestAFormSurvivesTheEndOfItsSession(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	s.KnowsPassword(t, paneltest.Ben)
+	s.KnowsPassword(t, paneltest.Ana)
+	b := s.Visiting(t, paneltest.Ben)
+	mail := b.Makes("mail-domains", "domain", "bread.example")
+	typed := []string{
+		"mail_domain", mail[len("/panel/mail-domains/") : len(mail)-1], "local_part", "info", "password", "a secret phrase of Ben's",
+	}
+	b.Get("/panel/mailboxes/new/")
+	path, sent := b.Fill("panel_create", typed...)
+	if _, err := s.Owner.Exec(t.Context(), `update browser_sessions set seen_at = now() - interval '31 minutes'`); err != nil {
+		t.Fatal(err)
+	}
+	kept := func() int { return s.Count(t, `select count(*) from secret_handoff where purpose = 'form'`) }
+	changed := func(name, value string) string {
+		other := url.Values{}
+		maps.Copy(other, sent)
+		other.Set(name, value)
+		return other.Encode()
+	}
+	stranger, by := s.Browser(t), sent.Get("form_by")
+	stranger.Get("/login/")
+	for what, w := range map[string]*httptest.ResponseRecorder{
+		"of another site":           b.Twin().Do("POST", path, sent.Encode(), "Sec-Fetch-Site", "cross-site"),
+		"of another origin":         b.Twin().Do("POST", path, sent.Encode(), "Origin", "https://evil.example"),
+		"without the token":         b.Twin().Do("POST", path, changed("form_token", "")),
+		"for another user":          b.Twin().Do("POST", path, changed("form_by", "1"+by[strings.Index(by, "."):])),
+		"for no user":               b.Twin().Do("POST", path, changed("form_by", "")),
+		"of another browser":        stranger.Do("POST", path, sent.Encode()),
+		"that is longer than 16 KB": b.Twin().Do("POST", path, changed("name", strings.Repeat("x", 17<<10))),
+	} {
+		to := w.Header().Get("Location")
+		if w.Code != http.StatusSeeOther || to != "/login/?next=%2Fpanel%2Fmailboxes%2Fnew%2F" || kept() != 0 {
+			t.Errorf("a form %s: %d to %s, %d are kept", what, w.Code, to, kept())
+		}
+	}
+	w := b.Do("POST", path, sent.Encode())
+	paneltest.Goes(t, w, "/login/?next=%2Fpanel%2Fmailboxes%2Fnew%2F%3Fkept%3D1")
+	if kept() != 1 {
+		t.Fatal("the form was not kept")
+	}
+	again := "/panel/mailboxes/new/?kept=1"
+	ana := s.Visiting(t, paneltest.Ana)
+	if text := ana.Get(again).Body.String(); strings.Contains(text, "You had been signed out") {
+		t.Error("another user is shown the form")
+	}
+	b.Get(w.Header().Get("Location"))
+	paneltest.Goes(t, b.Send("sign_in", "username", paneltest.Emails[paneltest.Ben], "password", paneltest.Password), again)
+	text := b.Get(again).Body.String()
+	paneltest.Has(t, text, "You had been signed out. What you typed is here again", `value="info"`)
+	if strings.Contains(text, "secret phrase") {
+		t.Error("a password was kept")
+	}
+	b.IsForEverybody(t, "en", text)
+	if text := b.Get("/panel/sites/new/?kept=1").Body.String(); strings.Contains(text, "You had been signed out") {
+		t.Error("another page shows the form")
+	}
+	b.Get(again)
+	made := b.Send("panel_create", "password", "a secret phrase of Ben's")
+	paneltest.Has(t, b.Get(made.Header().Get("Location")).Body.String(), "info@bread.example")
 }
 
 func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {

@@ -29,6 +29,7 @@ type Form struct {
 	Of      string // which of several forms of this name; "": the only one
 
 	Token, Button string
+	By, Secrets   string // whom it is shown to, and the names of fields that are not kept ([caller.FormBy])
 	Words         Words
 	Problems      []problem // in the order of the inputs
 }
@@ -45,6 +46,7 @@ type Input struct {
 	IsFixed      bool // shown, and not for typing
 	Plain        bool // no words of a language: addresses, domains
 	IsSecret     bool // typed anew after a mistake, as passwords are
+	IsVeiled     bool // a secret that is shown while it is typed
 	Focus        bool // where typing begins
 	Min, Max     int  // of numbers; 0: no bound
 	Long         int  // characters; 0: no bound
@@ -96,9 +98,15 @@ type FormPage struct {
 // A FormHandler carries out what a form asks for. A nil document shows the page.
 type FormHandler func(context.Context, route.Call, url.Values) (*route.Document, error)
 
-// Look shows the page to a visitor.
+// Look shows the page to a visitor, with the form that was sent after their last session.
 func (d FormPage) Look(ctx context.Context, c route.Call) (*route.Document, error) {
-	return d.Show(ctx, c, nil)
+	kept := caller.VisitOf(c).Kept
+	if _, known := d.Forms[kept.Get("form")]; !known {
+		return d.Show(ctx, c, nil)
+	}
+	return d.Show(ctx, c, &Returned{
+		Form: kept.Get("form"), Sent: kept, Status: http.StatusOK, Wrong: field.Errors{{Messages: []string{signedOut}}},
+	})
 }
 
 // taking takes the forms of the page. One that cannot be carried out is
@@ -131,6 +139,8 @@ func (s *Renderer) taking(d FormPage) func(context.Context, route.Call) (*route.
 		return page, err
 	}
 }
+
+const signedOut = "You had been signed out. What you typed is here again, but for passwords: please check it and send it."
 
 const outOfDate = "This form was out of date. Please check it and send it again."
 
@@ -172,7 +182,14 @@ func sentBack(sent url.Values, err error) *Returned {
 // Fill makes a form ready to be shown: bound to the browser, in the reader's
 // words, and with what was typed into it before.
 func (s *Renderer) Fill(c route.Call, f Form, back *Returned) Form {
-	f.Token = s.Callers.Token(caller.VisitOf(c).ID)
+	f.Token, f.By = s.Callers.Token(caller.VisitOf(c).ID), s.Callers.By(caller.VisitOf(c))
+	var secrets []string
+	for _, in := range f.Inputs {
+		if in.Type == "password" || in.IsSecret || in.IsVeiled {
+			secrets = append(secrets, in.Name)
+		}
+	}
+	f.Secrets = strings.Join(secrets, ",")
 	return f.In(Readers(c), back)
 }
 

@@ -57,7 +57,10 @@ var messagesInSpanish = map[string]string{
 	"The second factor is not on.":     "El segundo factor no está activado.",
 	"No second factor is being set up, or it took more than an hour. Begin again.": "No se está configurando ningún " +
 		"segundo factor, o ha pasado más de una hora. Empiece de nuevo.",
-	"The current password is wrong.":                     "La contraseña actual no es correcta.",
+	"The current password is wrong.": "La contraseña actual no es correcta.",
+	"You had been signed out. What you typed is here again, but for passwords: " +
+		"please check it and send it.": "Su sesión había terminado. Aquí está otra vez lo que escribió, " +
+		"salvo las contraseñas: revíselo y envíelo.",
 	"This account signs in with its password only.":      "Esta cuenta solo entra con su contraseña.",
 	"No active account found with the given credentials": "El nombre de usuario o la contraseña no son correctos.",
 	"Request was throttled. Expected available in # second.": "Demasiados intentos. Podrá volver a " +

@@ -61,7 +61,7 @@ func RecordInput(f field.Field, mode field.Mode) Input {
 			in.Options = append(in.Options, Option{Value: one.Value})
 		}
 	case f.IsSecret():
-		in.Value, in.Autocomplete = "", "new-password"
+		in.Value, in.Autocomplete, in.IsVeiled = "", "new-password", true
 		in.Type = map[bool]string{true: "lines", false: "password"}[f.HasLines()]
 	case f.IsList(), f.HasLines():
 		in.Type = "lines"
