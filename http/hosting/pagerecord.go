@@ -116,12 +116,32 @@ func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.
 				return nil, err
 			}
 		default:
-			if one := k.fact(w, f); one.Text != "" {
+			one := k.fact(w, f)
+			if waits, err := s.lacksCertificate(ctx, c, k, f); err != nil {
+				return nil, err
+			} else if waits {
+				one.Text = w["panel_no_certificate"]
+			}
+			if one.Text != "" {
 				values = append(values, one)
 			}
 		}
 	}
 	return values, nil
+}
+
+// lacksCertificate tells whether a field says that HTTPS is on, and no certificate has been
+// issued yet.
+func (s *pages) lacksCertificate(ctx context.Context, c route.Call, k pageKind, f field.Field) (bool, error) {
+	child, has := k.Certificates()
+	if isOn, _ := f.Value().(bool); !has || !isOn || f.Name != child.Kind.Feature {
+		return false, nil
+	}
+	of := s.kinds.named(child.Kind.Name)
+	found, err := of.scopeOf(c).Hosting().OfKind(ctx, of.kind, projections.Listing{Limit: 1, Filters: []projections.Filter{
+		{Field: child.By, Op: "=", Value: c.ID("id")}, {Field: "status", Op: "=", Value: "issued"},
+	}})
+	return found.Count == 0, err
 }
 
 func (k pageKind) fact(w web.Words, f field.Field) web.Aspect {

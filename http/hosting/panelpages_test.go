@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,30 @@ func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
 		if got := s.Count(t, `select count(*) from resources where kind = $1 and present`, kind); got != n {
 			t.Errorf("%d of %s", got, kind)
 		}
+	}
+}
+
+func TestASiteSaysThatItsHTTPSHasNoCertificateYet(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	b := s.Visiting(t, paneltest.Ben)
+	plain := b.Makes("sites", "domain", "bread.example", "ssl_enabled", "")
+	on := b.Makes("sites", "domain", "cheese.example", "ssl_enabled", "true")
+	if text := b.Get(plain).Body.String(); strings.Contains(text, "without a certificate yet") {
+		t.Error("a site without HTTPS says that it waits for a certificate")
+	}
+	paneltest.Has(t, b.Get(on).Body.String(), "On, without a certificate yet")
+	number, err := strconv.ParseInt(on[len("/panel/sites/"):len(on)-1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant := int64(s.Count(t, `select tenant from resources where kind = 'site' and id = $1`, number))
+	certificate(t, s, 7, tenant, hosting.Certificate{Site: number, Type: hosting.Acme, Domain: "cheese.example"})
+	s.Do(t, hosting.Confirm{
+		Ref: ssl(7), EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, time.Now().Add(90*24*time.Hour))},
+	})
+	if text := b.Get(on).Body.String(); strings.Contains(text, "without a certificate yet") {
+		t.Error("a site with a certificate says that it waits for one")
 	}
 }
 
