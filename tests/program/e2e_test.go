@@ -103,7 +103,7 @@ func tellsTheStory(h processtest.Home, id, number string) {
 		{[]string{"history", number, "--state", "--version", "1", "--json"}, []string{`"version": 1`, `"status": "pending"`}},
 		{[]string{"history", number, "--diff", "1", "3"}, []string{"session", "payments."}},
 		{
-			[]string{"history", number, "--graph", filepath.Join(os.TempDir(), "hostpanel-why-"+id+".svg")},
+			[]string{"history", number, "--graph-file", filepath.Join(os.TempDir(), "hostpanel-why-"+id+".svg")},
 			[]string{".svg: ", " events and "},
 		},
 		{[]string{"history", number, "--version", "1"}, []string{"1 event", "Ana Example orders Web S"}},
