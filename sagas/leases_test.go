@@ -215,7 +215,8 @@ func TestAClaimReadsNoMoreThanItHasRoomFor(t *testing.T) {
 			with queue as (insert into saga_queue (queue, max_in_flight) values ($1, 4))
 			insert into saga_run (id, key, definition, steps, input, queue, party, order_id, run_at, cause, correlation)
 			select gen_random_uuid(), gen_random_uuid(), 'drill/1', '[]', '{}', $1, n % 1000,
-				case when n % 100 = 0 then gen_random_uuid() end, business_now() + `+at+`, 'test', gen_random_uuid() from generate_series(1, $2::int) n`, queue, runs)
+				case when n % 100 = 0 then gen_random_uuid() end, business_now() + `+at+`, 'test', gen_random_uuid()
+			from generate_series(1, $2::int) n`, queue, runs)
 		w.Must(err)
 	}
 	fill("few", 40, `n * interval '-1 hour'`)
