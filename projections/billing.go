@@ -197,6 +197,7 @@ var subscriptions = New("billing", `
 		return Row{{"saved_method", domain.OrNull(e.Method)}, {"next_at", e.NextAt}}
 	}),
 	subscriptionChange(func(e billing.ChargeStarted) Row { return Row{{"next_at", e.NextAt}} }),
+	subscriptionChange(func(e billing.ChargeExpired) Row { return Row{{"next_at", e.NextAt}} }),
 	subscriptionChange(func(e billing.ChargeFailed) Row {
 		return Row{
 			{"status", either(is(col("status"), word(string(billing.Running))), word(string(billing.PastDue)), keep)},

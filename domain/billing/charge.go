@@ -29,6 +29,7 @@ type (
 		Count   int // which charge of the invoice; the first is 1
 		Code    string
 		Final   bool // it is of no use to charge the method again
+		Untried bool // it expired before the panel came to it
 		At      time.Time
 		Terms   Terms
 	}
@@ -53,19 +54,29 @@ type (
 		Invoice uuid.UUID `json:"invoice"`
 		DueAt   time.Time `json:"due_at"`
 		Count   int       `json:"count"`
-		Code    string    `json:"code"`            // why
-		Final   bool      `json:"final,omitempty"` // the method is not charged again
+		Untried int       `json:"untried,omitempty"` // charges before it that expired
+		Code    string    `json:"code"`              // why
+		Final   bool      `json:"final,omitempty"`   // the method is not charged again
 		// Reminders is how many reminders of the payment were due until then. The news of
 		// the charge stands for them.
 		Reminders int       `json:"reminders"`
 		NextAt    time.Time `json:"next_at"`
 		At        time.Time `json:"at"`
 	}
+	// ChargeExpired: the charge was given up before it was tried. It is no refusal, and
+	// the next one comes at once.
+	ChargeExpired struct {
+		Invoice uuid.UUID `json:"invoice"`
+		Count   int       `json:"count"`
+		NextAt  time.Time `json:"next_at"`
+		At      time.Time `json:"at"`
+	}
 )
 
 func (MethodChosen) EventName() string  { return "billing.method_chosen" }
 func (ChargeStarted) EventName() string { return "billing.charge_started" }
 func (ChargeFailed) EventName() string  { return "billing.charge_failed" }
+func (ChargeExpired) EventName() string { return "billing.charge_expired" }
 
 func (e MethodChosen) Says() string {
 	if e.Method == uuid.Nil {
@@ -82,10 +93,18 @@ func (e ChargeFailed) Says() string {
 	return fmt.Sprintf("charge %d was refused: %s", e.Count, wording.Spaced(e.Code))
 }
 
+func (e ChargeExpired) Says() string {
+	return fmt.Sprintf("charge %d expired before it was tried", e.Count)
+}
+
+// First tells whether it is the first refusal of the invoice's charges.
+func (e ChargeFailed) First() bool { return e.Count-e.Untried == 1 }
+
 // Charging is how far the charges of the open invoice are.
 type Charging struct {
 	Method   uuid.UUID `json:"method,omitzero"`    // that is charged; zero: none
 	Charges  int       `json:"charges,omitempty"`  // so far
+	Untried  int       `json:"untried,omitempty"`  // of those: expired before they were tried
 	Pending  bool      `json:"charging,omitempty"` // the last one has no outcome yet
 	FailedAt time.Time `json:"failed_at,omitzero"` // when the first one was refused
 	Final    bool      `json:"final,omitempty"`    // the method is not charged again
@@ -97,13 +116,14 @@ func (c Charging) anew() Charging { return Charging{Method: c.Method} }
 // charge is when the open invoice is charged next; not ok: it is not.
 func (t Terms) charge(s Subscription) (at time.Time, ok bool) {
 	c := s.Charging
+	refused := c.Charges - c.Untried
 	switch {
-	case s.Open == uuid.Nil || s.Status == Cancelling || c.Method == uuid.Nil || c.Pending || c.Final || c.Charges > len(t.Retries):
+	case s.Open == uuid.Nil || s.Status == Cancelling || c.Method == uuid.Nil || c.Pending || c.Final || refused > len(t.Retries):
 		return time.Time{}, false
-	case c.Charges == 0:
+	case refused == 0:
 		return s.DueAt, true
 	}
-	return c.FailedAt.Add(t.Retries[c.Charges-1]), true
+	return c.FailedAt.Add(t.Retries[refused-1]), true
 }
 
 func (c ChooseMethod) decide(s Subscription) ([]SubscriptionEvent, error) {
@@ -122,9 +142,14 @@ func (c FailCharge) decide(s Subscription) ([]SubscriptionEvent, error) {
 	if !s.lives() || s.Open != c.Invoice || !s.Pending || s.Charges != c.Count {
 		return nil, nil // it was paid by other means, or withdrawn
 	}
+	if c.Untried {
+		e := ChargeExpired{Invoice: c.Invoice, Count: c.Count, At: c.At}
+		e.NextAt = c.Terms.after(e, s, c.At)
+		return []SubscriptionEvent{e}, nil
+	}
 	e := ChargeFailed{
-		Invoice: c.Invoice, DueAt: s.DueAt, Count: c.Count, Code: c.Code,
-		Final: c.Final || s.Charges > len(c.Terms.Retries), Reminders: c.Terms.remindersUntil(s, c.At), At: c.At,
+		Invoice: c.Invoice, DueAt: s.DueAt, Count: c.Count, Untried: s.Untried, Code: c.Code,
+		Final: c.Final || s.Charges-s.Untried > len(c.Terms.Retries), Reminders: c.Terms.remindersUntil(s, c.At), At: c.At,
 	}
 	e.NextAt = c.Terms.after(e, s, c.At)
 	return []SubscriptionEvent{e}, nil
@@ -150,6 +175,12 @@ func (e ChargeFailed) evolve(s Subscription) Subscription {
 		s.Status = PastDue
 	}
 	s.Pending, s.Final, s.Reminders, s.NextAt = false, e.Final, e.Reminders, e.NextAt
+	return s
+}
+
+func (e ChargeExpired) evolve(s Subscription) Subscription {
+	s.Pending, s.NextAt = false, e.NextAt
+	s.Untried++
 	return s
 }
 

@@ -149,6 +149,32 @@ func TestARefusedChargeIsTriedAgainOnItsDays(t *testing.T) {
 	}
 }
 
+// A charge that expired before the panel came to it is no refusal. It is made again at once,
+// as often as it takes, and all its days are left.
+func TestAChargeThatWasNeverTriedCountsAsNoRefusal(t *testing.T) {
+	history := after(t, started31(), chosen(card), advance(on(2, 21)), advance(on(2, 28)))
+	untried := refused(1, on(3, 1), false)
+	untried.Untried = true
+	history = after(t, history, untried)
+	if s := billing.Subscriptions.Replay(history...); s.Status != billing.Running || s.Pending || !s.NextAt.Equal(s.DueAt) {
+		t.Fatalf("After a charge that was not tried it is %s and goes on at %s.", s.Status, s.NextAt)
+	}
+	history = after(t, history, advance(on(3, 1)))
+	untried.Count, untried.At = 2, on(3, 2)
+	history = after(t, history, untried, advance(on(3, 2)), refused(3, on(3, 2), false))
+	if failed := history[len(history)-1].(billing.ChargeFailed); failed.Final || !failed.First() ||
+		!failed.NextAt.Equal(on(3, 2).Add(billing.UsualTerms.Retries[0])) {
+		t.Errorf("The first refusal is %+v.", failed)
+	}
+	for n := range billing.UsualTerms.Retries {
+		s := billing.Subscriptions.Replay(history...)
+		history = after(t, history, advance(s.NextAt), refused(4+n, s.NextAt, false))
+	}
+	if failed := history[len(history)-1].(billing.ChargeFailed); !failed.Final || failed.First() {
+		t.Errorf("The last refusal is %+v.", failed)
+	}
+}
+
 func TestAMethodThatNeedsItsOwnerIsNotChargedAgain(t *testing.T) {
 	want := []string{
 		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced", "billing.charge_started",

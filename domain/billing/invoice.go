@@ -95,6 +95,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[MethodChosen](),
 	domain.Register[ChargeStarted](),
 	domain.Register[ChargeFailed](),
+	domain.Register[ChargeExpired](),
 	domain.Register[PaymentMethodSaved]().Sealing(domain.Contact, "brand", "last4", "expires"),
 	domain.Register[PaymentMethodRemoved](),
 	domain.Register[MethodSetupStarted](),

@@ -191,6 +191,7 @@ func everyStep() []domain.Event {
 		billing.MethodChosen{Method: card, NextAt: noon, At: noon},
 		billing.ChargeStarted{Invoice: ana, Method: card, Count: 1, NextAt: noon, At: noon},
 		billing.ChargeFailed{Invoice: ana, DueAt: noon, Count: 1, Code: "card_declined", Final: true, Reminders: 1, NextAt: noon, At: noon},
+		billing.ChargeExpired{Invoice: ana, Count: 1, NextAt: noon, At: noon},
 		billing.PaymentMethodSaved{
 			Tenant: 17, SubjectID: ana, Order: order, Provider: "test", Customer: "cus_1", Token: "pm_1", Kind: "card",
 			Brand: "visa", Last4: "4242", Expires: "2029-03", At: noon,

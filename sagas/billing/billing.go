@@ -117,7 +117,7 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	case billing.ChargeStarted:
 		return s.charge(ctx, r, e)
 	case order.Cancelled:
-		return s.chargeEnded(ctx, r)
+		return s.chargeEnded(ctx, r, e)
 	case billing.PaymentMethodRemoved:
 		return s.methodRemoved(ctx, r)
 	case account.MembershipRevoked:

@@ -56,7 +56,7 @@ func (s *Service) charge(ctx context.Context, r eventstore.RecordedEvent, e bill
 
 // chargeEnded records that the order of a charge was given up, and why. A method that its
 // provider does not keep any more has ended.
-func (s *Service) chargeEnded(ctx context.Context, r eventstore.RecordedEvent) error {
+func (s *Service) chargeEnded(ctx context.Context, r eventstore.RecordedEvent, e order.Cancelled) error {
 	o, _, err := eventstore.Fold(ctx, s.Store, order.Decider, r.Stream)
 	if err != nil || !o.Charges() || o.Status != order.StatusCancelled {
 		return err
@@ -72,12 +72,19 @@ func (s *Service) chargeEnded(ctx context.Context, r eventstore.RecordedEvent) e
 	code := cmp.Or(o.Refused, string(o.Cause))
 	commands := []domain.Command{billing.FailCharge{
 		Order: i.Order, Invoice: o.Invoice, Count: sub.Charges, Code: code,
-		Final: code == order.NeedsCustomer || code == order.MethodGone, At: s.Runner.Now(), Terms: s.Terms,
+		Final: code == order.NeedsCustomer || code == order.MethodGone, Untried: untried(o, e),
+		At: s.Runner.Now(), Terms: s.Terms,
 	}}
 	if code == order.MethodGone {
 		commands = append(commands, billing.RemoveMethod{ID: o.Charge, Reason: billing.GoneAtProvider, At: s.Runner.Now()})
 	}
 	return s.follow(ctx, r, "charge ended", commands...)
+}
+
+// untried tells whether the time of a charge's order was over without a failure or a refusal.
+func untried(o order.Order, e order.Cancelled) bool {
+	late := e.Reason == order.NoSession || e.Reason == order.Expired || e.Reason == order.CaptureDeadline
+	return late && o.Refused == "" && e.Note == ""
 }
 
 // follow appends what follows from an event, once.

@@ -95,6 +95,31 @@ func TestASavedCardEnds(t *testing.T) {
 	}
 }
 
+// A charge whose time was over before the panel came to it is no refusal.
+func TestAChargeThatWasNeverTriedIsMadeAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewRenewals(t)
+	id, _ := w.ServesWithCard(sagastest.OrderForm{Kind: "saas"})
+	held := make(chan struct{})
+	var first atomic.Bool
+	w.Pay.Tell(func(call, _ string) error {
+		if call == "open" && first.CompareAndSwap(false, true) {
+			<-held // the first charge does not come to the provider
+		}
+		return nil
+	}, nil)
+	w.Until(id, "billing.charge_started", 1)
+	w.Eventually("the order waits", func() bool { return len(w.Charges(id)) == 1 })
+	_, err := w.Store.Execute(t.Context(), sagastest.Cause(), order.Expire{ID: w.Charges(id)[0].ID, At: w.Runner.Now()})
+	w.Must(err)
+	w.Until(id, "billing.charge_expired", 1)
+	close(held)
+	w.Until(id, "billing.period_renewed", 1)
+	names := happenings(w, id)
+	w.Equal("refusals", slices.Contains(names, "charge_failed"), false)
+	w.Equal("charges", len(w.Charges(id)), 2)
+}
+
 // While the provider does not answer, no charge is lost, and none is made twice.
 func TestAProviderThatIsAwayIsChargedWhenItIsBack(t *testing.T) {
 	t.Parallel()

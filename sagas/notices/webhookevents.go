@@ -65,7 +65,7 @@ type webhookEvent struct {
 // isFirstCharge tells whether the first charge of an invoice was refused, which makes its
 // subscription overdue.
 func (*publisher) isFirstCharge(_ context.Context, r eventstore.RecordedEvent) (bool, error) {
-	return r.Event.(billing.ChargeFailed).Count == 1, nil
+	return r.Event.(billing.ChargeFailed).First(), nil
 }
 
 // react requests the messages about an event, and removes the endpoints of a
