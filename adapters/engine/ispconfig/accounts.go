@@ -81,7 +81,7 @@ func strengthOf(password string) int64 {
 			kinds++
 		}
 	}
-	if kinds < 3 && !(kinds == 2 && smallLetter.MatchString(password)) {
+	if kinds < 2 || kinds == 2 && !smallLetter.MatchString(password) {
 		kinds = 0
 	}
 	longer := func(lengths ...int) (more int64) {
