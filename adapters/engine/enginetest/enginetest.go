@@ -221,14 +221,18 @@ func (w *world) applied(o hosting.EngineObject) hosting.EngineObject {
 		found = w.there(o)
 		return found.Applied
 	}) {
-		w.Fatalf("the %s %s is never applied", o.Kind, o.Name)
+		w.Fatalf(
+			"the %s %s is not applied within %s: the engine's server is behind, or stands still (--patience)", o.Kind, o.Name, w.patience(),
+		)
 	}
 	return found
 }
 
+func (w *world) patience() time.Duration { return cmp.Or(w.Patience, time.Minute) }
+
 // eventually asks again, less often with time.
 func (w *world) eventually(is func() bool) bool {
-	limit := cmp.Or(w.Patience, time.Minute)
+	limit := w.patience()
 	for begun, pause := time.Now(), 10*time.Millisecond; !is(); pause = min(2*pause, time.Second) {
 		if time.Since(begun) > limit || w.Context().Err() != nil {
 			return false

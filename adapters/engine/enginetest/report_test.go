@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -51,5 +52,31 @@ func TestOneCallThatIsNotAnsweredCostsOneCheck(t *testing.T) {
 			t.Errorf("%q among %q", name, engine.names)
 		}
 		seen[name] = true
+	}
+}
+
+// An engine whose server is behind carries nothing out for now.
+type behind struct{ hosting.EngineServer }
+
+func (behind) Create(context.Context, hosting.EngineObject) (int64, error) { return 1, nil }
+
+func (behind) Find(_ context.Context, kind, name, ref string) (hosting.EngineObject, bool, error) {
+	return hosting.EngineObject{Kind: kind, ID: 1, Name: name, Ref: ref}, true, nil
+}
+
+func (behind) Remove(context.Context, hosting.EngineObject) error { return nil }
+
+func (behind) List(context.Context, string, int64) ([]hosting.EngineObject, error) { return nil, nil }
+
+// A run makes hundreds of jobs, which a server works off for minutes: what is not carried out
+// within the patience may still come, and the report says so.
+func TestWhatIsNotCarriedOutInTimeIsSaidToBeLate(t *testing.T) {
+	var said []string
+	Check(t.Context(), Engine{EngineServer: behind{}, Patience: time.Millisecond}, "hptry", "every kind is made", func(r Result) {
+		said = append(said, r.Failures...)
+	})
+	const late = "is not applied within 1ms: the engine's server is behind, or stands still (--patience)"
+	if all := strings.Join(said, "\n"); !strings.Contains(all, late) {
+		t.Errorf("%q", all)
 	}
 }
