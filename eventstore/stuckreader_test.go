@@ -35,3 +35,35 @@ func TestAReaderThatDoesNotMoveForAMinuteIsStuck(t *testing.T) {
 		}
 	}
 }
+
+// The janitor of a machine that was suspended looks before readers have had a chance, and so
+// does one whose database was away.
+func TestAReaderIsNotStuckForWhatStoppedAllReaders(t *testing.T) {
+	w, start := &ReaderWatch{}, time.Now()
+	at := func(after time.Duration) int {
+		return len(w.stuck([]readerPosition{{"a", 5, 900}}, start.Add(after)))
+	}
+	for _, look := range []struct {
+		after time.Duration
+		stuck int
+	}{
+		{0, 0},
+		{10 * time.Second, 0},
+		{time.Hour, 0},                  // the machine was suspended
+		{time.Hour + 10*time.Second, 0}, // for all that is known it is at work again
+		{time.Hour + 20*time.Second, 1}, // it is not: ten seconds, thirty, and twenty
+		{2 * time.Hour, 1},              // and nor is it now
+		{2*time.Hour + time.Second, 1},  //
+	} {
+		if got := at(look.after); got != look.stuck {
+			t.Errorf("after %s %d readers are stuck", look.after, got)
+		}
+	}
+	w.forget() // the database did not answer
+	if got := at(2*time.Hour + 2*time.Second); got != 0 {
+		t.Errorf("%d readers are stuck because the database was away", got)
+	}
+	if at(2*time.Hour+62*time.Second) != 1 {
+		t.Error("a reader that stands for a minute since then is not stuck")
+	}
+}
