@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -46,7 +47,7 @@ const (
 // later, delays them.
 func (s *Store) RunLanes(ctx context.Context, l Lanes) {
 	l.Batch = cmp.Or(l.Batch, laneTime)
-	r := laneRunner{Lanes: l, pool: s.pool, log: s.log, reader: s.reader}
+	r := laneRunner{Lanes: l, pool: s.pool, log: s.log, reader: s.reader, ahead: map[int64]bool{}}
 	r.enter(ctx)
 	for failed := false; ctx.Err() == nil; {
 		changed := s.Changed()
@@ -71,6 +72,9 @@ type laneRunner struct {
 	pool   *pgxpool.Pool
 	log    *slog.Logger
 	reader *Reader
+
+	noted int64          // the position that was noted at last
+	ahead map[int64]bool // events behind it that were handled, as the time was up for one before them
 }
 
 // enter makes the reader's row. Each failure is an alarm: a reader without a row is
@@ -145,6 +149,9 @@ func (l *laneRunner) handOverBatch(ctx context.Context) (more bool, err error) {
 	if err != nil || head <= position {
 		return false, Unavailable(err)
 	}
+	if position != l.noted { // another process has read, or nothing is known of what was noted
+		l.noted, l.ahead = position, map[int64]bool{}
+	}
 	ctx = withSince(ctx, clock.Now()) // before the events are read
 	rows, until, err := chosen(ctx, tx, l.Lanes, position, head)
 	if err != nil {
@@ -153,6 +160,10 @@ func (l *laneRunner) handOverBatch(ctx context.Context) (more bool, err error) {
 	until, failed := l.holding(ctx, tx, func(ctx context.Context) (int64, error) { return l.inLanes(ctx, rows, until) })
 	if _, err = tx.Exec(work, `update readers set position = $1 where name = $2`, until, l.Reader); err == nil {
 		err = tx.Commit(work)
+	}
+	if err == nil {
+		l.noted = until
+		maps.DeleteFunc(l.ahead, func(at int64, _ bool) bool { return at <= until })
 	}
 	return until < head, errors.Join(failed, Unavailable(err))
 }
@@ -201,6 +212,7 @@ func chosen(ctx context.Context, tx pgx.Tx, l Lanes, position, head int64) (rows
 // inLanes handles events, and returns the position before which all are handled. After a
 // failure the later events of that stream are left. Once the time of a batch is up, those are
 // left with which no lane has begun, so that progress is noted however slow the handling is.
+// What was handled behind one that is left is not handled again.
 func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reached int64, err error) {
 	opened, unopened := l.reader.decode(ctx, rows)
 	if unopened != nil { // then each is opened by itself
@@ -214,10 +226,23 @@ func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reac
 		defer mu.Unlock()
 		until = min(until, rows[i].position-1)
 	}
+	isHandled := func(i int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return l.ahead[rows[i].position]
+	}
+	handled := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		l.ahead[rows[i].position] = true
+	}
 	began := clock.Now()
 	for _, lane := range byStream(rows) {
 		lanes.Go(func() error {
 			for _, i := range lane {
+				if isHandled(i) {
+					continue
+				}
 				if i > 0 && clock.Since(began) > l.Batch {
 					leave(i)
 					return nil
@@ -226,6 +251,7 @@ func (l *laneRunner) inLanes(ctx context.Context, rows []row, until int64) (reac
 					leave(i)
 					return failed
 				}
+				handled(i)
 			}
 			return nil
 		})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,5 +136,64 @@ func TestEveryChangeOfTheLogIsFoundAndNamed(t *testing.T) {
 	}
 	if v := w.by(eventstore.Check{Checkpoint: outside}); !v.Intact {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Each event takes a second to handle, the database is 20 ms away, and four loops keep the
+// machine busy. The reader takes longer than a minute for all events, and than Postgres lets
+// a transaction be idle. It moves all the while, and begins nothing again.
+func TestAReaderIsNeverStuckForBeingSlow(t *testing.T) {
+	t.Parallel()
+	url := eventstoretest.URL(t)
+	const streams, each = 40, 10
+	writer := storeOn(t, eventstoretest.Pool(t, url))
+	for n := range streams {
+		for range each {
+			do(t, writer, putIn{fmt.Sprint(n), 1})
+		}
+	}
+	pool := eventstoretest.Pool(t, eventstoretest.AtDistance(t, url, 20*time.Millisecond))
+	s := storeOn(t, pool)
+	over := make(chan struct{})
+	defer close(over)
+	for range 4 {
+		go func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	var handled atomic.Int64
+	inLanes(t, s, "slow", nil, func(ctx context.Context, _ eventstore.RecordedEvent) error {
+		handled.Add(1)
+		select {
+		case <-time.After(time.Second):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	var watch eventstore.ReaderWatch
+	for began, last := time.Now(), int64(0); ; {
+		stuck, err := watch.Look(t.Context(), pool)
+		if err != nil || len(stuck) > 0 {
+			t.Fatalf("after %s, %d of %d events: stuck are %v, %v", time.Since(began), handled.Load(), streams*each, stuck, err)
+		}
+		at, err := readerAt(t, s, "slow")
+		if err != nil || at < last {
+			t.Fatalf("the reader went from %d to %d, %v", last, at, err)
+		}
+		if last = at; at >= streams*each {
+			t.Logf("%d events were handled in %s", streams*each, time.Since(began).Round(time.Second))
+			break
+		}
+		time.Sleep(200 * time.Millisecond) // the pace of looks is what is tried
+	}
+	if n := handled.Load(); n != streams*each {
+		t.Errorf("%d events were handled %d times", streams*each, n)
 	}
 }

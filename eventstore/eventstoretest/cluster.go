@@ -69,7 +69,7 @@ func connect(ctx context.Context, address, strategy string, first *pgx.Conn) (*s
 	if err != nil {
 		return nil, errors.New("the address of the server is no URL") // it holds a password
 	}
-	away, _, err := distant(address) // as long as this process
+	away, _, err := distant(address, distance) // as long as this process
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func IsDistant() bool { return distance > 0 }
 // Distant leads to a server through the distance, if there is one.
 func Distant(t testing.TB, server string) string {
 	t.Helper()
-	away, end, err := distant(server)
+	away, end, err := distant(server, distance)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +45,25 @@ func Distant(t testing.TB, server string) string {
 	return away
 }
 
-func distant(server string) (away string, end func(), err error) {
-	if errDistance != nil || distance == 0 {
+// AtDistance leads to a database of a test that is at a distance whatever the setting is.
+func AtDistance(t testing.TB, database string, delay time.Duration) string {
+	t.Helper()
+	if IsDistant() {
+		return database
+	}
+	away, end, err := distant(database, delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return away
+}
+
+func distant(server string, delay time.Duration) (away string, end func(), err error) {
+	if errDistance != nil || delay == 0 {
 		return server, func() {}, errDistance
 	}
-	c, end, err := cutterBefore(server, "", distance)
+	c, end, err := cutterBefore(server, "", delay)
 	if err != nil {
 		return "", nil, err
 	}
