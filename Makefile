@@ -58,6 +58,13 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 	$(BESIDE) HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./tests/faults
 	$(BESIDE) HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -tags system -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./tests/faults
 
+# The stories of orders that are told at a distance as they stand. They need no real time.
+ORDERS_TOLD = ./sagas/orders ./http/orders
+
+slow: ## tell the stories of orders with each question to the database 20 ms longer, and some while each answer from outside takes 1 to 30 s in real time (SEED=n); some ten minutes
+	HOSTPANEL_SLOW_PACE=1 HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 15m -parallel 16 -v -run 'TestOrdersEndWell' ./tests/faults
+	HOSTPANEL_SLOW_DATABASE=$(or $(DELAY),20ms) $(GO) test -tags system -count=1 -timeout 15m $(ORDERS_TOLD)
+
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
 	ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 60m -v ./linear
 
@@ -84,13 +91,16 @@ system-inside: ## the stories of the system tier that stand in the package that 
 # those are told in which most of it works at once.
 RACED = TestAnOrderFromThePlanToTheMail|TestAWorkerWorksBesideServe|TestAnOrderPaidAtStripe|TestAnOrderIsSetUpOnISPConfig|TestReadTablesAreBuiltAnewWhileThePanelServes|TestEveryKindLivesThroughTheAPIOnEveryEngine
 
+# In these stories next to nothing works most of the time, so many of them are told at once.
+AWAITED = TestNoOrderIsLost|TestOrdersEndWell
+
 system-race: ## the stories of the system tier in which most works at once, with the race detector
-	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system,rlsonly -count=1 -timeout 30m -skip 'TestNoOrderIsLost' ./tests/faults
+	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system,rlsonly -count=1 -timeout 30m -skip '$(AWAITED)' ./tests/faults
 	GOFLAGS="$$GOFLAGS $(WATCH)" $(GO) test -race -tags system -count=1 -timeout 30m -run '$(RACED)' ./tests/program
 
 system-plain: ## the other stories of the system tier
 	$(GO) test -tags system -count=1 -timeout 30m -skip '$(RACED)' $$($(GO) list -tags system ./tests/... | grep -v /faults)
-	$(GO) test -tags system -count=1 -timeout 30m -run 'TestNoOrderIsLost' ./tests/faults
+	$(GO) test -tags system -count=1 -timeout 30m -parallel 16 -run '$(AWAITED)' ./tests/faults
 
 cuts: ## lose the connection to the database at each question of a start, a backup and a rebuild, EVERY=n leaves out those between; some ten minutes
 	HOSTPANEL_CUTS_EVERY=$(or $(EVERY),1) $(GO) test -tags system -count=1 -timeout 60m -v -run 'TestWhatIsLongOutlivesACutAtEachQuestion' ./cmd/hostpanel
@@ -183,4 +193,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults linear robustness system system-inside system-race system-plain cuts years versions variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults slow linear robustness system system-inside system-race system-plain cuts years versions variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci

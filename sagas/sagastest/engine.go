@@ -36,8 +36,8 @@ func NewEngine() *Engine {
 func (*Engine) Server() string { return "one" }
 
 // Find finds an object by its name.
-func (e *Engine) Find(_ context.Context, kind, name, _ string) (hosting.EngineObject, bool, error) {
-	if err := e.ask(false, "find", kind+"/"+name); err != nil {
+func (e *Engine) Find(ctx context.Context, kind, name, _ string) (hosting.EngineObject, bool, error) {
+	if err := e.ask(ctx, false, "find", kind+"/"+name); err != nil {
 		return hosting.EngineObject{}, false, err
 	}
 	e.Mu.Lock()
@@ -52,14 +52,14 @@ func (e *Engine) Find(_ context.Context, kind, name, _ string) (hosting.EngineOb
 }
 
 // Create makes an object.
-func (e *Engine) Create(_ context.Context, o hosting.EngineObject) (int64, error) {
+func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
 	name := o.Kind + "/" + o.Name
-	if err := e.ask(false, "create", name); err != nil {
+	if err := e.ask(ctx, false, "create", name); err != nil {
 		return 0, err
 	}
 	id, err := e.create(name, o)
 	if err == nil {
-		err = e.ask(true, "create", name)
+		err = e.ask(ctx, true, "create", name)
 	}
 	return id, err
 }
@@ -98,15 +98,15 @@ func (e *Engine) belongs(o hosting.EngineObject) error {
 }
 
 // Change changes an object.
-func (e *Engine) Change(_ context.Context, o hosting.EngineObject) error {
+func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
 	name := o.Kind + "/" + o.Name
-	if err := e.ask(false, "change", name); err != nil {
+	if err := e.ask(ctx, false, "change", name); err != nil {
 		return err
 	}
 	if err := e.change(name, o); err != nil {
 		return err
 	}
-	return e.ask(true, "change", name)
+	return e.ask(ctx, true, "change", name)
 }
 
 func (e *Engine) change(name string, o hosting.EngineObject) error {
@@ -152,14 +152,14 @@ func (e *Engine) numbered(kind string, id int64) (string, bool) {
 }
 
 // Remove removes an object.
-func (e *Engine) Remove(_ context.Context, o hosting.EngineObject) error {
-	if err := e.ask(false, "remove", o.Kind+"/"+o.Name); err != nil {
+func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
+	if err := e.ask(ctx, false, "remove", o.Kind+"/"+o.Name); err != nil {
 		return err
 	}
 	if err := e.remove(o); err != nil {
 		return err
 	}
-	return e.ask(true, "remove", o.Kind+"/"+o.Name)
+	return e.ask(ctx, true, "remove", o.Kind+"/"+o.Name)
 }
 
 func (e *Engine) remove(o hosting.EngineObject) error {
@@ -178,8 +178,8 @@ func (e *Engine) remove(o hosting.EngineObject) error {
 }
 
 // List returns the objects of a client.
-func (e *Engine) List(_ context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
-	if err := e.ask(false, "list", kind); err != nil {
+func (e *Engine) List(ctx context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
+	if err := e.ask(ctx, false, "list", kind); err != nil {
 		return nil, err
 	}
 	for _, o := range e.All() {
@@ -191,8 +191,8 @@ func (e *Engine) List(_ context.Context, kind string, owner int64) (all []hostin
 }
 
 // Usage is what a client uses: nothing.
-func (e *Engine) Usage(_ context.Context, owner int64) (hosting.Usage, error) {
-	return hosting.Usage{ReadAt: time.Now()}, e.ask(false, "usage", fmt.Sprint(owner))
+func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) {
+	return hosting.Usage{ReadAt: time.Now()}, e.ask(ctx, false, "usage", fmt.Sprint(owner))
 }
 
 // Creations is how often an object was made.

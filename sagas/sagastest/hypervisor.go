@@ -27,8 +27,8 @@ func NewCompute() *Compute {
 func (*Compute) Server() string { return "one" }
 
 // FindVM finds a machine.
-func (c *Compute) FindVM(_ context.Context, tag, name string) (hosting.VM, bool, error) {
-	if err := c.ask(false, "find", tag); err != nil {
+func (c *Compute) FindVM(ctx context.Context, tag, name string) (hosting.VM, bool, error) {
+	if err := c.ask(ctx, false, "find", tag); err != nil {
 		return hosting.VM{}, false, err
 	}
 	c.mu.Lock()
@@ -43,8 +43,8 @@ func (c *Compute) FindVM(_ context.Context, tag, name string) (hosting.VM, bool,
 }
 
 // CreateVM makes a machine.
-func (c *Compute) CreateVM(_ context.Context, vm hosting.VM) (string, error) {
-	if err := c.ask(false, "create", vm.Tag); err != nil {
+func (c *Compute) CreateVM(ctx context.Context, vm hosting.VM) (string, error) {
+	if err := c.ask(ctx, false, "create", vm.Tag); err != nil {
 		return "", err
 	}
 	c.mu.Lock()
@@ -56,13 +56,13 @@ func (c *Compute) CreateVM(_ context.Context, vm hosting.VM) (string, error) {
 	c.vms[vm.Name] = vm
 	c.made[vm.Tag]++
 	c.mu.Unlock()
-	return vm.External, c.ask(true, "create", vm.Tag)
+	return vm.External, c.ask(ctx, true, "create", vm.Tag)
 }
 
 // SwitchVM switches a machine on or off.
-func (c *Compute) SwitchVM(_ context.Context, external string, on bool) error {
+func (c *Compute) SwitchVM(ctx context.Context, external string, on bool) error {
 	name := strings.TrimPrefix(external, "ext-")
-	if err := c.ask(false, "switch", name); err != nil {
+	if err := c.ask(ctx, false, "switch", name); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -75,19 +75,19 @@ func (c *Compute) SwitchVM(_ context.Context, external string, on bool) error {
 	if !there {
 		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s is not there", name))
 	}
-	return c.ask(true, "switch", name)
+	return c.ask(ctx, true, "switch", name)
 }
 
 // RemoveVM removes a machine.
-func (c *Compute) RemoveVM(_ context.Context, external string) error {
+func (c *Compute) RemoveVM(ctx context.Context, external string) error {
 	name := strings.TrimPrefix(external, "ext-")
-	if err := c.ask(false, "remove", name); err != nil {
+	if err := c.ask(ctx, false, "remove", name); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	delete(c.vms, name)
 	c.mu.Unlock()
-	return c.ask(true, "remove", name)
+	return c.ask(ctx, true, "remove", name)
 }
 
 // Forget loses all machines.

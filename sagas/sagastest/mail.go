@@ -22,19 +22,19 @@ type Mail struct {
 func NewMail() *Mail { return &Mail{} }
 
 // Send takes a mail.
-func (m *Mail) Send(_ context.Context, mail notice.Mail) error {
+func (m *Mail) Send(ctx context.Context, mail notice.Mail) error {
 	to, err := netmail.ParseAddress(mail.To)
 	if err != nil {
 		return domain.Fail(domain.Permanent, "malformed", err)
 	}
 	call := callOf(mail)
-	if err := m.ask(false, call, to.Address); err != nil {
+	if err := m.ask(ctx, false, call, to.Address); err != nil {
 		return err
 	}
 	m.Mu.Lock()
 	m.Sent = append(m.Sent, mail)
 	m.Mu.Unlock()
-	return m.ask(true, call, to.Address)
+	return m.ask(ctx, true, call, to.Address)
 }
 
 // callOf tells letters from notifications, and from the question which tenant an unpaid

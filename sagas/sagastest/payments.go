@@ -61,8 +61,8 @@ func (p *Payments) SetHost(h string) {
 }
 
 // OpenSession opens the session of an order, or a charge.
-func (p *Payments) OpenSession(_ context.Context, c order.Checkout) (order.Session, error) {
-	if err := p.ask(false, "open", c.EffectKey); err != nil {
+func (p *Payments) OpenSession(ctx context.Context, c order.Checkout) (order.Session, error) {
+	if err := p.ask(ctx, false, "open", c.EffectKey); err != nil {
 		return order.Session{}, err
 	}
 	if err := p.under(c.EffectKey); err != nil {
@@ -85,12 +85,12 @@ func (p *Payments) OpenSession(_ context.Context, c order.Checkout) (order.Sessi
 	}
 	host := p.host
 	p.Mu.Unlock()
-	return order.Session{ID: id, URL: "https://" + host + "/" + id, ExpiresAt: c.ExpiresAt}, p.ask(true, "open", c.EffectKey)
+	return order.Session{ID: id, URL: "https://" + host + "/" + id, ExpiresAt: c.ExpiresAt}, p.ask(ctx, true, "open", c.EffectKey)
 }
 
 // Fetch returns a session with its payments.
-func (p *Payments) Fetch(_ context.Context, session string) (order.Fetched, error) {
-	if err := p.ask(false, "fetch", session); err != nil {
+func (p *Payments) Fetch(ctx context.Context, session string) (order.Fetched, error) {
+	if err := p.ask(ctx, false, "fetch", session); err != nil {
 		return order.Fetched{}, err
 	}
 	p.Mu.Lock()
@@ -99,7 +99,7 @@ func (p *Payments) Fetch(_ context.Context, session string) (order.Fetched, erro
 	if !ok {
 		return f, domain.Fail(domain.Permanent, "no_session", fmt.Errorf("no session %s", session))
 	}
-	return f, p.ask(true, "fetch", session)
+	return f, p.ask(ctx, true, "fetch", session)
 }
 
 // ExpireSession ends a session.
@@ -220,8 +220,8 @@ func (p *Payments) refuses(c order.CaptureCall) string {
 }
 
 // Forget forgets a saved method.
-func (p *Payments) Forget(_ context.Context, m order.SavedMethod) error {
-	if err := p.ask(false, "forget", m.Token); err != nil {
+func (p *Payments) Forget(ctx context.Context, m order.SavedMethod) error {
+	if err := p.ask(ctx, false, "forget", m.Token); err != nil {
 		return err
 	}
 	p.Mu.Lock()
@@ -281,8 +281,8 @@ func (p *Payments) Kept(id uuid.UUID) (minor int64) {
 // Some providers keep a method only once they are asked for it, after its owner has agreed.
 
 // FinishSetup keeps the card of a setup that its customer has approved.
-func (p *Payments) FinishSetup(_ context.Context, c order.SetupCall) (*order.SavedMethod, error) {
-	if err := p.ask(false, "finish", c.Session); err != nil {
+func (p *Payments) FinishSetup(ctx context.Context, c order.SetupCall) (*order.SavedMethod, error) {
+	if err := p.ask(ctx, false, "finish", c.Session); err != nil {
 		return nil, err
 	}
 	p.Adds(uuid.MustParse(strings.TrimPrefix(c.Session, "cs_")))
@@ -290,7 +290,7 @@ func (p *Payments) FinishSetup(_ context.Context, c order.SetupCall) (*order.Sav
 	p.Captured[c.Session]++
 	saved := *p.Sessions[c.Session].Saved
 	p.Mu.Unlock()
-	return &saved, p.ask(true, "finish", c.Session)
+	return &saved, p.ask(ctx, true, "finish", c.Session)
 }
 
 // Approves makes it so that the customer has agreed that the provider keeps a method.
@@ -362,8 +362,8 @@ func (p *Payments) Approve(id uuid.UUID, at time.Time) {
 }
 
 // Capture captures an approved payment.
-func (p *Payments) Capture(_ context.Context, c order.CaptureCall) error {
-	if err := p.ask(false, "capture", c.Session); err != nil {
+func (p *Payments) Capture(ctx context.Context, c order.CaptureCall) error {
+	if err := p.ask(ctx, false, "capture", c.Session); err != nil {
 		return err
 	}
 	if err := p.under(c.Key); err != nil {
@@ -394,12 +394,12 @@ func (p *Payments) Capture(_ context.Context, c order.CaptureCall) error {
 		p.Captured[c.Session]++
 	}
 	p.Mu.Unlock()
-	return p.ask(true, "capture", c.Session)
+	return p.ask(ctx, true, "capture", c.Session)
 }
 
 // Refund gives money back.
-func (p *Payments) Refund(_ context.Context, c order.RefundCall) (order.Refund, error) {
-	if err := p.ask(false, "refund", c.Reference); err != nil {
+func (p *Payments) Refund(ctx context.Context, c order.RefundCall) (order.Refund, error) {
+	if err := p.ask(ctx, false, "refund", c.Reference); err != nil {
 		return order.Refund{}, err
 	}
 	if err := p.under(c.Key); err != nil {
@@ -409,7 +409,7 @@ func (p *Payments) Refund(_ context.Context, c order.RefundCall) (order.Refund, 
 	if err != nil {
 		return order.Refund{}, err
 	}
-	return r, p.ask(true, "refund", c.Reference)
+	return r, p.ask(ctx, true, "refund", c.Reference)
 }
 
 func (p *Payments) giveBack(c order.RefundCall) (order.Refund, error) {

@@ -158,6 +158,7 @@ type World struct {
 	Pay     *Payments
 	Logged  *SyncBuffer
 	Keys    *sealing.Keyring // nil: those of all tests
+	Longest time.Duration    // wait where all outside is slow; 0: [Patience]
 	End     func()
 }
 
@@ -315,7 +316,7 @@ func (w *World) Eventually(what string, so func() bool) {
 	w.T.Helper()
 	const often, seldom = 5 * time.Millisecond, 100 * time.Millisecond
 	pause := often
-	for deadline := time.Now().Add(Patience); ; {
+	for deadline := time.Now().Add(cmp.Or(w.Longest, Patience)); ; {
 		changed := w.Store.Changed()
 		if so() {
 			return
