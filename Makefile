@@ -61,9 +61,9 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 # The stories of orders that are told at a distance as they stand. They need no real time.
 ORDERS_TOLD = ./sagas/orders ./http/orders
 
-slow: ## tell the stories of orders with each question to the database 20 ms longer, and some while each answer from outside takes 1 to 30 s in real time (SEED=n); some ten minutes
-	HOSTPANEL_SLOW_PACE=1 HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 15m -parallel 16 -v -run 'TestOrdersEndWell' ./tests/faults
-	HOSTPANEL_SLOW_DATABASE=$(or $(DELAY),20ms) $(GO) test -tags system -count=1 -timeout 15m $(ORDERS_TOLD)
+slow: ## tell the stories of orders with each question to the database 20 ms longer, and some while each answer from outside takes 1 to 30 s in real time (SEED=n BUSY=4); some ten minutes
+	$(BESIDE) HOSTPANEL_SLOW_PACE=1 HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 15m -parallel 16 -v -run 'TestOrdersEndWell' ./tests/faults
+	$(BESIDE) HOSTPANEL_SLOW_DATABASE=$(or $(DELAY),20ms) $(GO) test -tags system -count=1 -timeout 15m $(ORDERS_TOLD)
 
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
 	ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) -C tests/robustness test -count=1 -timeout 60m -v ./linear

@@ -73,7 +73,7 @@ func quicken(v reflect.Value, pace time.Duration) {
 		for i := range v.Len() {
 			quicken(v.Index(i), pace)
 		}
-	case reflect.Int64:
+	default: // a duration
 		v.SetInt(v.Int() / int64(pace))
 	}
 }
