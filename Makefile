@@ -63,6 +63,7 @@ ORDERS_TOLD = ./sagas/orders ./http/orders
 
 slow: ## tell the stories of orders with each question to the database 20 ms longer, and some while each answer from outside takes 1 to 30 s in real time (SEED=n BUSY=4); some ten minutes
 	$(BESIDE) HOSTPANEL_SLOW_PACE=1 HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 15m -parallel 16 -v -run 'TestOrdersEndWell' ./tests/faults
+	$(BESIDE) HOSTPANEL_SLOW_PACE=1 $(GO) test -tags system -count=1 -timeout 15m -run TestAReaderIsNeverStuck ./eventstore
 	$(BESIDE) HOSTPANEL_SLOW_DATABASE=$(or $(DELAY),20ms) $(GO) test -tags system -count=1 -timeout 15m $(ORDERS_TOLD)
 
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)

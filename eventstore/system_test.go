@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -140,12 +141,16 @@ func TestEveryChangeOfTheLogIsFoundAndNamed(t *testing.T) {
 }
 
 // Each event takes a second to handle, the database is 20 ms away, and four loops keep the
-// machine busy. The reader takes longer than a minute for all events, and than Postgres lets
-// a transaction be idle. It moves all the while, and begins nothing again.
+// machine busy. The reader takes longer for all events than Postgres lets a transaction be idle,
+// and than a minute with make slow. It moves all the while, and begins nothing again.
 func TestAReaderIsNeverStuckForBeingSlow(t *testing.T) {
 	t.Parallel()
 	url := eventstoretest.URL(t)
-	const streams, each = 40, 10
+	const streams = 40
+	each := 3
+	if os.Getenv("HOSTPANEL_SLOW_PACE") == "1" {
+		each = 10
+	}
 	writer := storeOn(t, eventstoretest.Pool(t, url))
 	for n := range streams {
 		for range each {
@@ -187,13 +192,13 @@ func TestAReaderIsNeverStuckForBeingSlow(t *testing.T) {
 		if err != nil || at < last {
 			t.Fatalf("the reader went from %d to %d, %v", last, at, err)
 		}
-		if last = at; at >= streams*each {
+		if last = at; at >= int64(streams*each) {
 			t.Logf("%d events were handled in %s", streams*each, time.Since(began).Round(time.Second))
 			break
 		}
 		time.Sleep(200 * time.Millisecond) // the pace of looks is what is tried
 	}
-	if n := handled.Load(); n != streams*each {
+	if n := handled.Load(); n != int64(streams*each) {
 		t.Errorf("%d events were handled %d times", streams*each, n)
 	}
 }
