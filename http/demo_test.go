@@ -60,8 +60,10 @@ func TestTheDemosButtonsSignInOnThisMachineOnly(t *testing.T) {
 	s.Resident(t, 71, "olga@example.com", "en", true)
 	s.Resident(t, 72, paneltest.AnaMail, "es", false)
 	for _, story := range []struct{ form, next, to string }{
-		{"demo_operator", "", "/storefront/"}, {"demo_customer", "", "/panel/"},
-		{"demo_customer", "/account/", "/account/"}, {"demo_customer", "//evil.example", "/panel/"},
+		{"demo_operator", "", "/storefront/"},
+		{"demo_customer", "", "/panel/"},
+		{"demo_customer", "/account/", "/account/"},
+		{"demo_customer", "//evil.example", "/panel/"},
 	} {
 		b := s.Browser(t).OnThisMachine()
 		b.Get("/login/?next=" + story.next)

@@ -1,9 +1,10 @@
 package paneltest
 
 import (
-	"hostpanel/eventstore/credentials"
 	"net/http"
 	"testing"
+
+	"hostpanel/eventstore/credentials"
 )
 
 // Enter signs in.

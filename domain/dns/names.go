@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ var (
 
 func isOrigin(s string) bool {
 	name, dotted := strings.CutSuffix(s, ".")
-	return dotted && field.Domain.Holds(withoutUnderscores(name))
+	return dotted && field.Domain.Holds(plainOrigin(name))
 }
 
 func originProblems(s string) []string {
@@ -40,16 +41,41 @@ func originProblems(s string) []string {
 	if !dotted {
 		return []string{notDomain}
 	}
-	return field.Domain.Problems(withoutUnderscores(name))
+	return field.Domain.Problems(plainOrigin(name))
 }
+
+// plainOrigin lets the name of a zone that no domain has pass for one.
+func plainOrigin(name string) string {
+	if isReverse(name + ".") {
+		name = withoutSlashes(name)
+	}
+	return withoutUnderscores(name)
+}
+
+// isReverse tells whether a full name stands for addresses of IPv4.
+func isReverse(name string) bool { return strings.HasSuffix(name, ".in-addr.arpa.") }
+
+// withoutSlashes lets a name with labels such as 0/25, which stand for a part of a network
+// (RFC 2317), pass for one with dashes.
+func withoutSlashes(name string) string {
+	labels := strings.Split(name, ".")
+	for i, label := range labels {
+		if partOfNetwork.MatchString(label) {
+			labels[i] = strings.Replace(label, "/", "-", 1)
+		}
+	}
+	return strings.Join(labels, ".")
+}
+
+var partOfNetwork = regexp.MustCompile(`^[0-9]{1,3}/[0-9]{1,3}$`)
 
 func isServer(s string) bool { return field.FullName.Holds(s) && !strings.ContainsAny(s, "_*") }
 
-// Hostmaster answers for a zone that names no contact. Labels with "_" are left
+// Hostmaster answers for a zone that names no contact. Labels with "_" or "/" are left
 // out: no mail goes there.
 func Hostmaster(origin string) string {
-	for strings.HasPrefix(origin, "_") {
-		_, origin = cutLabel(origin)
+	for label, rest := cutLabel(origin); strings.ContainsAny(label, "_/"); label, rest = cutLabel(rest) {
+		origin = rest
 	}
 	return "hostmaster." + origin
 }
@@ -66,7 +92,11 @@ func tidyRecordName(s string) string {
 	return field.DNSName.Tidy(s)
 }
 
-func isRecordName(s string) bool { return field.DNSName.Holds(s) || field.FullName.Holds(s) }
+// isRecordName leaves it to [CheckOwner] where a slash may stand.
+func isRecordName(s string) bool {
+	name := withoutSlashes(s)
+	return field.DNSName.Holds(name) || field.FullName.Holds(name)
+}
 
 // Within is the name of a record as it is kept: relative to the zone's origin.
 // A name that ends in the origin is shortened, with a final dot or without;
@@ -113,7 +143,7 @@ func Target(data, origin string) string {
 }
 
 // isTarget tells whether a record may point to the name: no wildcard and no
-// address; where a host is meant, no "_" either.
+// address; where a host is meant, no "_" and no part of a network either.
 func isTarget(data string, host bool) bool {
 	if data == Apex {
 		return true
@@ -124,6 +154,9 @@ func isTarget(data string, host bool) bool {
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	form := strings.ReplaceAll(name, aLabel, "x---")
+	if !host && isReverse(name+".") {
+		form = withoutSlashes(form)
+	}
 	return field.DNSName.Holds(form) && name != Apex && strings.Trim(last, "0123456789") != ""
 }
 

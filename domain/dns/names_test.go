@@ -1,6 +1,8 @@
 package dns_test
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,10 +22,12 @@ func TestRulesOfNames(t *testing.T) {
 			map[string]string{
 				"Acme.Test": "acme.test.", "acme.test.": "acme.test.", "münchen.de": "xn--mnchen-3ya.de.",
 				"2.0.192.in-addr.arpa": "2.0.192.in-addr.arpa.", "_msdcs.acme.test": "_msdcs.acme.test.",
-				"0-25.2.0.192.in-addr.arpa": "0-25.2.0.192.in-addr.arpa.",
+				"0-25.2.0.192.in-addr.arpa": "0-25.2.0.192.in-addr.arpa.", "0/25.2.0.192.IN-ADDR.ARPA.": "0/25.2.0.192.in-addr.arpa.",
 			},
 			[]string{
 				"", "test", "test.", "*.acme.test", "@", "acme..test", "192.0.2.1", "-acme.test", "acme.test..", "xn--a.test",
+				"0/25.acme.test", "0/25.8.b.d.ip6.arpa", "a/b.2.0.192.in-addr.arpa", "/25.2.0.192.in-addr.arpa",
+				"0/.2.0.192.in-addr.arpa", "0/1/2.2.0.192.in-addr.arpa", "0/1234.2.0.192.in-addr.arpa",
 				strings.Repeat("a.", 126) + "com",
 			},
 		},
@@ -31,9 +35,10 @@ func TestRulesOfNames(t *testing.T) {
 			"record name", dns.RecordName,
 			map[string]string{
 				"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*.a": "*.a", "www.acme.test.": "www.acme.test.",
-				"WWW.Acme.Test.": "www.acme.test.", "ñ": "xn--ida",
+				"WWW.Acme.Test.": "www.acme.test.", "ñ": "xn--ida", "0/25": "0/25", "1.0/25": "1.0/25",
+				"1.0/25.2.0.192.in-addr.arpa.": "1.0/25.2.0.192.in-addr.arpa.",
 			},
-			[]string{"", ".", "a..b", "a.*", "@.", "a b", "-a", "a..", "xn--a", strings.Repeat("a", 64)},
+			[]string{"", ".", "a/b", "0/25/1", "/25", "a..b", "a.*", "@.", "a b", "-a", "a..", "xn--a", strings.Repeat("a", 64)},
 		},
 		{
 			"contact", dns.Contact,
@@ -95,5 +100,41 @@ func TestANameThatEndsInTheOriginIsShortened(t *testing.T) {
 	}
 	if got := dns.Full("www.acme.test.", "acme.test."); got != "www.acme.test." {
 		t.Errorf("a full name becomes %q", got)
+	}
+}
+
+// RFC 2317: a part of a network smaller than 256 addresses is handed on at a name such as
+// 0/25, and the names of its addresses are aliases of names below it.
+func TestASlashStandsInReverseZonesAlone(t *testing.T) {
+	const owner, target = "name: Enter a valid domain name.", "data: Enter a valid host name."
+	const network = "2.0.192.in-addr.arpa."
+	for _, c := range []struct{ sort, name, origin, data, want string }{
+		{dns.NS, "0/25", network, "ns.acme.test.", ""},
+		{dns.CNAME, "1", network, "1.0/25.2.0.192.in-addr.arpa", ""},
+		{dns.CNAME, "1", "acme.test.", "1.0/25.2.0.192.in-addr.arpa.", ""},
+		{dns.CNAME, "1.0/25", network, "www.acme.test.", ""},
+		{dns.PTR, "1", "0/25." + network, "www.acme.test.", ""},
+		{dns.PTR, "1.0/25", network, "www.acme.test.", ""},
+		{dns.NS, "0/25", "acme.test.", "ns.acme.test.", owner},
+		{dns.PTR, "0/25", "acme.test.", "www.acme.test.", owner},
+		{dns.A, "@", "0/25." + network, "192.0.2.1", owner},
+		{dns.A, "0/25", network, "192.0.2.1", owner},
+		{dns.TXT, "0/25", network, "text", owner},
+		{dns.MX, "0/25", network, "mail.acme.test.", owner},
+		{dns.CNAME, "1", network, "1.0/25.acme.test.", target},
+		{dns.CNAME, "1", network, "a/b.2.0.192.in-addr.arpa.", target},
+		{dns.NS, "@", network, "ns.0/25.2.0.192.in-addr.arpa.", target},
+		{dns.PTR, "1", network, "1.0/25.2.0.192.in-addr.arpa.", target},
+	} {
+		err := cmp.Or(dns.CheckOwner(c.sort, c.name, c.origin), dns.CheckData(c.sort, c.data, c.origin))
+		if got := fmt.Sprint(err); got != cmp.Or(c.want, "<nil>") {
+			t.Errorf("%s in %s, %s %s: %s, not %s", c.name, c.origin, c.sort, c.data, got, c.want)
+		}
+	}
+	if got := dns.Normal(dns.CNAME, "1.0/25.2.0.192.IN-ADDR.ARPA", network); got != "1.0/25.2.0.192.in-addr.arpa." {
+		t.Error(got)
+	}
+	if got := dns.Hostmaster("0/25." + network); got != "hostmaster."+network || !dns.Contact.Holds(got) {
+		t.Error(got)
 	}
 }

@@ -117,9 +117,13 @@ func isPolicy(text string) bool { return text == SPF || strings.HasPrefix(text, 
 // CheckOwner refuses a name where no name server takes a record of the type, as
 // a refusal of the field "name": what has an address or gets mail is a host, and
 // a zone cannot be handed on at a wildcard. Active Directory alone keeps
-// addresses at a name with "_".
+// addresses at a name with "_". A part of a network (0/25) is only handed on, pointed
+// from, or named in the reverse zones of IPv4.
 func CheckOwner(recordType, name, origin string) error {
 	full := Full(name, origin)
+	if strings.Contains(full, "/") && (!isReverse(full) || !slices.Contains([]string{CNAME, NS, PTR}, recordType)) {
+		return domain.RefuseField("name", notDomain)
+	}
 	switch recordType {
 	case A, AAAA, MX:
 		if strings.Contains(full, "_") && !strings.HasPrefix(full, "gc._msdcs.") {

@@ -231,7 +231,9 @@ func TestForwardsThatLeadBackAreRefused(t *testing.T) {
 			t.Errorf("%s to %s, switched off: %s", c.source, c.destination, got)
 		}
 		for _, step := range [][2]string{
-			{`{"is_active":true}`, ""}, {`{"is_active":false}`, ""}, {`{"is_active":true}`, c.want},
+			{`{"is_active":true}`, ""},
+			{`{"is_active":false}`, ""},
+			{`{"is_active":true}`, c.want},
 			{`{"destination":"z@elsewhere.org"}`, ""},
 		} {
 			if got := change(spec, step[0], p); got != step[1] {

@@ -107,6 +107,13 @@ func TestBINDLoadsWhatCustomersHavePutIntoTheirZones(t *testing.T) {
 		{"2.0.192.in-addr.arpa", []kept{{
 			record("PTR", "1", "www.bücher.example"),
 			"1.% 3600 PTR www.xn--bcher-kva.example.",
+		}, {
+			record("NS", "0/25", "ns.partner.example"), "0/25.% 3600 NS ns.partner.example.",
+		}, {
+			record("CNAME", "2", "2.0/25.2.0.192.in-addr.arpa"), "2.% 3600 CNAME 2.0/25.%",
+		}}},
+		{"0/25.3.0.192.in-addr.arpa", []kept{{
+			record("PTR", "2", "www.acme.test"), "2.% 3600 PTR www.acme.test.",
 		}}},
 		{"_msdcs.acme.test", []kept{{
 			record("SRV", "_ldap._tcp.dc", "100 389 dc1.acme.test"),

@@ -37,7 +37,8 @@ var zones = resource{
 	},
 	forms: []form{
 		{
-			field: "origin", sent: "with the final dot", refused: "The hosting server takes no zone with an underscore in its name.",
+			field: "origin", sent: "with the final dot",
+			refused: "The hosting server takes no zone with an underscore or a slash in its name.",
 			travels: func(w *wish) bool { return origin.MatchString(strings.TrimSuffix(w.Name, ".")) },
 		},
 		matching("ns_primary", `^[a-zA-Z0-9.\-]{0,255}$`, "The hosting server does not take this name server."),
@@ -50,7 +51,8 @@ var zones = resource{
 }
 
 var (
-	origin  = regexp.MustCompile(`^[a-zA-Z0-9.\-/]{1,255}\.[a-zA-Z0-9\-]{2,63}$`)
+	// The engine takes a zone with a slash, and then none of its records.
+	origin  = regexp.MustCompile(`^[a-zA-Z0-9.\-]{1,255}\.[a-zA-Z0-9\-]{2,63}$`)
 	contact = regexp.MustCompile(`^[a-zA-Z0-9.\-_+]{0,254}\.?$`) // the final dot is looked for elsewhere
 )
 
