@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hostpanel/domain/field"
@@ -56,7 +57,9 @@ type Widget struct {
 
 // Fields are the widget as the website that shows it needs it.
 func (w *Widget) Fields() field.Set {
-	set := slices.DeleteFunc(w.Widget.Fields(), func(f field.Field) bool { return f.Name == "plans" || f.Name == "is_active" })
+	set := slices.DeleteFunc(w.Widget.Fields(), func(f field.Field) bool {
+		return f.Name == "plans" || f.Name == "is_active" || strings.HasPrefix(f.Name, "cta_text_")
+	})
 	return append(slices.Insert(set, 0, field.Text("widget_id", &w.WidgetID).ReadOnly()), field.Objects("plans", &w.Offered))
 }
 

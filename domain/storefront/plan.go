@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/money"
+	"hostpanel/domain/texts"
 )
 
 // The sorts of plans.
@@ -31,6 +32,8 @@ type Plan struct {
 	Position                int64
 	IsActive                bool
 
+	Texts Translations // of name and description, by language
+
 	Quotas Quotas // hosting; -1 is without limit
 	VPS    VPS
 	SaaS   SaaS
@@ -52,6 +55,41 @@ type VPS struct {
 type SaaS struct {
 	MaxVMs, MaxHostingAccounts, MaxAgents *int64
 	WhiteLabel                            *bool
+}
+
+// Translations are the texts of something on offer in other languages than its own, by the
+// field with the language at its end: "name_es". Blank: customers read the field itself.
+type Translations map[string]*string
+
+// fields are a text field in each language of the panel.
+func (t *Translations) fields(name string, like func(field.Field) field.Field) (all field.Set) {
+	if *t == nil {
+		*t = Translations{}
+	}
+	for _, language := range texts.Languages() {
+		key := name + "_" + language
+		if (*t)[key] == nil {
+			(*t)[key] = new(string)
+		}
+		all = append(all, like(field.Text(key, (*t)[key])).Default("").
+			Doc("For customers who read \""+language+"\"; blank: "+name+"."))
+	}
+	return all
+}
+
+// in is the text of a field in a language.
+func (t Translations) in(name, language, otherwise string) string {
+	if own := t[name+"_"+language[:min(2, len(language))]]; own != nil && *own != "" {
+		return *own
+	}
+	return otherwise
+}
+
+// In is the plan as customers read it in a language.
+func (p Plan) In(language string) Plan {
+	p.Name = p.Texts.in("name", language, p.Name)
+	p.Description = p.Texts.in("description", language, p.Description)
+	return p
 }
 
 // Fields are all fields of all sorts of plans.
@@ -78,10 +116,13 @@ func (p *Plan) own() field.Set {
 }
 
 func (p *Plan) common() field.Set {
-	return field.Set{
+	names := p.Texts.fields("name", func(f field.Field) field.Field { return f.Max(100) })
+	descriptions := p.Texts.fields("description", func(f field.Field) field.Field { return f.Lines().Max(2000) })
+	return slices.Concat(field.Set{
 		field.Text("name", &p.Name).Required().Max(100),
 		field.Text("slug", &p.Slug).Max(100).Is(field.Slug).Default("").Doc("Unique; derived from the name when absent."),
 		field.Text("description", &p.Description).Lines().Max(2000).Default(""),
+	}, names, descriptions, field.Set{
 		field.Amount("price", &p.Price, 12, 4).Required().Min(0).Places(2).Doc("A month, tax included.").In(&p.Currency),
 		field.Amount("setup_fee", &p.SetupFee, 12, 4).Default("0").Min(0).Places(2),
 		field.Text("currency", &p.Currency).Is(field.Currency).Default("EUR"),
@@ -91,7 +132,7 @@ func (p *Plan) common() field.Set {
 		field.NullRef("package", &p.Package).Default(nil).Doc("Hosting only."),
 		field.Int("position", &p.Position).Default(0),
 		field.Flag("is_active", &p.IsActive).Default(true).Headed("active").Worded("is_active_"),
-	}
+	})
 }
 
 const most = 1<<31 - 1

@@ -196,3 +196,29 @@ func TestAPlanWithoutALetterIsNamedByItsNumber(t *testing.T) {
 		t.Error(p.Slug)
 	}
 }
+
+func TestCustomersReadAPlanAndItsButtonInTheirLanguage(t *testing.T) {
+	p := storefront.Plan{}
+	if _, err := p.Fields().DecodeJSON([]byte(`{"name":"Reseller","name_es":"Revendedor","description":"For many.",
+		"price":"9.00","resource_type":"saas"}`), field.Create); err != nil {
+		t.Fatal(err)
+	}
+	for language, want := range map[string]string{
+		"es": "Revendedor", "es-MX": "Revendedor", "en": "Reseller", "": "Reseller", "e": "Reseller", "fr": "Reseller",
+	} {
+		if read := p.In(language); read.Name != want || read.Description != "For many." {
+			t.Errorf("in %q: %s, %s", language, read.Name, read.Description)
+		}
+	}
+	w := storefront.Widget{}
+	if _, err := w.Fields().DecodeJSON([]byte(`{"name":"Shop","cta_text":"Order","cta_text_es":"Contratar"}`), field.Create); err != nil {
+		t.Fatal(err)
+	}
+	if w.In("es").CTAText != "Contratar" || w.In("en").CTAText != "Order" || w.CTAText != "Order" {
+		t.Errorf("the button is %q and %q", w.In("es").CTAText, w.In("en").CTAText)
+	}
+	var former storefront.Plan // of an event from before
+	if err := former.Fields().Load(field.Values{"name": []byte(`"Basic"`)}); err != nil || former.In("es").Name != "Basic" {
+		t.Errorf("a plan of before is %q: %v", former.In("es").Name, err)
+	}
+}

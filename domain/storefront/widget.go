@@ -23,6 +23,7 @@ type Widget struct {
 	BorderRadius              int64 // pixels
 	ShowFeatures              bool
 	CTAText                   string
+	Texts                     Translations // of CTAText, by language
 	ShowHosting, ShowVPS      bool
 	RequirePhone              bool
 	RequireCompany            bool
@@ -32,8 +33,16 @@ type Widget struct {
 	IsActive                  bool
 }
 
+// In is the order form as customers read it in a language.
+func (w Widget) In(language string) Widget {
+	w.CTAText = w.Texts.in("cta_text", language, w.CTAText)
+	return w
+}
+
+// Fields are the order form.
 func (w *Widget) Fields() field.Set {
-	return field.Set{
+	buttons := w.Texts.fields("cta_text", func(f field.Field) field.Field { return f.Max(60) })
+	return slices.Concat(field.Set{
 		field.Text("name", &w.Name).Required().Max(100),
 		field.Text("theme", &w.Theme).Among("light", "dark", "auto").Default("auto").Worded("choice_"),
 		field.Text("layout", &w.Layout).Among("cards", "table").Default("cards").Worded("choice_"),
@@ -42,6 +51,7 @@ func (w *Widget) Fields() field.Set {
 		field.Int("border_radius", &w.BorderRadius).Between(0, 48).Default(12),
 		field.Flag("show_features", &w.ShowFeatures).Default(true),
 		field.Text("cta_text", &w.CTAText).Min(1).Max(60).Default("Contratar"),
+	}, buttons, field.Set{
 		field.Flag("show_hosting", &w.ShowHosting).Default(true),
 		field.Flag("show_vps", &w.ShowVPS).Default(true),
 		field.Flag("require_phone", &w.RequirePhone).Default(false),
@@ -51,7 +61,7 @@ func (w *Widget) Fields() field.Set {
 		field.Text("cancel_url", &w.CancelURL).Is(field.HTTPSURL).Default(""),
 		field.Refs("plans", &w.Plans).Default([]int64{}),
 		field.Flag("is_active", &w.IsActive).Default(true).Worded("is_active_"),
-	}
+	})
 }
 
 // A Form is what the history of a widget amounts to.

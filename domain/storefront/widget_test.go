@@ -27,6 +27,8 @@ func ExampleWidget() {
 	//   "border_radius": 12,
 	//   "show_features": true,
 	//   "cta_text": "Contratar",
+	//   "cta_text_en": "",
+	//   "cta_text_es": "",
 	//   "show_hosting": true,
 	//   "show_vps": true,
 	//   "require_phone": false,

@@ -73,7 +73,7 @@ func (s *subscriptions) showChange(ctx context.Context, c route.Call, back *web.
 		"Title": w["change_title"], "Path": web.SubscriptionsPath + sub.OrderID.String() + "/", "Action": c.Path, "Wide": true,
 		"Now": cardOf(c, sub.Subscription),
 	}
-	if data["Choices"], err = s.planChoices(ctx, w, sub, wanted); err != nil {
+	if data["Choices"], err = s.planChoices(ctx, c, w, sub, wanted); err != nil {
 		return nil, err
 	}
 	if asked {
@@ -98,7 +98,9 @@ func wishOf(c route.Call, back *web.Returned, sub *subscription) (wanted planWis
 }
 
 // planChoices are the plans of the same sort that are on offer, and the billing periods.
-func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
+func (s *subscriptions) planChoices(
+	ctx context.Context, c route.Call, w web.Words, sub *subscription, wanted planWish,
+) ([]web.Filter, error) {
 	bought, err := s.callers.System().Orders().Order(ctx, sub.OrderID)
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func (s *subscriptions) planChoices(ctx context.Context, w web.Words, sub *subsc
 				plans.Options,
 				web.Option{
 					Value: strconv.FormatInt(p.ID, 10),
-					Text:  p.Name + " · " + w.Money(p.Price, p.Currency) + " / " + w["change_month"],
+					Text:  p.In(web.Readers(c)).Name + " · " + w.Money(p.Price, p.Currency) + " / " + w["change_month"],
 				},
 			)
 		}

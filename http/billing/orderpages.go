@@ -67,7 +67,8 @@ func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returne
 	}
 	offers := make([]web.Card, len(plans))
 	for i, p := range plans {
-		offers[i] = web.Card{
+		p.Plan = p.In(web.Readers(c))
+		plans[i], offers[i] = p, web.Card{
 			Title: p.Name, Value: w.Money(p.Price, p.Currency), Lines: slices.DeleteFunc([]string{p.Description}, isBlank),
 		}
 		if !p.SetupFee.IsZero() {

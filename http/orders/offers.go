@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"cmp"
 	"slices"
 
 	"hostpanel/domain/field"
@@ -44,9 +45,11 @@ func (p *offeredPlan) Fields() field.Set {
 	return set
 }
 
-func offered(plans []projections.Plan) []offeredPlan {
+// offered are plans as customers read them in a language; "": in that of each plan itself.
+func offered(plans []projections.Plan, language string) []offeredPlan {
 	all := make([]offeredPlan, len(plans))
 	for i, p := range plans {
+		p.Plan = p.In(language)
 		all[i] = offeredPlan{p}
 	}
 	return all
@@ -61,9 +64,12 @@ type offeredWidget struct {
 	tax     *offeredTax // nil: it does not depend on the buyer
 }
 
-// offeredWidget is an order form with the methods that its customers can choose.
-func (s *Area) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
-	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
+// offeredWidget is an order form with the methods that its customers can choose, in a
+// language; "": in that of the form.
+func (s *Area) offeredWidget(w projections.Widget, offers order.Offers, language string) *offeredWidget {
+	language = cmp.Or(language, w.Language)
+	w.Widget = w.In(language)
+	shown := &offeredWidget{w, offered(w.Offered, language), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
 	if form, ok := s.Tax.Form(s.Callers.Now()); ok {
 		shown.tax = offeredTaxOf(form)
 	}

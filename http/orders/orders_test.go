@@ -6,8 +6,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/adapters/faults"
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
 	"hostpanel/paneltest"
 	"hostpanel/projections"
 )
@@ -198,5 +201,40 @@ func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
 	if want := `{"status":"unavailable","checks":{"database":"does ` +
 		`not answer"}}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Plans and the button of an order form have texts by language, which orders keep.
+func TestCustomersReadTheShopInTheirLanguage(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).Stock(t)
+	s.Do(t,
+		storefront.ChangePlan{Plan: 1, Spec: field.Values{
+			"name_es": []byte(`"Alojamiento S"`), "description_es": []byte(`"Para sitios pequeños"`),
+		}, At: time.Now()},
+		storefront.ChangeWidget{Widget: 1, Spec: field.Values{
+			"cta_text_es": []byte(`"Pedir"`), "cta_text": []byte(`"Order"`),
+		}, At: time.Now()})
+	read := func(path string) string {
+		w := s.Call("GET", "/storefront/api/"+path, "", "X-API-Key", s.Known["key"])
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	for path, want := range map[string]string{
+		"plans/": `"name":"Hosting S"`, "plans/?language=es": `"name":"Alojamiento S"`, "plans/?language=en": `"name":"Hosting S"`,
+		"widget/allplansallplans/?language=es": `"name":"Alojamiento S"`, "widget/allplansallplans/?language=en": `"cta_text":"Order"`,
+		"widget/allplansallplans/?language=es-MX": `"cta_text":"Pedir"`,
+	} {
+		text := read(path)
+		paneltest.Has(t, text, want)
+		if strings.Contains(text, "name_es") || strings.Contains(text, "cta_text_es") {
+			t.Errorf("%s shows what operators set", path)
+		}
+	}
+	for language, want := range map[string]string{"es": "Alojamiento S", "en": "Hosting S"} {
+		placed := s.Order(t, http.StatusCreated, strings.Replace(paneltest.HostingOrder, "{", `{"language":"`+language+`",`, 1))
+		paneltest.Has(t, read("orders/"+paneltest.Read(t, placed).ID+"/"), `"plan_name":"`+want+`"`)
 	}
 }

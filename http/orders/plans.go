@@ -31,11 +31,11 @@ func (s *Area) shopArea() route.Area {
 		Routes: []route.Route{
 			route.List(storefrontPrefix+"plans/", "Plans on offer", s.plans).
 				As("plan_list").Caching(forAMinute).
-				Taking(field.Text("type", new(string)).Among(storefront.PlanTypes...).Doc("Only plans of this sort.")).
+				Taking(field.Text("type", new(string)).Among(storefront.PlanTypes...).Doc("Only plans of this sort."), languageParam()).
 				Failing(http.StatusBadRequest, "There is no such sort of plan.").
 				Failing(http.StatusNotFound, "The answer is asked for in another format."),
 			route.Get(storefrontPrefix+"widget/{widget_id:[a-z0-9]{16}}/", "An order form and its plans", s.widget).
-				As("widget_read").Of("Widget").Caching(forAMinute).Hashed().
+				As("widget_read").Of("Widget").Caching(forAMinute).Hashed().Taking(languageParam()).
 				Failing(http.StatusNotFound, "There is no such widget, or it is not active."),
 			s.orderCreate(),
 			route.Get(ordersPath+"{order_id:uuid}/", "How an order stands", s.orderView).
@@ -47,12 +47,19 @@ func (s *Area) shopArea() route.Area {
 	}
 }
 
+// languageParam is the language in which a customer reads what is on offer.
+func languageParam() field.Field {
+	return field.Text("language", new(string)).Doc(
+		"In which customers read names, descriptions and the button, such as es; absent: that of the form, or of each plan itself.",
+	)
+}
+
 func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
 		plans, err := s.Callers.Keys.Scope(c).Orders().Plans(ctx, kind)
-		return offered(plans), err
+		return offered(plans, c.Param("language")), err
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
@@ -60,7 +67,7 @@ func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 func (s *Area) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Callers.Keys.Scope(c).Orders().Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
-	return s.offeredWidget(widget, offers), err
+	return s.offeredWidget(widget, offers, c.Param("language")), err
 }
 
 func (s *Area) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {

@@ -143,7 +143,9 @@ func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64
 	}
 	cost := money.TotalsOf(offer.Price, decimal.Zero, s.TaxRate, offer.Currency, cycle == yearly)
 	c.language = bought.Language
-	c.to = billing.PlanTerms{Plan: offer.ID, PlanName: offer.Name, BillingPeriod: cycle, Price: cost.Period, Grants: s.Places.Grants(offer)}
+	c.to = billing.PlanTerms{
+		Plan: offer.ID, PlanName: offer.In(c.language).Name, BillingPeriod: cycle, Price: cost.Period, Grants: s.Places.Grants(offer),
+	}
 	c.proration = c.sub.Prorate(c.to, c.at)
 	c.over, err = s.Places.Overruns(ctx, c.sub.Tenant, c.to.Grants)
 	return c, err

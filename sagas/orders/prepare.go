@@ -33,6 +33,7 @@ func (s *Service) Prepare(ctx context.Context, d *order.Draft, wrong *field.Erro
 	taxed := s.Tax.Decide(s.TaxRate, d.Customer.Details, s.Now(), "system:storefront")
 	offer := s.checkPayment(d, plan, taxed, wrong)
 	if len(*wrong) == 0 {
+		plan.Plan = plan.In(d.Language)
 		d.Agreed = s.agreed(d, plan, taxed, offer)
 	}
 	return nil

@@ -161,12 +161,14 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		"max_mail_domains":1,
 		"max_dns_zones":1,"max_ftp_accounts":2,"max_shell_users":2,"max_cron_jobs":5}`)
 	s.plan(d.Plans.Hosting, `{"name":"Web S","package":`+strconv.FormatInt(ids[7], 10)+`,"description":"One website with mail.",
-		"price":"2.99","resource_type":"hosting","position":1,
+		"description_es":"Un sitio web con correo.","price":"2.99","resource_type":"hosting","position":1,
 		"quota_sites":1,"quota_databases":2,"quota_storage_gb":10,"quota_mailboxes":10,"quota_domains":1,"quota_ftp_users":2}`)
-	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.","price":"9.90","setup_fee":"5.00",
+	s.plan(d.Plans.VPS, `{"name":"VPS 2","description":"Two cores of your own.",
+		"description_es":"Dos núcleos propios.","price":"9.90","setup_fee":"5.00",
 		"resource_type":"vps","position":2,"vps_cpu_cores":2,"vps_memory_mb":4096,"vps_disk_gb":40,"vps_bandwidth_tb":2,
 		"vps_os_options":["debian-12","ubuntu-24.04"],"vps_default_os":"debian-12"}`)
-	s.plan(d.Plans.SaaS, `{"name":"Reseller","description":"A panel for your own customers.","price":"49.00",
+	s.plan(d.Plans.SaaS, `{"name":"Reseller","name_es":"Revendedor","description":"A panel for your own customers.",
+		"description_es":"Un panel para sus propios clientes.","price":"49.00",
 		"resource_type":"saas","position":3,"saas_max_vms":10,"saas_max_hosting_accounts":50,"saas_max_agents":3,"saas_whitelabel":true}`)
 	s.widget(ids[6], d.WidgetID, d.Plans)
 	s.key(d.APIKey, "Demo", 6000, superuser)
@@ -227,7 +229,8 @@ func (s *seeder) plan(plan int64, about string) {
 func (s *seeder) widget(widget int64, public string, plans demoPlans) {
 	spec, err := decoded(
 		&storefront.Widget{},
-		fmt.Sprintf(`{"name":"Demo","language":"en","cta_text":"Order","plans":[%d,%d,%d]}`, plans.Hosting, plans.VPS, plans.SaaS),
+		fmt.Sprintf(`{"name":"Demo","language":"en","cta_text":"Order","cta_text_es":"Contratar","plans":[%d,%d,%d]}`,
+			plans.Hosting, plans.VPS, plans.SaaS),
 	)
 	s.err = errors.Join(s.err, err)
 	s.add(storefront.MakeWidget{Widget: widget, WidgetID: public, Spec: spec, At: s.at})

@@ -50,7 +50,7 @@ func (d Demo) shopForm(ctx context.Context, p *program.Program) (domain.Command,
 		return nil, err
 	}
 	form := storefront.Widget{}
-	spec, err := decoded(&form, fmt.Sprintf(`{"name":"Demo shop","language":"en","cta_text":"Order",`+
+	spec, err := decoded(&form, fmt.Sprintf(`{"name":"Demo shop","language":"en","cta_text":"Order","cta_text_es":"Contratar",`+
 		`"primary_color":"#3F37C9","accent_color":"#14632F","success_url":%q,"cancel_url":%[1]q,"plans":[%d,%d,%d]}`,
 		d.Shop.URL, d.Plans.Hosting, d.Plans.VPS, d.Plans.SaaS))
 	if err != nil {

@@ -295,7 +295,7 @@ class Form {
 
   speak(language) {
     this.tag = language || "es";
-    this.language = this.tag.slice(0, 2) === "es" ? "es" : "en";
+    this.language = /^es/.test(this.tag) ? "es" : "en";
     this.t = texts[this.language];
     this.root.lang = this.language;
   }
@@ -314,14 +314,14 @@ class Form {
     this.key = this.setting("api-key") || sharedKey;
     this.id = this.setting("widget-id");
     this.memory = "hostpanel:" + this.id;
-    this.speak(this.setting("lang") || document.documentElement.lang || "es");
+    this.speak(this.setting("lang") || document.documentElement.lang);
     this.dress();
     if (returned) { this.order = returned; returned = null; }
     this.showLoading();
     const slow = setTimeout(() => this.showSlow(), 6000);
     try {
       this.preview = this.setting("preview");
-      this.widget = await (this.preview ? call(null, this.preview, { signal }) : call(this.key, `widget/${encodeURIComponent(this.id)}/`, { signal, isFirst: true }));
+      this.widget = await (this.preview ? call(null, this.preview, { signal }) : call(this.key, `widget/${encodeURIComponent(this.id)}/?language=${this.setting("lang")}`, { signal, isFirst: true }));
       this.begin();
       if (this.order && !this.preview) await this.follow(this.order, signal);
     } catch (error) {
