@@ -30,6 +30,8 @@ type Options struct {
 	Roots    *x509.CertPool   // certificate authorities; nil: the machine's own
 	Timeout  time.Duration    // of one call; 0: 15 s
 	Now      func() time.Time // nil: clock.Now
+
+	Installation string // of the panel, in the header hostpanel-installation
 }
 
 // A Sender posts messages to endpoints. Each call uses a new connection without
@@ -38,11 +40,12 @@ type Sender struct {
 	clients map[string]*http.Client // by the scheme of the URL
 	timeout time.Duration
 	now     func() time.Time
+	panel   string
 }
 
 // New returns a sender.
 func New(o Options) *Sender {
-	s := &Sender{timeout: cmp.Or(o.Timeout, 15*time.Second), now: clock.Or(o.Now)}
+	s := &Sender{timeout: cmp.Or(o.Timeout, 15*time.Second), now: clock.Or(o.Now), panel: o.Installation}
 	s.clients = map[string]*http.Client{
 		"https": client(o, addressPolicy{open: o.Networks, public: true}),
 		"http":  client(o, addressPolicy{open: o.Networks}),
@@ -110,7 +113,7 @@ func (s *Sender) head(q *http.Request, secrets [][]byte, m webhook.Message) {
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": "hostpanel-webhooks/1",
 		idHeader: m.ID, timeHeader: seconds(at), signatureHeader: sign(secrets, m.ID, at, m.Body()),
-		panelHeader: m.Installation,
+		panelHeader: s.panel,
 	} {
 		q.Header.Set(name, value)
 	}

@@ -34,14 +34,13 @@ var (
 	another  = bytes.Repeat([]byte{9}, 32)
 	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	created  = webhook.Message{
-		Installation: "3f9a2b1c07",
-		ID:           "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17,
+		ID: "0190b2f0-0000-7000-8000-000000000001", Type: "site.created", At: noon, Tenant: 17,
 		Data: json.RawMessage(`{"id":42,"kind":"site"}`),
 	}
 )
 
 func options() sender.Options {
-	return sender.Options{Networks: loopback, Now: func() time.Time { return noon }}
+	return sender.Options{Networks: loopback, Now: func() time.Time { return noon }, Installation: "3f9a2b1c07"}
 }
 
 // post delivers a message to a receiver that does something.

@@ -20,8 +20,6 @@ type Message struct {
 	At     time.Time       `json:"at"`   // of the event
 	Tenant int64           `json:"tenant"`
 	Data   json.RawMessage `json:"data"` // a JSON object
-
-	Installation string `json:"-"` // of the panel (hostpanel-installation)
 }
 
 // Body is what is sent and signed: the same bytes each time.

@@ -141,7 +141,6 @@ func (p *publisher) deliver(ctx context.Context, job DeliveryInput, url string, 
 	if full > 0 {
 		return sagas.Result{}, sagas.TooEarly("endpoint_busy", full)
 	}
-	m.Installation = p.runner.Installation
 	began := clock.Now()
 	status, err := p.webhooks.Deliver(ctx, url, secrets, m)
 	_, rest := sagas.Classify(err)

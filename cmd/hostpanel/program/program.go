@@ -282,7 +282,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	o := assembly.Options{
 		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()},
 		Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
-		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
+		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks, Installation: self.ID}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
 		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log, Installation: self.ID,
