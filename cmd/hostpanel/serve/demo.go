@@ -168,7 +168,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		"resource_type":"vps","position":2,"vps_cpu_cores":2,"vps_memory_mb":4096,"vps_disk_gb":40,"vps_bandwidth_tb":2,
 		"vps_os_options":["debian-12","ubuntu-24.04"],"vps_default_os":"debian-12"}`)
 	s.plan(d.Plans.SaaS, `{"name":"Reseller","name_es":"Revendedor","description":"A panel for your own customers.",
-		"description_es":"Un panel para sus propios clientes.","price":"49.00",
+		"description_es":"Un panel para su propia clientela.","price":"49.00",
 		"resource_type":"saas","position":3,"saas_max_vms":10,"saas_max_hosting_accounts":50,"saas_max_agents":3,"saas_whitelabel":true}`)
 	s.widget(ids[6], d.WidgetID, d.Plans)
 	s.key(d.APIKey, "Demo", 6000, superuser)
