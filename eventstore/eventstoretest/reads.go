@@ -17,15 +17,15 @@ func ReadsAtMost(t testing.TB, pool *pgxpool.Pool, table string, most int, do fu
 		t.Fatal("the test has not called Measures")
 	}
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		before, err := rowsRead(t, tx, table)
+		if err != nil {
+			return err
+		}
 		if err := do(tx); err != nil {
 			return err
 		}
-		var rows int
-		err := tx.QueryRow(
-			t.Context(),
-			`select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = to_regclass($1)`, table,
-		).Scan(&rows)
-		if rows > most {
+		rows, err := rowsRead(t, tx, table)
+		if rows -= before; rows > most {
 			t.Errorf("%d rows of %s are read, and %d are enough", rows, table, most)
 		}
 		return err
@@ -33,6 +33,16 @@ func ReadsAtMost(t testing.TB, pool *pgxpool.Pool, table string, most int, do fu
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// rowsRead counts rows of a table that a connection has read and not reported yet. It reports
+// between transactions, and only now and then.
+func rowsRead(t testing.TB, tx pgx.Tx, table string) (rows int, err error) {
+	t.Helper()
+	err = tx.QueryRow(
+		t.Context(), `select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = to_regclass($1)`, table,
+	).Scan(&rows)
+	return rows, err
 }
 
 // Filler adds events to an empty log that say nothing. The first is that of site-1; each
