@@ -112,7 +112,13 @@ func CheckTogether(recordType, data, other string) error {
 	return nil
 }
 
-func isPolicy(text string) bool { return text == SPF || strings.HasPrefix(text, SPF+" ") }
+// isPolicy tells whether data of a TXT record is a sender policy, as receivers read it: its strings
+// are one text, and the version has no case.
+func isPolicy(data string) bool {
+	text, _ := Text(data)
+	version, _, _ := strings.Cut(text, " ")
+	return strings.EqualFold(version, SPF)
+}
 
 // CheckOwner refuses a name where no name server takes a record of the type, as
 // a refusal of the field "name": what has an address or gets mail is a host, and

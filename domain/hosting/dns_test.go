@@ -202,6 +202,8 @@ func TestARecordThatBreaksWhatItIsForIsRefused(t *testing.T) {
 		{"MX", "mail", ".", null},
 		{"MX", "mail", "mail2", ""},
 		{"TXT", "v=spf1 -all", "v=spf1 mx -all", policy},
+		{"TXT", "v=spf1 -all", `"v=sp" "f1 mx -all"`, policy},
+		{"TXT", "v=spf1 -all", "V=SPF1 mx -all", policy},
 		{"TXT", "v=spf1 -all", "v=spf10", ""},
 	} {
 		p := placeOf("dns_record")

@@ -37,7 +37,7 @@ const space = "\u00a0"
 
 // amountOf writes an amount with the separators of a language.
 func amountOf(wanted string, n decimal.Decimal, decimals int32) string {
-	spoken := Spoken(wanted)
+	spoken, n := Spoken(wanted), n.Round(decimals) // half away from zero, as money is charged
 	whole, _, _ := strings.Cut(n.Abs().StringFixed(decimals), ".")
 	if len(whole) > 15 { // beyond what a float holds exactly
 		return n.StringFixed(decimals)

@@ -56,6 +56,8 @@ func TestAmountsAndTimesAreWrittenAsInTheLanguage(t *testing.T) {
 	for _, one := range []struct{ got, want string }{
 		{Money("es", decimal.RequireFromString("28.70"), "EUR"), "28,70\u00a0€"},
 		{Money("en", decimal.RequireFromString("28.70"), "eur"), "€28.70"},
+		{Money("en", decimal.RequireFromString("9.995"), "EUR"), "€10.00"}, // as it is charged
+		{Money("es", decimal.RequireFromString("1.005"), "EUR"), "1,01\u00a0€"},
 		{Money("es", decimal.RequireFromString("1234.5"), "USD"), "1234,50\u00a0$"},
 		{Money("es", decimal.RequireFromString("12345.6"), "EUR"), "12.345,60\u00a0€"},
 		{Money("en", decimal.RequireFromString("-1234567.891"), "USD"), "-$1,234,567.89"},

@@ -37,7 +37,7 @@ func (s *subscriptions) changePages() []route.Route {
 
 // changeByForm carries the change out, and leads to the invoice that has to be paid for it.
 func (s *subscriptions) changeByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-	_, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
+	_, _, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) error {
 		sub, err := s.subscription(ctx, c)
 		if err != nil {
 			return err

@@ -126,7 +126,7 @@ func (s *orders) orderByForm(ctx context.Context, c route.Call, sent url.Values)
 		return nil, err
 	}
 	var id uuid.UUID
-	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
+	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) error {
 		var wrong field.Errors
 		if err := s.checkOrder(ctx, c, f, &wrong); err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 
 	"hostpanel/http/route"
 )
@@ -50,10 +52,24 @@ func (s *Callers) isOwnPage(r route.Request) bool {
 // forwarded is from elsewhere. So is one to another name: the page of a stranger may have
 // given that name our address.
 func IsThisMachine(ip netip.Addr, host string, h http.Header) bool {
-	name := (&url.URL{Host: host}).Hostname()
+	if !ip.IsLoopback() || !isLoopback((&url.URL{Host: host}).Hostname()) {
+		return false
+	}
+	for name := range h {
+		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(ofProxies, name) {
+			return false
+		}
+	}
+	from, err := url.Parse(h.Get("Origin")) // a proxy that tells nothing leaves it as it was
+	return err == nil && (h.Get("Origin") == "" || isLoopback(from.Hostname()))
+}
+
+// ofProxies are headers that a proxy may add.
+var ofProxies = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray"}
+
+func isLoopback(name string) bool {
 	address, err := netip.ParseAddr(name)
-	isOurs := name == "localhost" || err == nil && address.IsLoopback()
-	return isOurs && ip.IsLoopback() && h.Get("X-Forwarded-For") == "" && h.Get("Forwarded") == ""
+	return name == "localhost" || err == nil && address.IsLoopback()
 }
 
 func isSafe(method string) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,16 +19,18 @@ import (
 // FormOnce carries out a form with a hidden number, which is what an Idempotency-Key is to
 // the API: however often it is sent, and by however many at once, it is carried out once.
 // It tells whether another sending did it, and at which path of the API the record stands
-// that was made.
+// that was made. What was filled in otherwise meanwhile, on a page that a browser had kept,
+// is refused.
 func FormOnce(
-	ctx context.Context, s *Callers, c route.Call, number string, do func(route.Call) error,
+	ctx context.Context, s *Callers, c route.Call, sent url.Values, do func(route.Call) error,
 ) (isRepeat bool, location string, err error) {
+	number := sent.Get("number")
 	if number == "" {
 		return false, "", domain.RefuseField("number", "This field is required.")
 	}
 	key := &domain.IdempotencyKey{
 		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
-		Fingerprints: s.deps.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
+		Fingerprints: s.deps.Once.Fingerprints([]byte(c.Path), []byte(typed(sent).Encode())), Status: http.StatusOK, Keep: domain.KeepDay,
 	}
 	if isRepeat, location, err = formDone(ctx, s, *key); isRepeat || err != nil {
 		return isRepeat, location, err
@@ -44,8 +47,23 @@ func FormOnce(
 // formDone tells whether a form with this key was carried out.
 func formDone(ctx context.Context, s *Callers, key domain.IdempotencyKey) (done bool, location string, err error) {
 	before, err := s.deps.Once.Look(ctx, key)
-	done = err == nil && before.State != domain.ReplayFree && before.State != domain.ReplayReused
-	return done, before.Location, err
+	if err == nil && before.State == domain.ReplayReused {
+		err = errFilledInAnew
+	}
+	return err == nil && before.State != domain.ReplayFree, before.Location, err
+}
+
+var errFilledInAnew = domain.Refuse(
+	domain.Conflict, "This form has been carried out, with something else in it. Open its page again, and send it from there.",
+)
+
+// typed is what was sent with a form, but for what tells browsers and their users apart.
+func typed(sent url.Values) url.Values {
+	all := maps.Clone(sent)
+	for _, name := range []string{"form_token", FormBy, FormSecrets} {
+		delete(all, name)
+	}
+	return all
 }
 
 // A form that is sent after the session has ended is kept until its user has signed in
@@ -109,12 +127,13 @@ func (s *Callers) keepForm(ctx context.Context, r route.Request) bool {
 	if user == 0 {
 		return false
 	}
-	for _, name := range append(strings.Split(sent.Get(FormSecrets), ","), "form_token", FormBy, FormSecrets) {
-		sent.Del(name)
+	kept := typed(sent)
+	for name := range strings.SplitSeq(sent.Get(FormSecrets), ",") {
+		kept.Del(name)
 	}
-	typed, err := json.Marshal(keptForm{r.URL.Path, sent})
+	text, err := json.Marshal(keptForm{r.URL.Path, kept})
 	if err == nil {
-		err = s.deps.Sessions.KeepForm(ctx, user, typed)
+		err = s.deps.Sessions.KeepForm(ctx, user, text)
 	}
 	if err != nil {
 		s.Log().WarnContext(ctx, "a form was not kept", "request_id", r.ID, "err", err.Error())

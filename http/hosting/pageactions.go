@@ -77,7 +77,7 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 		return nil, err
 	}
 	var changed field.Record
-	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) (err error) {
 		if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
 			changed, err = act.do(ctx, c, sent)
 		}

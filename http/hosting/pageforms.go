@@ -220,7 +220,7 @@ func (s *pages) takeCreate(ctx context.Context, c route.Call, sent url.Values) (
 		return nil, err
 	}
 	made := k.blank()
-	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, location, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) (err error) {
 		if c, err = k.read(ctx, c, made, sent, field.Create); err == nil {
 			made, err = k.create(ctx, c, made)
 		}

@@ -225,7 +225,7 @@ func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
+	_, _, err = caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) error {
 		if sent.Get("force") == "true" {
 			c.Query = url.Values{"force": {"true"}}
 		}

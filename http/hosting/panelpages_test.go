@@ -72,6 +72,24 @@ func TestASiteSaysThatItsHTTPSHasNoCertificateYet(t *testing.T) {
 	}
 }
 
+// A browser may keep a page with a form that was sent. Sending it again as it is changes nothing;
+// something else is not mistaken for a repetition.
+func TestAFormThatIsFilledInAnewIsNoRepetition(t *testing.T) {
+	t.Parallel()
+	s := running(t)
+	s.KnowsPassword(t, paneltest.Ben)
+	b := s.Visiting(t, paneltest.Ben)
+	b.Get("/panel/sites/new/")
+	kept := b.Twin()
+	made := b.Send("panel_create", "domain", "bread.example").Header().Get("Location")
+	paneltest.Goes(t, kept.Twin().Send("panel_create", "domain", "bread.example"), made)
+	paneltest.Refused(t, kept.Twin().Send("panel_create", "domain", "cake.example"), http.StatusConflict,
+		"This form has been carried out, with something else in it.")
+	if n := s.Count(t, `select count(*) from resources where kind = 'site'`); n != 1 {
+		t.Errorf("%d sites were made", n)
+	}
+}
+
 // What a customer typed while the session ended is there again after the sign-in, for that
 // customer alone, without secrets, and never from another site.
 func TestAFormSurvivesTheEndOfItsSession(t *testing.T) {

@@ -114,7 +114,7 @@ func (s *apiKeys) createKey(
 		return nil, err
 	}
 	var key string
-	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) (err error) {
 		key, err = s.issue(ctx, c, &wanted)
 		return err
 	})

@@ -150,7 +150,7 @@ func (s *catalog) createOffer(
 	ctx context.Context, c route.Call, form url.Values, notice, list string, do func(route.Call) (int64, error),
 ) (*route.Document, error) {
 	var id int64
-	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, form.Get("number"), func(c route.Call) (err error) {
+	isRepeat, _, err := caller.FormOnce(ctx, s.callers, c, form, func(c route.Call) (err error) {
 		id, err = do(c)
 		return err
 	})

@@ -177,7 +177,7 @@ func (s *reports) pressRebuild(ctx context.Context, c route.Call, sent url.Value
 	if projections.CheckName(name) != nil {
 		return nil, domain.RefuseField("of", fmt.Sprintf("%q is not a valid choice.", name))
 	}
-	_, _, err := caller.FormOnce(ctx, s.callers, c, sent.Get("number"), func(c route.Call) error {
+	_, _, err := caller.FormOnce(ctx, s.callers, c, sent, func(c route.Call) error {
 		_, err := s.rebuilds.QueueRebuild(ctx, c.Cause(), caller.VisitOf(c).Who.ID, name)
 		return err
 	})

@@ -61,7 +61,7 @@ func ActFormPage[S any](p ActPage[S]) FormPage {
 // leads to.
 func carryOut[S any](p ActPage[S], a Act[S]) FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-		_, _, err := caller.FormOnce(ctx, p.Web.Callers, c, sent.Get("number"), func(c route.Call) error {
+		_, _, err := caller.FormOnce(ctx, p.Web.Callers, c, sent, func(c route.Call) error {
 			about, err := p.Find(ctx, c)
 			if err != nil {
 				return err

@@ -78,6 +78,9 @@ var messagesInSpanish = map[string]string{
 	"Send the form of the page.":                                    "Envíe el formulario de la página.",
 	"No other operator gets mails about alarms. Confirm that they end.": "Ningún otro operador recibe los correos de " +
 		"alarma. Confirme que dejen de enviarse.",
+	"This form has been carried out, with something else in it. Open its page again, and send it " +
+		"from there.": "Este formulario ya se ha tramitado, con otro contenido. Abra de nuevo su " +
+		"página y envíelo desde allí.",
 	"Not found.": "No se ha encontrado.",
 	changedMeanwhile: "Esto ha cambiado entretanto, así que no se ha guardado nada. Junto a los campos está " +
 		"lo que hay ahora. Guarde de nuevo para sustituirlo.",

@@ -68,8 +68,8 @@ var gap = regexp.MustCompile("#")
 // filledIn puts the quantities of a message into its translation.
 func filledIn(pattern string, quantities []string) string {
 	return gap.ReplaceAllStringFunc(pattern, func(string) string {
-		if len(quantities) == 0 {
-			return ""
+		if len(quantities) == 0 { // the message has a # of its own
+			return "#"
 		}
 		first := quantities[0]
 		quantities = quantities[1:]

@@ -44,6 +44,7 @@ func TestPagesSayWhatTheAPISaysInSpanish(t *testing.T) {
 		`"free" is not a valid choice.`:                      `"free" no es una opción válida.`,
 		"Request was throttled. Expected available in 60 seconds.": "Demasiados intentos. Podrá volver a " +
 			"intentarlo dentro de 60 segundos.",
+		"Enter a valid color in the form #RRGGBB.":   "Escriba un color con la forma #RRGGBB.",
 		"What nobody has translated stays as it is.": "What nobody has translated stays as it is.",
 		"This password is too short. It must contain at least 8 characters.": "La contraseña es demasiado corta. " +
 			"Debe tener al menos 8 caracteres.",
