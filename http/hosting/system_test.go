@@ -327,7 +327,7 @@ func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
 	site := b.Makes("sites", "domain", "bread.example")
 	b.Get(site + "edit/")
 	paneltest.Goes(t, b.Send("panel_change", "ssl_enabled", "true", "is_active", "true"), site)
-	paneltest.Has(t, b.Get(site).Body.String(), "It has been changed.", "<dt>HTTPS</dt><dd>yes</dd>")
+	paneltest.Has(t, b.Get(site).Body.String(), "It has been changed.", "<dt>HTTPS</dt><dd>On, without a certificate yet</dd>")
 	path, sent := b.Fill("panel_remove")
 	twin := b.Twin()
 	paneltest.Goes(t, b.Do("POST", path, sent.Encode()), "/panel/sites/")
@@ -337,7 +337,7 @@ func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
 	}
 	paneltest.Has(t, operator.Get(site).Body.String(), "This is in the bin.")
 	paneltest.Goes(t, operator.Send("panel_restore"), site)
-	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "<dt>HTTPS</dt><dd>yes</dd>")
+	paneltest.Has(t, b.Get(site).Body.String(), "bread.example", "<dt>HTTPS</dt><dd>On, without a certificate yet</dd>")
 }
 
 // A password that was made up is shown once, to the one who has sent the form first.

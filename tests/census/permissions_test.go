@@ -232,7 +232,7 @@ func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
 	}
 }
 
-var formTokens = regexp.MustCompile(`(csrf-token" content|form_token" value)="[^"]*"`)
+var formTokens = regexp.MustCompile(`(csrf-token" content|form_token" value|form_by" value)="[^"]*"`)
 
 // withoutTokens is a page without what binds its forms to a session.
 func withoutTokens(w *httptest.ResponseRecorder) string {

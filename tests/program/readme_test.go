@@ -114,6 +114,7 @@ var varying = []struct{ shown, pattern *regexp.Regexp }{
 	same(`ORD-\d{8}-[0-9A-Z]{6}`), same(`(?:cs|pay|re)_test_\w+`), same(`token=3D\S+`), same(`whsec_[^"]+`),
 	same(`"password":"[^"]*"`),
 	same(`api_key:\w+`), same(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), same(`[0-9a-f]{64}`),
+	same(`\.[0-9a-f]{10}@`),
 	same(`[0-9a-f]{8}-`),
 	same(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?`), same(`TEST(?:CN)?-\d{4}-\d{6}`), same(`\d{4}-\d\d-\d\d`),
 	same(`\+[\d.]+m?s`), same(`\+\d+d\s+\d+h`), same(`\d{10} \d+`), same(`· \d+ events`),
