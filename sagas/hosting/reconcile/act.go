@@ -78,27 +78,27 @@ func (p plain) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 	case !is && a.secretMissing:
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
-		if err = a.afterOrder(ctx); err == nil {
+		if err = a.reconciler.afterOrder(ctx, a.want); err == nil {
 			return p.create(ctx, a)
 		}
 	}
 	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
 }
 
-// afterOrder waits where an object is missing because of its order, which turns back and
-// has removed it, or is about to make it again. The record of what was removed is gone by
-// the end of the order, so that is asked first.
-func (a *attempt) afterOrder(ctx context.Context) error {
-	live, err := a.reconciler.beingOrdered(ctx, a.want.row)
+// afterOrder waits where an object, or what it is a part of, is missing because of its order,
+// which turns back and has removed it, or is about to make it again. The record of what was
+// removed is gone by the end of the order, so that is asked first.
+func (r *Reconciler) afterOrder(ctx context.Context, w desired) error {
+	live, err := r.beingOrdered(ctx, w.row)
 	if err != nil {
 		return sagas.NothingSent(err)
 	}
-	now, err := a.reconciler.system().Hosting().Recorded(ctx, a.want.ref)
+	now, err := r.system().Hosting().Recorded(ctx, w.ref)
 	switch {
 	case err != nil:
 		return sagas.NothingSent(err)
-	case live, now[a.want.ref].Status == hosting.Gone:
-		return sagas.TooEarly("order", a.reconciler.times.ReadyFirst)
+	case live, now[w.ref].Status == hosting.Gone:
+		return sagas.TooEarly("order", r.times.ReadyFirst)
 	}
 	return nil
 }

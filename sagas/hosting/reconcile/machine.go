@@ -80,7 +80,7 @@ func (m machines) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 		err = errNoMachine
 	}
 	if sagas.RefusedAs(err, "absent") {
-		err = cmp.Or(a.afterOrder(ctx), err)
+		err = cmp.Or(a.reconciler.afterOrder(ctx, a.want), err)
 	}
 	return sagas.Result{External: found.External}, err
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,9 @@ func (r *Reconciler) afterParents(ctx context.Context, w desired) error {
 		switch {
 		case ref.ID == 0: // it refers to none
 		case !known, row.Status == hosting.Leaving, row.Status == hosting.Gone:
-			return domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("%s is not there", ref.Stream()))
+			// Its own record may have been read before that of the parent went.
+			missing := domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("%s is not there", ref.Stream()))
+			return cmp.Or(r.afterOrder(ctx, w), missing)
 		case engineID(row) == 0:
 			return errors.Join(r.making(ctx, row), sagas.Await(ref.Stream(), "parent", 0))
 		}
