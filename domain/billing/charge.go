@@ -97,7 +97,7 @@ func (e ChargeExpired) Says() string {
 	return fmt.Sprintf("charge %d expired before it was tried", e.Count)
 }
 
-// First tells whether it is the first refusal of the invoice's charges.
+// First reports whether no earlier charge of the invoice was refused.
 func (e ChargeFailed) First() bool { return e.Count-e.Untried == 1 }
 
 // Charging is how far the charges of the open invoice are.

@@ -52,7 +52,7 @@ func plainOrigin(name string) string {
 	return withoutUnderscores(name)
 }
 
-// isReverse tells whether a full name stands for addresses of IPv4.
+// isReverse reports whether a full name is in the reverse tree of IPv4.
 func isReverse(name string) bool { return strings.HasSuffix(name, ".in-addr.arpa.") }
 
 // withoutSlashes lets a name with labels such as 0/25, which stand for a part of a network

@@ -105,16 +105,16 @@ func CheckTogether(recordType, data, other string) error {
 			return domain.RefuseField("data", "A null MX (.) stands alone at its name.")
 		}
 	case TXT:
-		if isPolicy(data) && isPolicy(other) {
+		if IsPolicy(data) && IsPolicy(other) {
 			return domain.RefuseField("data", "This name has a sender policy (SPF) already.")
 		}
 	}
 	return nil
 }
 
-// isPolicy tells whether data of a TXT record is a sender policy, as receivers read it: its strings
-// are one text, and the version has no case.
-func isPolicy(data string) bool {
+// IsPolicy reports whether the data of a TXT record is a sender policy (RFC 7208). Receivers join the
+// strings of the record, and compare the version without regard to case.
+func IsPolicy(data string) bool {
 	text, _ := Text(data)
 	version, _, _ := strings.Cut(text, " ")
 	return strings.EqualFold(version, SPF)

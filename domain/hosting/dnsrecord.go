@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"cmp"
-	"strings"
 
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
@@ -130,8 +129,7 @@ func (r *DNSRecord) togetherWith(others []field.Values) error {
 // else may stand. Of texts it accepts only a sender policy.
 func (r *DNSRecord) serves(wanted map[string]any) bool {
 	if r.Type == dns.TXT && wanted["record_type"] == dns.TXT {
-		text, _ := dns.Text(r.Data)
-		return strings.HasPrefix(text, dns.SPF)
+		return dns.IsPolicy(r.Data)
 	}
 	return r.Type == dns.CNAME || r.Type == wanted["record_type"]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -127,13 +128,11 @@ func TestASessionOfACancelledQuestionIsNotHandedOn(t *testing.T) {
 	lend(t, key, func(*testing.T, *pgxpool.Pool) {})
 }
 
-// make versions puts the programs of another PostgreSQL first on PATH.
-func TestTheServerIsOfTheVersionThatWasAskedFor(t *testing.T) {
-	want := os.Getenv("HOSTPANEL_TEST_POSTGRES")
-	if want == "" {
-		t.Skip("none was asked for: the newest that is installed serves")
-	}
-	if got := texts(t, Pool(t, Database(t, "", nil)), "select (current_setting('server_version_num')::int / 10000)::text"); got != want {
-		t.Errorf("PostgreSQL %s serves, not %s", got, want)
+// make versions puts the programs of another PostgreSQL first on PATH. Without it any version that
+// the panel supports may serve.
+func TestTheServerIsOfASupportedVersionOrTheOneThatWasAskedFor(t *testing.T) {
+	got := count(t, Database(t, "", nil), "select current_setting('server_version_num')::int / 10000")
+	if want := os.Getenv("HOSTPANEL_TEST_POSTGRES"); got < 15 || want != "" && want != strconv.FormatInt(got, 10) {
+		t.Errorf("PostgreSQL %d serves, and %q was asked for", got, want)
 	}
 }

@@ -34,24 +34,24 @@ func distanceOf(setting string) (time.Duration, error) {
 // IsDistant tells whether the databases of tests are at a distance.
 func IsDistant() bool { return distance > 0 }
 
-// Distant leads to a server through the distance, if there is one.
+// Distant returns an address of a server at the distance of the setting, if there is one.
 func Distant(t testing.TB, server string) string {
 	t.Helper()
-	away, end, err := distant(server, distance)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(end)
-	return away
+	return through(t, server, distance)
 }
 
-// AtDistance leads to a database of a test that is at a distance whatever the setting is.
+// AtDistance returns an address of a test's database that is at a distance also without the setting.
 func AtDistance(t testing.TB, database string, delay time.Duration) string {
 	t.Helper()
 	if IsDistant() {
 		return database
 	}
-	away, end, err := distant(database, delay)
+	return through(t, database, delay)
+}
+
+func through(t testing.TB, server string, delay time.Duration) string {
+	t.Helper()
+	away, end, err := distant(server, delay)
 	if err != nil {
 		t.Fatal(err)
 	}

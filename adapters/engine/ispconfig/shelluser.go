@@ -72,7 +72,7 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 	return underSite(ctx, e, w)
 }
 
-// shellRemarks tells the home that the engine's server makes: the row's directory is the site's.
+// shellRemarks reports the home directory that the server creates. The row has the site's directory.
 func shellRemarks(have row, observed field.Values) {
 	put(observed, "home_directory", have["dir"]+"/home/"+have["username"])
 }

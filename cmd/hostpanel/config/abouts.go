@@ -65,7 +65,7 @@ func (*Settings) Abouts() map[string]string {
 		"HOSTPANEL_KEEP_LINKS":      "Days, 1 to 365, for which one-time links that have expired are recognised.",
 		"HOSTPANEL_SESSION_LIFE":    "After which a session in a browser ends, 5m to 720h.",
 		"HOSTPANEL_SESSION_IDLE":    "Without a visit, 5m to that of --session-life.",
-		"HOSTPANEL_SESSION_STAY":    "Days, 0 to 365, for which users who choose it stay signed in; 0: nobody may choose it.",
+		"HOSTPANEL_SESSION_STAY":    "Days, 0 to 365, of sessions whose users chose to stay signed in; 0: no such choice.",
 		"HOSTPANEL_TRUSTED_PROXIES": "Whose X-Forwarded-For is believed.",
 		"HOSTPANEL_CORS_ORIGINS":    "From which browsers may call the APIs; none: only the storefront, as its keys say.",
 		"HOSTPANEL_LOG_PUBLIC": "Who may fetch the transparency log: any caller (on), or superusers and bearers of a " +

@@ -29,7 +29,7 @@ type Command struct {
 	Why     bool   `help:"Why the last of these events has happened: what led to it, back to the root."`
 	State   bool   `help:"The record as it stood then, instead of what happened."`
 	Diff    bool   `help:"What differs between two versions or times, which follow the stream: history site-12 --diff 1 4."`
-	Graph   string `name:"graph-file" aliases:"graph" placeholder:"FILE" help:"Write what led to the last event, and came of it, as SVG."`
+	Graph   string `name:"graph-file" aliases:"graph" placeholder:"FILE" help:"Write causes and effects of the last event as SVG."`
 	JSON    bool   `name:"json" help:"For programs."`
 
 	Moments []string `arg:"" optional:"" help:"The two versions or times of --diff."`

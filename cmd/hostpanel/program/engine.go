@@ -20,13 +20,9 @@ import (
 const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 
 // hostingEngine is the one that is configured.
-func (p *Program) hostingEngine(ctx context.Context) (hosting.EngineServer, error) {
+func (p *Program) hostingEngine(self installation.Installation) (hosting.EngineServer, error) {
 	if p.Config.ISPConfig == nil || p.past != nil {
 		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity), enginesandbox.Telling(p.Store.Clock().Now)), nil
-	}
-	self, err := installation.Read(ctx, p.Pool)
-	if err != nil {
-		return nil, err
 	}
 	c := *p.Config.ISPConfig
 	c.Installation = ispconfig.Installation{ID: self.ID, IsOlder: self.IsOlder, Starts: installation.Starts{DB: p.Pool}}

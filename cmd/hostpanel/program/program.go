@@ -267,11 +267,11 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	outbox, _ := mail.(accounts.Outbox) // of files alone
-	engine, err := p.hostingEngine(ctx)
+	self, err := installation.Read(ctx, p.Pool)
 	if err != nil {
 		return err
 	}
-	self, err := installation.Read(ctx, p.Pool)
+	engine, err := p.hostingEngine(self)
 	if err != nil {
 		return err
 	}

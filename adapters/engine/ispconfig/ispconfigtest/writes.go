@@ -50,7 +50,7 @@ func (c *call) inspect(t *table, params object, needed string) {
 		c.violate(!t.has(p.name), "unknown column "+p.name)
 		c.violate(slices.Contains(neverSent, p.name), "column "+p.name)
 		text, is := p.value.(string)
-		c.violate(t.flags[p.name] && (!is || text != "y" && text != "n") && !isUnsaid(t, p), "flag "+p.name+" that is none")
+		c.violate(t.flags[p.name] && (!is || text != "y" && text != "n") && !isEmptyFlag(t, p), "flag "+p.name+" that is none")
 	}
 	for column := range strings.FieldsSeq(needed) {
 		_, there := params.get(column)
@@ -58,9 +58,9 @@ func (c *call) inspect(t *table, params object, needed string) {
 	}
 }
 
-// isUnsaid tells whether a flag of a client is sent empty: the engine stores `n`, and does not
-// act on it.
-func isUnsaid(t *table, p pair) bool {
+// isEmptyFlag reports whether a client's flag is sent as an empty text. The engine stores it as
+// `n`, and starts no action.
+func isEmptyFlag(t *table, p pair) bool {
 	return t.name == "client" && (p.name == "locked" || p.name == "canceled") && p.value == ""
 }
 
@@ -278,7 +278,7 @@ func (c *call) update(stem string, t *table) answer {
 	r := t.find(id)
 	for _, p := range params {
 		is := stem == "client" && (p.name == "locked" || p.name == "canceled")
-		c.violate(is && (!isUnsaid(t, p) || r == nil || r.text(p.name) != "n"), p.name)
+		c.violate(is && (!isEmptyFlag(t, p) || r == nil || r.text(p.name) != "n"), p.name)
 	}
 	if keys := e.complaints(stem, merged(r, params)); keys != "" {
 		return remote(keys)
