@@ -47,6 +47,15 @@ type Machine struct {
 	Network  Network
 }
 
+// IsSo tells whether a machine that was seen is as it is wanted to be.
+func (m Machine) IsSo(seen Seen) bool {
+	state := Stopped
+	if m.On {
+		state = Running
+	}
+	return !seen.Partial && seen.State == state && seen.Boot >= m.Boot && seen.Disk >= m.Disk
+}
+
 // A Network is how a machine is connected. Other sources than its addresses are filtered.
 type Network struct {
 	Bridge      string // of the host; "": the hypervisor's own network, which gives addresses
@@ -93,6 +102,7 @@ type Host struct {
 	Name      string
 	Cores     int64
 	MemoryMB  int64
+	FreeMB    int64
 	DiskGB    int64 // of the storage for machines
 	FreeGB    int64
 	Templates []string // that a disk can be a copy of

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
@@ -169,10 +170,10 @@ func TestNamesFollowFromIDs(t *testing.T) {
 }
 
 func ExampleMachine() {
-	machine := hosting.Machine{
-		Name: hosting.MachineName(77), Tag: "6f1c", Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1,
-		OS: "debian-12",
-	}
-	fmt.Printf("%+v\n", machine.VM())
-	// Output: {External: Name:vm77 Tag:6f1c Cores:2 MemoryMB:2048 DiskGB:40 TrafficTB:1 OS:debian-12 State: Address:}
+	machine := hosting.NewMachine(77, "6f1c")
+	machine.Cores, machine.MemoryMB, machine.DiskGB, machine.OS = 2, 2048, 40, "debian-12"
+	wanted := machine.Wanted("a1b2c3d4e5", 3, true, "")
+	fmt.Println(wanted.Name, wanted.ID, compute.MAC(wanted.ID), wanted.Template, wanted.Hostname, wanted.On)
+	// Output:
+	// vm77 873f6661-4c92-513b-afb0-2ca86611a603 02:a8:66:11:a6:03 debian-12 vm77 true
 }

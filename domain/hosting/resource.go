@@ -255,6 +255,7 @@ type Generation struct {
 	Kind    string `json:"kind"`
 	ID      int64  `json:"id"`
 	Version int    `json:"version"`
+	Server  string `json:"server,omitempty"` // the hypervisor of a machine; "": the first one
 }
 
 // GenerationOf is the generation of the resource with this stream.

@@ -98,7 +98,8 @@ func siteOf(job *ProvisionInput, o projections.Order) *hosting.Site {
 }
 
 func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
-	m := &hosting.Machine{Name: hosting.MachineName(job.VM), Tag: job.Order.String(), OS: o.OSChoice}
+	m := hosting.NewMachine(job.VM, job.Order.String())
+	m.OS = o.OSChoice
 	if v := o.Plan.VPS; v != nil {
 		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB
 		if m.OS == "" {
