@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hostpanel/adapters/engine/enginetest"
+	"hostpanel/adapters/conformance"
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/domain/field"
@@ -70,7 +70,7 @@ var cutKinds = []struct{ name, table string }{
 type cutting struct {
 	*customers
 	fake   *ispconfigtest.Engine
-	proxy  *enginetest.Proxy
+	proxy  *conformance.Proxy
 	calls  atomic.Int64 // that the proxy has passed on
 	base   map[string]*thing
 	lost   int // answers
@@ -82,7 +82,7 @@ func newCutting(t *testing.T, seed int64) *cutting {
 	t.Helper()
 	c := &cutting{fake: ispconfigtest.Start(t), base: map[string]*thing{}}
 	var err error
-	c.proxy, err = enginetest.NewProxy(t.Context(), c.fake.URL, func(r *http.Request) string {
+	c.proxy, err = conformance.NewProxy(t.Context(), c.fake.URL, func(r *http.Request) string {
 		call := ispconfig.CallOf(r)
 		if call != "" {
 			c.calls.Add(1)

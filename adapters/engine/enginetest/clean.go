@@ -3,22 +3,10 @@ package enginetest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
-
-const letters = "abcdefghijklmnopqrstuvwxyz"
-
-// NewTag draws a beginning for the names of one run.
-func NewTag() string {
-	tag := []byte("hp")
-	for range 7 {
-		tag = append(tag, letters[rand.IntN(len(letters))])
-	}
-	return string(tag)
-}
 
 // clean takes away all that a check has made, and tells what it could not.
 func (w *world) clean(ctx context.Context) (left []string) {

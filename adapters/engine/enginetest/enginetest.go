@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/conformance"
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -27,7 +28,7 @@ type Engine struct {
 	Patience time.Duration // how long the server may take for that; 0: a minute
 	Books    func() string // all that the server keeps and has said, to search for secrets
 	// Lose loses the answer to the next such call: "create", "change" or "remove". The call is carried out.
-	Lose func(t T, call, kind string)
+	Lose func(t conformance.T, call, kind string)
 	// Cut loses the answer to the nth network call from now on; the call is carried out.
 	// cut ends that, and reports whether such a call came.
 	Cut func(n int) (cut func() bool)
@@ -40,14 +41,6 @@ type Engine struct {
 	Observable []string // kinds that Serves can check
 	Address    string   // one that its web server has for sites; "": none is tried
 	Lacks      []string // kinds that it has not
-}
-
-// A T is a check under way: a test, or a line of the report on a live engine.
-type T interface {
-	Helper()
-	Context() context.Context
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
 }
 
 // A check is one thing that the panel asks of an engine, named in words.
@@ -116,7 +109,7 @@ func RunCampaigns(t *testing.T, open func(t *testing.T) Engine) { run(t, open, t
 
 func run(t *testing.T, open func(t *testing.T) Engine, campaign bool) {
 	t.Helper()
-	tag := NewTag()
+	tag := conformance.NewTag()
 	for _, c := range checks {
 		if slices.Contains(campaigns, c.name) != campaign {
 			continue
@@ -139,14 +132,14 @@ func run(t *testing.T, open func(t *testing.T) Engine, campaign bool) {
 // A world is an engine, a client on it, and the numbers of what the client has
 // by kind. The tag begins every name.
 type world struct {
-	T
+	conformance.T
 	Engine
 	tag    string
 	client int64
 	made   map[string]int64
 }
 
-func newWorld(t T, e Engine, tag string) *world {
+func newWorld(t conformance.T, e Engine, tag string) *world {
 	return &world{T: t, Engine: e, tag: tag, made: map[string]int64{}}
 }
 

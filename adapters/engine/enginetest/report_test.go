@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/conformance"
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
@@ -35,8 +36,8 @@ func (e *overloaded) Find(context.Context, string, string, string) (o hosting.En
 // way of no other: each has names of its own.
 func TestOneCallThatIsNotAnsweredCostsOneCheck(t *testing.T) {
 	engine := &overloaded{}
-	var results []Result
-	Check(t.Context(), Engine{EngineServer: engine}, "hptry", "chang", func(r Result) { results = append(results, r) })
+	var results []conformance.Result
+	Check(t.Context(), Engine{EngineServer: engine}, "hptry", "chang", func(r conformance.Result) { results = append(results, r) })
 	const late = "to create a tenant was not answered, took"
 	if len(results) < 3 || results[0].Failures != nil || !strings.Contains(results[0].NotTried, late) {
 		t.Fatalf("%+v", results)
@@ -72,7 +73,7 @@ func (behind) List(context.Context, string, int64) ([]hosting.EngineObject, erro
 // within the patience may still come, and the report says so.
 func TestWhatIsNotCarriedOutInTimeIsSaidToBeLate(t *testing.T) {
 	var said []string
-	Check(t.Context(), Engine{EngineServer: behind{}, Patience: time.Millisecond}, "hptry", "every kind is made", func(r Result) {
+	Check(t.Context(), Engine{EngineServer: behind{}, Patience: time.Millisecond}, "hptry", "every kind is made", func(r conformance.Result) {
 		said = append(said, r.Failures...)
 	})
 	const late = "is not applied within 1ms: the engine's server is behind, or stands still (--patience)"

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/conformance"
 	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/ispconfig"
 )
@@ -13,7 +14,7 @@ func TestISPConfigIsAHostingEngine(t *testing.T) { enginetest.Run(t, onDouble) }
 func onDouble(t *testing.T) enginetest.Engine {
 	t.Helper()
 	w := empty(t)
-	proxy, err := enginetest.NewProxy(t.Context(), w.fake.URL, ispconfig.CallOf)
+	proxy, err := conformance.NewProxy(t.Context(), w.fake.URL, ispconfig.CallOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +28,6 @@ func onDouble(t *testing.T) enginetest.Engine {
 		Serves: behind.Serves, Observable: behind.Observable(),
 		Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 		Books: func() string { return w.fake.Answered() + w.log.String() },
-		Lose:  func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) },
+		Lose:  func(_ conformance.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/adapters/conformance"
 	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
@@ -17,7 +18,7 @@ func engineOf(p *pgxpool.Pool) func(t *testing.T) enginetest.Engine {
 		emptied(t, p)
 		e := sandbox.New(p)
 		return enginetest.Engine{EngineServer: e, Address: "192.0.2.7", Books: func() string { return books(t, p) }, Lose: func(
-			_ enginetest.T, call, kind string,
+			_ conformance.T, call, kind string,
 		) {
 			order(t, e, faults.Fault{What: faults.TimeoutAfter, Call: call, Kind: kind})
 		}, Die: func(kind string, steps int) func() bool {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"hostpanel/adapters/conformance"
 	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/cmd/hostpanel/config"
@@ -89,12 +90,12 @@ func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.
 		e.Serves = behind.Serves
 	}
 	if c.ThrowAway {
-		proxy, err := enginetest.NewProxy(context.WithoutCancel(ctx), to.URL, ispconfig.CallOf)
+		proxy, err := conformance.NewProxy(context.WithoutCancel(ctx), to.URL, ispconfig.CallOf)
 		if err != nil {
 			return e, nil, err
 		}
 		to.URL, e.Cut = proxy.URL, proxy.Cut
-		e.Lose = func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) }
+		e.Lose = func(_ conformance.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) }
 	}
 	engine, err := ispconfig.New(to)
 	if err != nil {
@@ -135,10 +136,10 @@ func (c Check) cleaned(ctx context.Context, e enginetest.Engine, out console.Con
 }
 
 func (c Check) try(ctx context.Context, e enginetest.Engine, out console.Console) error {
-	names, ink := enginetest.NewTag(), out.Ink()
+	names, ink := conformance.NewTag(), out.Ink()
 	fmt.Fprintln(out.Out, "All names begin with "+names+".")
 	var held, failed, rest int
-	enginetest.Check(ctx, e, names, c.Only, func(r enginetest.Result) {
+	enginetest.Check(ctx, e, names, c.Only, func(r conformance.Result) {
 		verdict := ink.Green("held     ")
 		switch {
 		case r.Held():

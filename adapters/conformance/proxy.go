@@ -1,4 +1,4 @@
-package enginetest
+package conformance
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A Proxy stands between an adapter and its engine, on an address of this
+// A Proxy stands between an adapter and the system behind it, on an address of this
 // machine alone. It passes every call on, and can lose an answer: the call is
 // carried out, and the connection is cut.
 type Proxy struct {
@@ -31,13 +31,13 @@ type Proxy struct {
 	done bool     // an answer was lost
 }
 
-// NewProxy starts a proxy before the engine at an address; it ends with the
+// NewProxy starts a proxy before the system at an address; it ends with the
 // context. call names the call that a request makes; "" is a call, such as a
 // login, whose answer is never lost.
-func NewProxy(ctx context.Context, engine string, call func(*http.Request) string) (*Proxy, error) {
-	to, err := url.Parse(engine)
+func NewProxy(ctx context.Context, system string, call func(*http.Request) string) (*Proxy, error) {
+	to, err := url.Parse(system)
 	if err != nil {
-		return nil, fmt.Errorf("read the engine's address: %w", err)
+		return nil, fmt.Errorf("read the address of the system: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Proxy) pass(r *http.Request) (status int, kind string, body []byte, err
 	request.Header.Set("Content-Type", r.Header.Get("Content-Type"))
 	answer, err := p.uses.Do(request)
 	if err != nil {
-		return 0, "", nil, errors.New("the engine does not answer")
+		return 0, "", nil, errors.New("the system does not answer")
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err = io.ReadAll(answer.Body)
