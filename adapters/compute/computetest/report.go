@@ -1,0 +1,49 @@
+package computetest
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"hostpanel/adapters/conformance"
+)
+
+// Check tries a hypervisor that is in use, and tells each result. All names begin with the
+// tag. What a check makes it takes away, also when it fails or the context ends.
+func Check(ctx context.Context, h Hypervisor, tag, only string, tell func(conformance.Result)) {
+	for i, c := range checks {
+		if ctx.Err() != nil {
+			return
+		}
+		if only == "" || strings.Contains(c.name, only) {
+			tell(c.trial(ctx, h, tagOf(tag, i)).Run(ctx))
+		}
+	}
+}
+
+// tagOf begins the names of one check, so that what another one has left is not in its way.
+func tagOf(tag string, check int) string { return tag + strconv.Itoa(check) }
+
+func (c check) trial(ctx context.Context, h Hypervisor, tag string) conformance.Trial {
+	trial := conformance.Trial{Name: c.name}
+	if c.needs != nil {
+		trial.NotTried = c.needs(h)
+	}
+	before, err := h.left(ctx)
+	trial.Test = func(t conformance.T) {
+		if err != nil {
+			t.Fatalf("list what the hypervisor has: %v", err)
+		}
+		c.test(newWorld(t, h, tag))
+	}
+	trial.Clean = func(ctx context.Context) []string { return newWorld(conformance.Quietly(ctx), h, tag).clean(before) }
+	return trial
+}
+
+// Clean takes away what the checks of a tag have left, and tells what it could not.
+func Clean(ctx context.Context, h Hypervisor, tag string) (left []string) {
+	for i := range checks {
+		left = append(left, newWorld(conformance.Quietly(ctx), h, tagOf(tag, i)).vacate()...)
+	}
+	return left
+}
