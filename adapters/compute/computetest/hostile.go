@@ -13,8 +13,8 @@ const hostile = "hostile"
 // Hostile are texts that XML, YAML, URLs, shells, paths or the lengths of names could spoil on
 // their way to a hypervisor and into a machine.
 var Hostile = []string{
-	`a"b`, "a'b", "a<b>&amp;c", "</name><uuid>", "a: b", "- a", "a\nruncmd: [reboot]", "a\r\nb", "a b", "a\tb", "a\x00b", "a%2fb", "a?b=c", "a#b", "a,b=c",
-	"a;b", "$(id)", "`id`", "${HOME}", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, "{{ a }}", "{% a %}", "!!python/object:a",
+	`a"b`, "a'b", "a<b>&amp;c", "</name><uuid>", "a: b", "- a", "a\nruncmd: [reboot]", "a\r\nb", "a b", "a\tb", "a\x00b", "a%2fb", "a?b=c",
+	"a#b", "a,b=c", "a;b", "$(id)", "`id`", "${HOME}", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, "{{ a }}", "{% a %}", "!!python/object:a",
 	"-a", "a-", ".a", "a..b", "a.", "_a", "A-B", "ñ", "漢字", "a\u202Eb", "😀", "yes", "null", "0", "1e3", "0x1f", "localhost",
 	strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 126) + "a", strings.Repeat("a", 300), " ",
 }

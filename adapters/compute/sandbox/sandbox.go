@@ -1,5 +1,5 @@
 // Package sandbox is a hypervisor whose machines exist on paper only. They
-// have a tag, a name, a number, a time until they have booted and then an
+// have an id, a name, a number, a time until they have booted and then an
 // address of a range kept for documentation; what is ordered to go wrong goes
 // wrong (docs/adapters.md, "Sandboxes").
 package sandbox
@@ -9,7 +9,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +16,7 @@ import (
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
-	"hostpanel/domain/hosting"
+	"hostpanel/domain/compute"
 )
 
 // Migrations make the hypervisor's tables. They need those of package faults.
@@ -27,10 +26,14 @@ var Migrations embed.FS
 
 // A Cluster is the sandbox hypervisor.
 type Cluster struct {
-	pool    *pgxpool.Pool
-	ordered *faults.Ordered
-	boot    time.Duration
-	size    hosting.VM // memory and disk of all machines together; 0: without limit
+	pool         *pgxpool.Pool
+	ordered      *faults.Ordered
+	server       string
+	installation string
+	boot         time.Duration
+	shutdown     time.Duration
+	hosts        []compute.Host
+	open         bool // the hosts have room for everything, and every template
 }
 
 // An Option changes how the hypervisor behaves.
@@ -39,225 +42,77 @@ type Option func(*Cluster)
 // Booting lets every machine take that long to boot; without it, no time.
 func Booting(takes time.Duration) Option { return func(c *Cluster) { c.boot = takes } }
 
+// ShuttingDown lets every machine take that long to shut down on request; without it, no time.
+func ShuttingDown(takes time.Duration) Option { return func(c *Cluster) { c.shutdown = takes } }
+
 // Sized lets the hypervisor have memory and disk for so many machines and no more.
 func Sized(memoryMB, diskGB int64) Option {
-	return func(c *Cluster) { c.size = hosting.VM{MemoryMB: memoryMB, DiskGB: diskGB} }
+	return Hosts(compute.Host{Name: Name, Cores: 64, MemoryMB: memoryMB, DiskGB: diskGB})
 }
+
+// Hosts are what the cluster consists of, instead of one that is never full. One without
+// templates has every template.
+func Hosts(hosts ...compute.Host) Option {
+	return func(c *Cluster) { c.hosts, c.open = hosts, false }
+}
+
+// Named gives the cluster another name, so that several stand in one database.
+func Named(server string) Option { return func(c *Cluster) { c.server = server } }
+
+// OfInstallation marks machines with an installation of the panel; those with another mark
+// are strangers'.
+func OfInstallation(id string) Option { return func(c *Cluster) { c.installation = id } }
+
+// Name is what the cluster and its host are called, if nothing else is said.
+const Name = "sandbox"
+
+// endless is the size of a cluster that is never full.
+const endless = 1 << 40
 
 // New returns the hypervisor whose machines stand in the schema sandbox_compute.
 func New(pool *pgxpool.Pool, options ...Option) *Cluster {
-	c := &Cluster{pool: pool, ordered: faults.For(pool, "compute")}
+	c := &Cluster{
+		pool: pool, ordered: faults.For(pool, "compute"), server: Name, open: true,
+		hosts: []compute.Host{{Name: Name, Cores: 256, MemoryMB: endless, DiskGB: endless}},
+	}
 	for _, o := range options {
 		o(c)
 	}
 	return c
 }
 
-// Server names the only cluster.
-func (c *Cluster) Server() string { return "sandbox" }
+// Server names the cluster.
+func (c *Cluster) Server() string { return c.server }
 
-// Faults are what has been ordered to go wrong. The kind of their calls is "vm".
+// Faults are what has been ordered to go wrong. The kind of their calls is "vm", "snapshot",
+// "host" or "screen".
 func (c *Cluster) Faults() *faults.Ordered { return c.ordered }
 
 func call(what, name string) faults.Call { return faults.Call{Call: what, Kind: "vm", Name: name} }
 
-// FindVM looks a machine up by its tag and, when none has it, by its name; an
-// empty one does not count. Two machines with the tag are a permanent failure.
-func (c *Cluster) FindVM(ctx context.Context, tag, name string) (found hosting.VM, ok bool, err error) {
-	err = c.ordered.Around(ctx, call(faults.Find, name), func(faults.Fault) error {
-		found, ok, err = c.find(ctx, tag, name)
-		return err
-	})
-	if err != nil {
-		return hosting.VM{}, false, err
-	}
-	return found, ok, nil
-}
-
-func (c *Cluster) find(ctx context.Context, tag, name string) (hosting.VM, bool, error) {
-	all, err := c.query(ctx, `
-		where (tag = $1 and $1 <> '' or name = $2 and $2 <> '') and visible_at <= real_now() and gone_at > real_now()
-		order by tag = $1 and $1 <> '' desc, id limit 2`, tag, name)
-	switch {
-	case err != nil || len(all) == 0:
-		return hosting.VM{}, false, err
-	case len(all) == 2 && tag != "" && all[1].Tag == tag:
-		return hosting.VM{}, false, domain.Fail(domain.Permanent, "ambiguous", errors.New("two machines have the tag"))
-	}
-	return all[0], true, nil
-}
-
-// query reads machines; where begins with "where". A machine that boots has
-// no address yet, and one that is off has none.
-func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosting.VM, error) {
-	rows, err := c.pool.Query(ctx, `
-		select id::text, name, tag, cores, memory_mb, disk_gb, traffic_tb, os,
-		       case when stops_at <= real_now() then 'stopped' when boots_at <= real_now() then 'running' else 'booting' end,
-		       case when boots_at <= real_now() and stops_at > real_now() then address else '' end
-		from sandbox_compute.machines `+where, args...)
-	if err != nil {
-		return nil, unanswered("read", err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (vm hosting.VM, err error) {
-		return vm, row.Scan(
-			&vm.External, &vm.Name, &vm.Tag, &vm.Cores, &vm.MemoryMB, &vm.DiskGB, &vm.TrafficTB, &vm.OS, &vm.State,
-			&vm.Address,
-		)
-	})
-	return all, unanswered("read", err)
-}
-
-// HasRoom tells whether a machine of this size could be made now.
-func (c *Cluster) HasRoom(ctx context.Context, vm hosting.VM) (has bool, err error) {
-	err = c.ordered.Around(ctx, call(faults.Find, vm.Name), func(faults.Fault) error {
-		has, err = c.hasRoom(ctx, c.pool, vm)
-		return unanswered("read", err)
-	})
-	return has && err == nil, err
-}
-
-type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-func (c *Cluster) hasRoom(ctx context.Context, db querier, vm hosting.VM) (has bool, err error) {
-	if c.size.MemoryMB == 0 {
-		return true, nil
-	}
-	err = db.QueryRow(ctx, `
-		select coalesce(sum(memory_mb), 0) + $1 <= $2 and coalesce(sum(disk_gb), 0) + $3 <= $4
-		from sandbox_compute.machines where gone_at > real_now()`, vm.MemoryMB, c.size.MemoryMB, vm.DiskGB, c.size.DiskGB).Scan(&has)
-	return has, err
-}
-
-// admitSize refuses a machine for which there is no room. Creations on a hypervisor with a
-// size take turns.
-func (c *Cluster) admitSize(ctx context.Context, tx pgx.Tx, vm hosting.VM) error {
-	if c.size.MemoryMB == 0 {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('sandbox_compute', 0))`); err != nil {
-		return err
-	}
-	has, err := c.hasRoom(ctx, tx, vm)
-	if err == nil && !has {
-		err = domain.Fail(domain.Permanent, "node_full", errors.New("no host has room for the machine"))
-	}
-	return err
-}
-
-// CreateVM makes and starts a machine and returns its number. Names are
-// unique; sizes that no host has are refused.
-func (c *Cluster) CreateVM(ctx context.Context, vm hosting.VM) (string, error) {
-	var id int64
-	err := c.ordered.Around(ctx, call(faults.Create, vm.Name), func(f faults.Fault) (err error) {
-		id, err = c.create(ctx, vm, f)
-		return err
-	})
-	if err == nil && id == 0 { // the hypervisor claims to have made it
-		id, err = c.unused(ctx)
-	}
-	if err != nil {
-		return "", err
-	}
-	return strconv.FormatInt(id, 10), nil
-}
-
-func (c *Cluster) create(ctx context.Context, vm hosting.VM, f faults.Fault) (id int64, err error) {
-	if err := check(vm); err != nil {
-		return 0, domain.Fail(domain.Permanent, "invalid", err)
-	}
-	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-		if id, err = admit(ctx, tx, vm.Name); err != nil {
-			return err
-		}
-		if err := c.admitSize(ctx, tx, vm); err != nil {
-			return err
-		}
-		return c.insert(ctx, tx, id, vm, f)
-	})
-	return id, unanswered("create", err)
-}
-
-const nextID = `nextval('sandbox_compute.machines_id_seq')`
-
-// admit takes the turn of the name, so that of two equal creations one is
-// refused, and gives the machine a number.
-func admit(ctx context.Context, tx pgx.Tx, name string) (id int64, err error) {
-	var taken bool
-	questions := &pgx.Batch{}
-	questions.Queue(`select pg_advisory_xact_lock(hashtextextended('sandbox_compute/' || $1, 0))`, name)
-	questions.Queue(`select exists (select from sandbox_compute.machines where name = $1 and gone_at > real_now()), `+nextID, name).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&taken, &id) })
-	if err := tx.SendBatch(ctx, questions).Close(); err != nil {
-		return 0, err
-	}
-	if taken {
-		return 0, domain.Fail(domain.Permanent, "name_taken", errors.New("there is a machine with this name already"))
-	}
-	return id, nil
-}
-
-func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, id int64, vm hosting.VM, f faults.Fault) error {
-	seen, gone := f.Fate()
-	_, err := tx.Exec(ctx, `
-		with made as (
-			insert into sandbox_compute.machines (id, name, tag, cores, memory_mb, disk_gb, traffic_tb, os, address,
-				boots_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval,
-				'0'), coalesce(real_now() + $12::interval, 'infinity')))
-		insert into sandbox_compute.creations (name, tag, id) values ($2, $3, $1)`,
-		id, vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, address(id), c.boot, seen, gone)
-	return err
-}
-
-// unused draws a number that no machine will ever have.
-func (c *Cluster) unused(ctx context.Context) (id int64, err error) {
-	err = c.pool.QueryRow(ctx, `select `+nextID).Scan(&id)
-	return id, unanswered("create", err)
-}
-
-// SwitchVM switches a machine off, or on so that it boots. One that is as
-// wanted stays as it is; one that is not there is a permanent failure,
-// "absent".
-func (c *Cluster) SwitchVM(ctx context.Context, external string, on bool) error {
-	return c.ordered.Around(ctx, call(faults.Change, ""), func(f faults.Fault) error {
-		late, _ := f.Fate()
-		tag, err := c.pool.Exec(ctx, `
-			update sandbox_compute.machines set
-				boots_at = case when $2 and stops_at < 'infinity' then real_now() + coalesce($3::interval,
-					'0') + $4::interval else boots_at end,
-				stops_at = case when $2 then 'infinity' else least(stops_at, real_now() + coalesce($3::interval, '0')) end
-			where id::text = $1 and gone_at > real_now()`, external, on, late, c.boot)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = domain.Fail(domain.Permanent, "absent", errors.New("there is no such machine"))
-		}
-		return unanswered("switch", err)
-	})
-}
-
-// RemoveVM stops and deletes a machine. One that is gone is a success.
-func (c *Cluster) RemoveVM(ctx context.Context, external string) error {
-	return c.ordered.Around(ctx, call(faults.Remove, ""), func(faults.Fault) error {
-		_, err := c.pool.Exec(ctx, `delete from sandbox_compute.machines where id::text = $1`, external)
-		return unanswered("remove", err)
-	})
-}
-
-// Created tells how often a machine with the tag has really been created, no
+// Created tells how often a machine of a service has really been created, no
 // matter what the caller was told and whether it is still there.
-func (c *Cluster) Created(ctx context.Context, tag string) (times int, err error) {
-	err = c.pool.QueryRow(ctx, `select count(*) from sandbox_compute.creations where tag = $1`, tag).Scan(&times)
+func (c *Cluster) Created(ctx context.Context, service string) (times int, err error) {
+	err = c.pool.QueryRow(ctx, `select count(*) from sandbox_compute.creations where tag = $1`, service).Scan(&times)
 	if err != nil {
 		return 0, fmt.Errorf("count the creations of a machine: %w", err)
 	}
 	return times, nil
 }
 
-// Machines lists what the hypervisor really has, by number, seen by look-ups
-// or not.
-func (c *Cluster) Machines(ctx context.Context) ([]hosting.VM, error) {
-	return c.query(ctx, `where gone_at > real_now() order by id`)
+// Transfer lets a machine receive and send so many bytes more.
+func (c *Cluster) Transfer(ctx context.Context, external string, received, sent int64) error {
+	_, err := c.pool.Exec(ctx, `
+		update sandbox_compute.machines set received = received + $2, sent = sent + $3 where id::text = $1`, external, received, sent)
+	if err != nil {
+		return fmt.Errorf("let a machine use the network: %w", err)
+	}
+	return nil
+}
+
+// within is a transaction at the hypervisor.
+func (c *Cluster) within(ctx context.Context, what string, do func(pgx.Tx) error) error {
+	return unanswered(what, pgx.BeginFunc(ctx, c.pool, do))
 }
 
 // unanswered makes an error of the database what it would be with a real
