@@ -17,7 +17,7 @@ func (*Settings) Abouts() map[string]string {
 		"HOSTPANEL_ADMIN_EMAIL":    "First superuser, made when there is none.",
 		"HOSTPANEL_ADMIN_PASSWORD": "Of the first superuser; none: a random one, printed once.",
 		"HOSTPANEL_ENGINE":         "Hosting engine: sandbox or ispconfig.",
-		"HOSTPANEL_COMPUTE":        "Where virtual machines are made.",
+		"HOSTPANEL_COMPUTE":        "Hypervisors that make virtual machines, as name=URL, with commas; or sandbox.",
 		"ISPCONFIG_URL":            "Where ISPConfig is, with its port.",
 		"ISPCONFIG_USERNAME":       "ISPConfig's remote user.",
 		"ISPCONFIG_PASSWORD":       "Of the remote user.",

@@ -36,6 +36,7 @@ type Config struct {
 	AdminEmail     string
 	AdminPassword  string            // empty: to be drawn
 	ISPConfig      *ispconfig.Config // nil: the engine is the sandbox
+	Hypervisors    []Hypervisor      // at least one
 	NameServers    []string          // of zones, with final dots; at least one
 	SiteAddresses  []string          // under which sites with the address * are reached
 	EngineWait     time.Duration     // that an answer waits for the engine
@@ -87,17 +88,6 @@ func New(s Settings, demo bool) (*Config, error) {
 		}
 	}
 	return c, nil
-}
-
-// compute checks where machines are made: only in the sandbox so far.
-func (c *Config) compute(s Settings) error {
-	if cmp.Or(s.Compute, "sandbox") != "sandbox" {
-		return console.Misused("HOSTPANEL_COMPUTE: this version has only the sandbox, not %q", s.Compute)
-	}
-	if !c.Demo {
-		c.warn("HOSTPANEL_COMPUTE is the sandbox: no machine is really made")
-	}
-	return nil
 }
 
 // patience is how long answers wait for the hosting engine.
