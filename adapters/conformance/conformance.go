@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A T is a check under way: a test, or a line of a report.
@@ -61,7 +63,7 @@ func (c Trial) Run(ctx context.Context) Result {
 	if r.NotTried != "" {
 		return r
 	}
-	begun, t := time.Now(), &line{ctx: ctx}
+	begun, t := clock.Now(), &line{ctx: ctx}
 	var done sync.WaitGroup
 	done.Go(func() { c.Test(t) }) // a goroutine, because Fatalf ends it
 	done.Wait()
@@ -77,7 +79,7 @@ func (c Trial) Run(ctx context.Context) Result {
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaningLimit)
 	defer cancel()
 	r.Left = c.Clean(cleaning)
-	r.Took = time.Since(begun)
+	r.Took = clock.Since(begun)
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"hostpanel/cmd/hostpanel/at"
 	"hostpanel/cmd/hostpanel/backup"
+	"hostpanel/cmd/hostpanel/compute"
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/database"
@@ -60,6 +61,7 @@ type commands struct {
 	Subscriptions operations.Subscriptions `cmd:"" help:"List, change and cancel subscriptions."`
 	Runs          operations.Runs          `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
 	Engine        engine.Command           `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
+	Compute       compute.Command          `cmd:"" help:"Try a hypervisor, before the panel makes machines on it."`
 	Secrets       secrets.Command          `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
 	Incidents     operations.Incidents     `cmd:"" help:"List, requeue and settle problems that need an operator."`
 	Plans         offers.Plans             `cmd:"" help:"List, offer and change plans."`

@@ -58,6 +58,7 @@ const (
 	Rescue       = "rescue"
 	Usage        = "usage"
 	Screen       = "screen"
+	Templates    = "templates" // it makes a disk of every name
 )
 
 // A check is one thing that the panel asks of a hypervisor, named in words.
@@ -75,35 +76,35 @@ var campaigns = []string{
 }
 
 var checks = []check{
-	{"a machine is made, found, listed and removed", (*world).life, nil},
-	{"hosts are listed with their templates", (*world).hosts, nil},
-	{"a machine is switched off and on again", (*world).switched, nil},
-	{"a machine is asked to shut down", (*world).shutDown, can(ShuttingDown)},
-	{"a machine that is made off stays off until it is to be on", (*world).madeOff, nil},
-	{"a machine is started anew once for each number of its start", (*world).restarted, nil},
-	{"a suspended machine comes back as it was", (*world).suspended, nil},
-	{"a machine grows, and its disk never shrinks", (*world).resized, nil},
-	{"a running machine is removed, and again", (*world).removedRunning, nil},
-	{"a request that was overtaken is refused", (*world).overtaken, nil},
-	{"a change of what is not there says so", (*world).absent, nil},
-	{"a missing template is named before anything is made", (*world).templateless, nil},
-	{"a creation that is repeated makes nothing", (*world).repeated, nil},
-	{"twins at once are one", (*world).twins, nil},
-	{"a name that another machine has is taken", (*world).nameTaken, nil},
-	{"a machine with our name and another id is never touched", (*world).drift, nil},
-	{"a machine of another installation is a stranger's", (*world).otherInstallation, elsewhere},
-	{"a machine that was made without the panel is a stranger's", (*world).stranger, strange},
-	{"a disk is made anew from its template once", (*world).reinstalled, marking},
-	{"snapshots are taken, listed and dropped", (*world).snapshots, can(Snapshots)},
-	{"a disk is restored from a snapshot once", (*world).restored, restoring},
-	{"a machine starts the rescue system and comes back", (*world).rescued, can(Rescue)},
-	{"usage never falls within its epoch", (*world).usage, can(Usage)},
-	{"the screen of a running machine speaks RFB", (*world).screen, can(Screen)},
-	{"what the hypervisor lacks is not supported", (*world).unsupported, nil},
-	{"what was done without an answer is done once", (*world).lost, losing},
-	{"no lost answer doubles a machine, or leaves a part of one", (*world).cuts, cutting},
-	{"hostile names are refused before, or read back as they were sent", (*world).hostileNames, nil},
-	{"hostile host names are refused before, or told as they were sent", (*world).hostileHostnames, telling},
+	{"a machine is made, found, listed and removed", life, nil},
+	{"hosts are listed with their templates", hosts, nil},
+	{"a machine is switched off and on again", switched, nil},
+	{"a machine is asked to shut down", shutDown, can(ShuttingDown)},
+	{"a machine that is made off stays off until it is to be on", madeOff, nil},
+	{"a machine is started anew once for each number of its start", restarted, nil},
+	{"a suspended machine comes back as it was", suspended, nil},
+	{"a machine grows, and its disk never shrinks", resized, nil},
+	{"a running machine is removed, and again", removedRunning, nil},
+	{"a request that was overtaken is refused", overtaken, nil},
+	{"a change of what is not there says so", absent, nil},
+	{"a missing template is named before anything is made", templateless, can(Templates)},
+	{"a creation that is repeated makes nothing", repeated, nil},
+	{"twins at once are one", twins, nil},
+	{"a name that another machine has is taken", nameTaken, nil},
+	{"a machine with our name and another id is never touched", drift, nil},
+	{"a machine of another installation is a stranger's", otherInstallation, elsewhere},
+	{"a machine that was made without the panel is a stranger's", stranger, strange},
+	{"a disk is made anew from its template once", reinstalled, marking},
+	{"snapshots are taken, listed and dropped", snapshots, can(Snapshots)},
+	{"a disk is restored from a snapshot once", restored, restoring},
+	{"a machine starts the rescue system and comes back", rescued, can(Rescue)},
+	{"usage never falls within its epoch", usage, can(Usage)},
+	{"the screen of a running machine speaks RFB", screen, can(Screen)},
+	{"what the hypervisor lacks is not supported", unsupported, nil},
+	{"what was done without an answer is done once", lost, losing},
+	{"no lost answer doubles a machine, or leaves a part of one", cuts, cutting},
+	{"hostile names are refused before, or read back as they were sent", hostileNames, nil},
+	{"hostile host names are refused before, or told as they were sent", hostileHostnames, telling},
 }
 
 func can(what string) func(Hypervisor) string {

@@ -32,7 +32,7 @@ func (w *world) hasMark(m compute.Machine, want bool) {
 }
 
 // reinstalled makes the disk anew; asked for again, what was written since stays.
-func (w *world) reinstalled() {
+func reinstalled(w *world) {
 	external, m := w.marked()
 	w.changed(external, &m, newDisk)
 	w.hasMark(m, false)
@@ -45,7 +45,7 @@ func (w *world) reinstalled() {
 	w.hasMark(m, false)
 }
 
-func (w *world) snapshots() {
+func snapshots(w *world) {
 	m := w.machine("a")
 	external := w.made(m)
 	w.hasSnapshots(external, m)
@@ -92,7 +92,7 @@ func (w *world) hasSnapshots(external string, m compute.Machine, want ...string)
 }
 
 // restored brings the disk back once; asked for again, what was written since stays.
-func (w *world) restored() {
+func restored(w *world) {
 	m := w.machine("a")
 	m.On = false
 	external := w.made(m)
@@ -116,7 +116,7 @@ func (w *world) restored() {
 func fromSnapshot(m *compute.Machine) { m.Disk, m.Snapshot = m.Disk+1, "before" }
 
 // rescued starts the rescue system and the own one again, with the same disk.
-func (w *world) rescued() {
+func rescued(w *world) {
 	m := w.machine("a")
 	external := w.made(m)
 	if w.Mark != nil {
@@ -131,7 +131,7 @@ func (w *world) rescued() {
 	w.hasMark(m, true)
 }
 
-func (w *world) usage() {
+func usage(w *world) {
 	m := w.machine("a")
 	external := w.made(m)
 	before := w.used(external, m)
@@ -165,7 +165,7 @@ func (w *world) usedSince(external string, m compute.Machine, before compute.Usa
 // greeting is how a server of RFB begins.
 const greeting = "RFB 003."
 
-func (w *world) screen() {
+func screen(w *world) {
 	m := w.machine("a")
 	external := w.made(m)
 	screen, _, err := w.Screen(w.Context(), external, m)

@@ -14,13 +14,14 @@ const hostile = "hostile"
 // their way to a hypervisor and into a machine.
 var Hostile = []string{
 	`a"b`, "a'b", "a<b>&amp;c", "</name><uuid>", "a: b", "- a", "a\nruncmd: [reboot]", "a\r\nb", "a b", "a\tb", "a\x00b", "a%2fb", "a?b=c",
-	"a#b", "a,b=c", "a;b", "$(id)", "`id`", "${HOME}", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, "{{ a }}", "{% a %}", "!!python/object:a",
-	"-a", "a-", ".a", "a..b", "a.", "_a", "A-B", "ñ", "漢字", "a\u202Eb", "😀", "yes", "null", "0", "1e3", "0x1f", "localhost",
+	"a#b", "a,b=c", "a;b", "$(id)", "`id`", "${HOME}", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, "{{ a }}", "{% a %}",
+	"!!python/object:a", "-a", "a-", ".a", "a..b", "a.", "_a", "A-B",
+	"ñ", "漢字", "a\u202Eb", "😀", "yes", "null", "0", "1e3", "0x1f", "localhost",
 	strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 126) + "a", strings.Repeat("a", 300), " ",
 }
 
 // hostileNames makes machines whose names end in a hostile text.
-func (w *world) hostileNames() {
+func hostileNames(w *world) {
 	for _, text := range Hostile {
 		m := w.machine(hostile)
 		m.On, m.Name = false, m.Name+text
@@ -32,7 +33,7 @@ func (w *world) hostileNames() {
 	}
 }
 
-func (w *world) hostileHostnames() {
+func hostileHostnames(w *world) {
 	for _, text := range Hostile {
 		m := w.machine(hostile)
 		m.Hostname = text

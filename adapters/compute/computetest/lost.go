@@ -90,7 +90,7 @@ func hasOne(w *world, external string, m compute.Machine) { w.hasSnapshots(exter
 func isGone(w *world, _ string, m compute.Machine)        { w.isGone(m) }
 
 // lost loses the answer of each call once.
-func (w *world) lost() {
+func lost(w *world) {
 	for _, a := range acts {
 		if !w.lacks(a.needs) {
 			w.disturbed(a, func() func() bool {
@@ -105,7 +105,7 @@ func (w *world) lost() {
 const cutsAtMost = 300
 
 // cuts loses the answer of each network call of each call in turn.
-func (w *world) cuts() {
+func cuts(w *world) {
 	for _, a := range acts {
 		if w.lacks(a.needs) {
 			continue

@@ -8,7 +8,7 @@ import (
 )
 
 // nameTaken creates another machine with the name of one that is there.
-func (w *world) nameTaken() {
+func nameTaken(w *world) {
 	m := w.machine("a")
 	w.made(m)
 	was, other := w.there(m), w.namesake(m)
@@ -22,7 +22,7 @@ func (w *world) nameTaken() {
 }
 
 // drift changes and removes a machine as if it were another one of its name.
-func (w *world) drift() {
+func drift(w *world) {
 	m := w.machine("a")
 	external := w.made(m)
 	was := w.there(m)
@@ -51,7 +51,7 @@ func (w *world) isAnothers(external string, m compute.Machine) {
 	}
 }
 
-func (w *world) otherInstallation() {
+func otherInstallation(w *world) {
 	m := w.machine("a")
 	external, err := w.Other.Create(w.Context(), m)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *world) otherInstallation() {
 	}
 }
 
-func (w *world) stranger() {
+func stranger(w *world) {
 	m := w.machine("a")
 	defer w.Stranger(w.T, m.Name)()
 	w.isStranger(w.there(m).External, m)

@@ -78,7 +78,8 @@ func (c *Cluster) hasRoom(ctx context.Context, db rower, vm hosting.VM) (has boo
 	}
 	err = db.QueryRow(ctx, `
 		select coalesce(sum(memory_mb), 0) + $1 <= $2 and coalesce(sum(disk_gb), 0) + $3 <= $4
-		from sandbox_compute.machines where gone_at > real_now()`, vm.MemoryMB, c.hosts[0].MemoryMB, vm.DiskGB, c.hosts[0].DiskGB).Scan(&has)
+		from sandbox_compute.machines where gone_at > real_now()`, vm.MemoryMB, c.hosts[0].MemoryMB,
+		vm.DiskGB, c.hosts[0].DiskGB).Scan(&has)
 	return has, err
 }
 

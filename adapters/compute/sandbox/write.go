@@ -107,7 +107,8 @@ func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, m compute.Machine, f fa
 	_, err = tx.Exec(ctx, `
 		with made as (
 			insert into sandbox_compute.machines (id, name, tag, uid, installation, server, host, generation, cores, memory_mb,
-				disk_gb, traffic_tb, os, hostname, keys, address, given, boot, disk, rescue, starts, boots_at, stops_at, visible_at, gone_at)
+				disk_gb, traffic_tb, os, hostname, keys, address, given, boot, disk, rescue, starts, boots_at, stops_at, visible_at,
+				gone_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14, $15, $16, $17, $18, $19, $20::boolean::int,
 				real_now() + $21::interval, case when $20 then 'infinity' else real_now() end,
 				real_now() + coalesce($22::interval, '0'), coalesce(real_now() + $23::interval, 'infinity')))

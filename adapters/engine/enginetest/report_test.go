@@ -73,11 +73,10 @@ func (behind) List(context.Context, string, int64) ([]hosting.EngineObject, erro
 // within the patience may still come, and the report says so.
 func TestWhatIsNotCarriedOutInTimeIsSaidToBeLate(t *testing.T) {
 	var said []string
-	Check(t.Context(), Engine{EngineServer: behind{}, Patience: time.Millisecond}, "hptry", "every kind is made", func(r conformance.Result) {
-		said = append(said, r.Failures...)
-	})
-	const late = "is not applied within 1ms: the engine's server is behind, or stands still (--patience)"
-	if all := strings.Join(said, "\n"); !strings.Contains(all, late) {
+	late := Engine{EngineServer: behind{}, Patience: time.Millisecond}
+	Check(t.Context(), late, "hptry", "every kind is made", func(r conformance.Result) { said = append(said, r.Failures...) })
+	const says = "is not applied within 1ms: the engine's server is behind, or stands still (--patience)"
+	if all := strings.Join(said, "\n"); !strings.Contains(all, says) {
 		t.Errorf("%q", all)
 	}
 }

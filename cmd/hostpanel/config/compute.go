@@ -233,18 +233,20 @@ func hypervisorOf(name, address string) (Hypervisor, error) {
 
 // driverOf is the sort of a hypervisor by the scheme of its URL.
 func driverOf(u *url.URL) (Driver, error) {
-	driver, transport, _ := strings.Cut(u.Scheme, "+")
-	switch {
-	case u.Scheme == "sandbox":
+	switch u.Scheme {
+	case "sandbox":
 		return Sandbox, nil
-	case u.Scheme == "proxmox":
+	case "proxmox":
 		return Proxmox, nil
-	case driver != "qemu" && driver != "test" || !slices.Contains([]string{"unix", "tls", "ssh"}, transport):
-		return "", fmt.Errorf("%q is none of sandbox, qemu+unix, qemu+tls, qemu+ssh, test+unix, proxmox", u.Scheme)
-	case transport != "unix" && u.Hostname() == "":
-		return "", fmt.Errorf("with %s the URL needs a host", transport)
+	case "qemu+unix", "test+unix":
+		return Libvirt, nil
+	case "qemu+tls", "qemu+ssh":
+		if u.Hostname() == "" {
+			return "", fmt.Errorf("with %s the URL needs a host", u.Scheme)
+		}
+		return Libvirt, nil
 	}
-	return Libvirt, nil
+	return "", fmt.Errorf("%q is none of sandbox, qemu+unix, qemu+tls, qemu+ssh, test+unix, proxmox", u.Scheme)
 }
 
 // reachedBy checks what a URL needs besides its options.

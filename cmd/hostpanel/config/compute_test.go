@@ -22,6 +22,7 @@ func secretFile(t *testing.T) string {
 
 func TestHypervisorsAreReadFromTheirURLs(t *testing.T) {
 	file := secretFile(t)
+	pve := "pve=proxmox://panel@pve!hostpanel@pve1:8006/?storage=local-lvm&template=debian-13:9000&template=alma-9:alma&secret_file="
 	for text, want := range map[string][]Hypervisor{
 		"":        {{Name: "sandbox", Driver: Sandbox}},
 		"sandbox": {{Name: "sandbox", Driver: Sandbox}},
@@ -36,7 +37,7 @@ func TestHypervisorsAreReadFromTheirURLs(t *testing.T) {
 			Grace: 90 * time.Second, Switch: true,
 		}},
 		"t=test+unix:///default?socket=/run/a%2Cb": {{Name: "t", Driver: Libvirt, URL: "test+unix:///default?socket=%2Frun%2Fa%2Cb"}},
-		"pve=proxmox://panel@pve!hostpanel@pve1:8006/?storage=local-lvm&template=debian-13:9000&template=alma-9:alma&secret_file=" + file: {{
+		pve + file: {{
 			Name: "pve", Driver: Proxmox, URL: "https://pve1:8006", TokenID: "panel@pve!hostpanel", Secret: "canary-1", Pool: "local-lvm",
 			FirstID: 1000, Templates: map[string]string{"debian-13": "9000", "alma-9": "alma"},
 		}},
@@ -70,7 +71,7 @@ func TestAMistakeAboutAHypervisorNamesIt(t *testing.T) {
 		"a=sandbox:,a=sandbox:":               "two hypervisors are called a",
 		"a=qemu:///system":                    `a: "qemu" is none of`,
 		"a=qemu+tcp://node1/system":           `a: "qemu+tcp" is none of`,
-		"a=qemu+ssh:///system":                "a: with ssh the URL needs a host",
+		"a=qemu+ssh:///system":                "a: with qemu+ssh the URL needs a host",
 		"a=qemu+ssh://u:canary-1@h/system":    "a: a URL has no password",
 		"a=qemu+unix:///system?storage=x":     `a: "storage" is none of its options: emulated,`,
 		"a=qemu+unix:///system?pool=x&pool=y": "a: pool: one value is needed",

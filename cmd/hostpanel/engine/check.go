@@ -124,51 +124,13 @@ func heldBy(holder, named string) string {
 }
 
 func (c Check) cleaned(ctx context.Context, e enginetest.Engine, out console.Console) error {
-	left := enginetest.Clean(ctx, e, c.Clean)
-	for _, one := range left {
-		fmt.Fprintln(out.Out, "left     ", one)
-	}
-	if len(left) > 0 {
-		return console.ErrReported
-	}
-	fmt.Fprintln(out.Out, "nothing is left whose name begins with", c.Clean)
-	return nil
+	return out.Cleaned(c.Clean, enginetest.Clean(ctx, e, c.Clean))
 }
 
 func (c Check) try(ctx context.Context, e enginetest.Engine, out console.Console) error {
-	names, ink := conformance.NewTag(), out.Ink()
-	fmt.Fprintln(out.Out, "All names begin with "+names+".")
-	var held, failed, rest int
-	enginetest.Check(ctx, e, names, c.Only, func(r conformance.Result) {
-		verdict := ink.Green("held     ")
-		switch {
-		case r.Held():
-			held++
-		case r.NotTried != "" && len(r.Left) == 0:
-			rest++
-			verdict, r.Check = ink.Faint("not tried"), r.Check+": "+r.NotTried
-		default:
-			failed++
-			verdict = ink.Red("failed   ")
-		}
-		fmt.Fprintf(out.Out, "%s %s (%s)\n", verdict, r.Check, r.Took.Round(time.Millisecond))
-		for _, why := range append(r.Failures, prefixed("not taken away: ", r.Left)...) {
-			fmt.Fprintln(out.Out, "            "+console.OneLine(why))
-		}
+	return out.Tried(ctx, "hostpanel engine check --yes --clean", func(names string, tell func(conformance.Result)) {
+		enginetest.Check(ctx, e, names, c.Only, tell)
 	})
-	fmt.Fprintf(out.Out, "%d held, %d failed, %d not tried.\n", held, failed, rest)
-	if failed > 0 || ctx.Err() != nil {
-		fmt.Fprintln(out.Out, "What may be left is removed by: hostpanel engine check --yes --clean "+names)
-		return console.ErrReported
-	}
-	return nil
-}
-
-func prefixed(with string, all []string) (out []string) {
-	for _, one := range all {
-		out = append(out, with+one)
-	}
-	return out
 }
 
 // A record keeps what the adapter logs, to search for secrets.
