@@ -1,0 +1,121 @@
+package libvirttest
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// A Proxy stands between an adapter and libvirt, and can lose an answer: the call is carried
+// out, and the connection is cut.
+type Proxy struct {
+	Socket string // where the adapter is to connect
+
+	to string
+
+	mu   sync.Mutex
+	left int  // calls until the one whose answer is lost; 0: none
+	done bool // an answer was lost
+}
+
+// NewProxy starts a proxy before a socket of libvirt. It ends with the test.
+func NewProxy(t testing.TB, to string) *Proxy {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "lvp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{Socket: filepath.Join(folder, "sock"), to: to}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", p.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(c)
+		}
+	}()
+	return p
+}
+
+// Cut loses the answer of the nth call from now on. What it returns tells whether there was
+// such a call, and loses none any more.
+func (p *Proxy) Cut(n int) (cut func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.done = n, false
+	return func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.left = 0
+		return p.done
+	}
+}
+
+func (p *Proxy) loses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == 0 {
+		return false
+	}
+	p.left--
+	p.done = p.done || p.left == 0
+	return p.left == 0
+}
+
+func (p *Proxy) serve(from net.Conn) {
+	to, err := net.Dial("unix", p.to)
+	if err != nil {
+		_ = from.Close()
+		return
+	}
+	go func() {
+		_, _ = io.Copy(to, from)
+		_ = to.Close()
+	}()
+	p.answers(from, to)
+	_, _ = from.Close(), to.Close()
+}
+
+// Of a message of libvirt's protocol: procedures of a connection's beginning, and the type
+// of an answer.
+const (
+	connectOpen = 1
+	authList    = 66
+	reply       = 1
+)
+
+// answers passes messages on until one is lost.
+func (p *Proxy) answers(from io.Writer, to io.Reader) {
+	for {
+		head := make([]byte, 28)
+		if _, err := io.ReadFull(to, head); err != nil {
+			return
+		}
+		length, procedure, kind := binary.BigEndian.Uint32(head), binary.BigEndian.Uint32(head[12:]), binary.BigEndian.Uint32(head[16:])
+		body := make([]byte, max(length, 28)-28)
+		if _, err := io.ReadFull(to, body); err != nil {
+			return
+		}
+		if kind == reply && procedure != connectOpen && procedure != authList && p.loses() {
+			return
+		}
+		if _, err := from.Write(append(head, body...)); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Starts libvirtd in the foreground, with a folder for all that it reads and writes. It runs
+# in a mount namespace of its own, so that it does not meet the machine's libvirt.
+set -eu
+folder=$1
+mkdir -p "$folder/etc" "$folder/run" "$folder/var/lib" "$folder/var/log" "$folder/var/cache"
+cat > "$folder/libvirtd.conf" <<END
+unix_sock_dir = "$folder"
+auth_unix_rw = "none"
+auth_unix_ro = "none"
+log_level = 3
+log_outputs = "3:file:$folder/libvirtd.log"
+END
+cat > "$folder/etc/qemu.conf" <<END
+user = "root"
+group = "root"
+security_driver = "none"
+cgroup_controllers = []
+namespaces = []
+stdio_handler = "file"
+dynamic_ownership = 0
+remember_owner = 0
+END
+# libvirt asks for this user before it reads its configuration.
+cp /etc/passwd /etc/group "$folder/"
+grep -q '^libvirt-qemu:' "$folder/passwd" || echo 'libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin' >> "$folder/passwd"
+grep -q '^libvirt-qemu:' "$folder/group" || echo 'libvirt-qemu:x:64055:' >> "$folder/group"
+grep -q '^kvm:' "$folder/group" || echo 'kvm:x:64056:' >> "$folder/group"
+mkdir -p /etc/libvirt
+mount --bind "$folder/etc" /etc/libvirt
+mount --bind "$folder/passwd" /etc/passwd
+mount --bind "$folder/group" /etc/group
+for each in var/lib var/log var/cache run; do mount --bind "$folder/$each" "/$each"; done
+exec libvirtd -f "$folder/libvirtd.conf" -p "$folder/pid"
