@@ -1,0 +1,114 @@
+package proxmox
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostpanel/domain/compute"
+)
+
+// Snapshots implements [compute.Hypervisor].
+func (h *Hypervisor) Snapshots(ctx context.Context, external string, m compute.Machine) ([]compute.Snapshot, error) {
+	v, err := h.own(ctx, external, m)
+	if err != nil {
+		return nil, err
+	}
+	all, err := h.snapshots(ctx, v)
+	list := make([]compute.Snapshot, 0, len(all))
+	for name, at := range all {
+		list = append(list, compute.Snapshot{Name: name, At: at})
+	}
+	slices.SortFunc(list, func(a, b compute.Snapshot) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
+	return list, err
+}
+
+// snapshots are those that are whole, with their times.
+func (h *Hypervisor) snapshots(ctx context.Context, v *vm) (map[string]time.Time, error) {
+	var rows []struct {
+		Name  string `json:"name"`
+		Time  text   `json:"snaptime"`
+		State string `json:"snapstate"`
+	}
+	if err := h.api.get(ctx, v.path()+"/snapshot", nil, &rows); err != nil {
+		return nil, err
+	}
+	all := map[string]time.Time{}
+	for _, row := range rows {
+		if row.Name != "current" && row.State == "" {
+			seconds, _ := strconv.ParseInt(string(row.Time), 10, 64)
+			all[row.Name] = time.Unix(seconds, 0).UTC()
+		}
+	}
+	return all, nil
+}
+
+// TakeSnapshot implements [compute.Hypervisor]. It holds the disk, and not the memory.
+func (h *Hypervisor) TakeSnapshot(ctx context.Context, external string, m compute.Machine, name string) error {
+	v, has, leave, err := h.snapshotOf(ctx, external, m, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if has {
+		return nil
+	}
+	return h.tasks.do(ctx, v.id, http.MethodPost, v.path()+"/snapshot", url.Values{"snapname": {name}})
+}
+
+// DropSnapshot implements [compute.Hypervisor]. With the last one go the disks that only
+// snapshots had.
+func (h *Hypervisor) DropSnapshot(ctx context.Context, external string, m compute.Machine, name string) error {
+	v, has, leave, err := h.snapshotOf(ctx, external, m, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if has {
+		if err := h.tasks.do(ctx, v.id, http.MethodDelete, v.path()+"/snapshot/"+url.PathEscape(name), nil); err != nil {
+			return err
+		}
+		if err := h.readConfig(ctx, v); err != nil {
+			return err
+		}
+	}
+	return h.tidy(ctx, v)
+}
+
+// snapshotOf is the machine, once it is idle, and whether it has a snapshot. leave lets
+// other calls change it again.
+func (h *Hypervisor) snapshotOf(
+	ctx context.Context, external string, m compute.Machine, name string,
+) (v *vm, has bool, leave func(), err error) {
+	id, err := h.number(external, m)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	if leave, err = h.enter(id); err != nil {
+		return nil, false, nil, err
+	}
+	if v, has, err = h.idleWith(ctx, external, m, name); err != nil {
+		leave()
+	}
+	return v, has, leave, err
+}
+
+func (h *Hypervisor) idleWith(ctx context.Context, external string, m compute.Machine, name string) (*vm, bool, error) {
+	v, err := h.own(ctx, external, m)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := h.tasks.last(ctx, v.id); err != nil {
+		return nil, false, err
+	}
+	if err := h.idle(ctx, v, true); err != nil {
+		return nil, false, err
+	}
+	all, err := h.snapshots(ctx, v)
+	_, has := all[name]
+	return v, has, err
+}
