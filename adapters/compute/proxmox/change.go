@@ -24,7 +24,7 @@ func (h *Hypervisor) Change(ctx context.Context, external string, m compute.Mach
 		return err
 	}
 	defer leave()
-	if err := h.tasks.last(ctx, id); err != nil {
+	if err := h.tasks.outcome(ctx, id); err != nil {
 		return err
 	}
 	v, err := h.own(ctx, external, m)
@@ -80,6 +80,9 @@ func (h *Hypervisor) refuse(v *vm, m compute.Machine) error {
 // idle waits while Proxmox does something with the machine. A shutdown is cut short by a
 // request to switch off.
 func (h *Hypervisor) idle(ctx context.Context, v *vm, soft bool) error {
+	if v.status.Lock == "backup" || v.status.Lock == "migrate" {
+		return compute.OnItsWay(15 * soon)
+	}
 	if v.status.Lock != "" {
 		return h.unlessLeft(ctx, v)
 	}
@@ -145,6 +148,11 @@ func (h *Hypervisor) halt(ctx context.Context, v *vm, soft bool) error {
 	if err := h.tasks.do(ctx, v.id, http.MethodPost, path, form); err != nil {
 		return err
 	}
-	v.status.Status = "stopped"
+	if err := h.readStatus(ctx, v); err != nil {
+		return err
+	}
+	if v.running() { // such as one that the cluster's manager of availability is to stop
+		return onItsWay()
+	}
 	return nil
 }

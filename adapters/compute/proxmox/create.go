@@ -136,7 +136,7 @@ func (h *Hypervisor) unlessLeft(ctx context.Context, v *vm) error {
 	if err != nil || len(running) > 0 {
 		return cmp.Or(err, onItsWay())
 	}
-	if err := h.api.get(ctx, v.path()+"/status/current", nil, &v.status); err != nil || v.status.Lock != lock {
+	if err := h.readStatus(ctx, v); err != nil || v.status.Lock != lock {
 		return onItsWay() // it ended meanwhile
 	}
 	return permanentf("locked", "machine %d was left with the lock %q: remove it with qm unlock and qm destroy", v.id, lock)

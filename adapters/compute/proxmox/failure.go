@@ -25,7 +25,8 @@ var errorTexts = []struct {
 	class   domain.Class
 	code    string
 }{
-	{regexp.MustCompile(`is locked \(|can't lock file|Failed to obtain guest migration lock`), domain.Waiting, "moving"},
+	{regexp.MustCompile(`is locked \(|can't lock file|got lock request timeout`), domain.Waiting, "moving"},
+	{regexp.MustCompile(`Failed to obtain guest migration lock`), domain.Waiting, "moving"},
 	{regexp.MustCompile(`Configuration file '\S+' does not exist|VM \d+ does not exist|no such VM`), domain.Permanent, "absent"},
 	{regexp.MustCompile(`config file already exists|VM \d+ already exists`), domain.Transient, "exists"},
 	{regexp.MustCompile(`shrinking disks is not supported`), domain.Permanent, "disk_shrinks"},
@@ -36,10 +37,12 @@ var errorTexts = []struct {
 	{regexp.MustCompile(`snapshot feature is not available`), domain.Permanent, "no_snapshots"},
 	{regexp.MustCompile(`is not most recent snapshot`), domain.Permanent, "newer_snapshots"},
 	{regexp.MustCompile(`protection mode enabled`), domain.Permanent, "protected"},
+	{regexp.MustCompile(`SSH public key validation error`), domain.Permanent, "bad_key"},
+	{regexp.MustCompile(`hotplug problem|unable to apply pending change`), domain.Transient, "hotplug"},
 	{regexp.MustCompile(`no quorum|cluster not ready`), domain.Transient, "no_quorum"},
 }
 
-var lacking = regexp.MustCompile(`Permission check failed(?: \((\S+), ([^)]+)\))?`)
+var lacking = regexp.MustCompile(`Permission check failed(?: \(\S+, ([^)]+)\))?`)
 
 // refused is the failure of a call that was answered with an error.
 func refused(method, path string, response *http.Response, body []byte) error {
@@ -47,9 +50,9 @@ func refused(method, path string, response *http.Response, body []byte) error {
 	err := fmt.Errorf("proxmox: %s %s: %d %s", method, path, response.StatusCode, said)
 	switch status := response.StatusCode; {
 	case status == http.StatusUnauthorized:
-		return &domain.Failure{Class: domain.Permanent, Code: "denied", Err: err, Lacks: "login"}
+		return denied("login", err)
 	case status == http.StatusForbidden:
-		return &domain.Failure{Class: domain.Permanent, Code: "denied", Err: err, Lacks: lack(said)}
+		return denied(lack(said), err)
 	case status == 595 || status == http.StatusServiceUnavailable: // no connection to the node: it was not asked
 		return domain.Fail(domain.Transient, "node_away", err)
 	case status > 595 || status == http.StatusBadGateway || status == http.StatusGatewayTimeout:
@@ -100,10 +103,10 @@ func message(response *http.Response, body []byte) string {
 	return said
 }
 
-// lack is the privilege that a refusal names, with where it is missing.
+// lack is the privilege that a refusal names.
 func lack(said string) string {
-	if found := lacking.FindStringSubmatch(said); len(found) > 2 && found[2] != "" {
-		return found[2] + " on " + found[1]
+	if found := lacking.FindStringSubmatch(said); len(found) > 1 && found[1] != "" {
+		return found[1]
 	}
 	return "privileges"
 }
@@ -127,3 +130,8 @@ func codeOf(err error) string {
 }
 
 func onItsWay() error { return compute.OnItsWay(soon) }
+
+// denied is the failure where a privilege is missing without a refusal.
+func denied(privilege string, err error) error {
+	return &domain.Failure{Class: domain.Permanent, Code: "denied", Err: err, Lacks: privilege}
+}

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -21,10 +22,7 @@ func (h *Hypervisor) Hosts(ctx context.Context) (hosts []compute.Host, err error
 			continue
 		}
 		if e.Status == "online" && e.Cores == "" {
-			return nil, &domain.Failure{
-				Class: domain.Permanent, Code: "denied", Lacks: "Sys.Audit on /nodes/" + e.Node,
-				Err: permanent("denied", "the size of the node "+e.Node+" is not told"),
-			}
+			return nil, denied("Sys.Audit", errors.New("proxmox: the size of the node "+e.Node+" is not told"))
 		}
 		hosts = append(hosts, h.settings.host(e, all))
 	}
@@ -43,7 +41,7 @@ func (s Settings) host(node entry, all []entry) compute.Host {
 		host.Down = "the storage " + s.Storage + " is not available"
 	}
 	host.DiskGB = whole(string(storage.DiskMax)) >> 30
-	host.FreeGB = host.DiskGB - whole(string(storage.DiskUsed))>>30
+	host.FreeGB = (whole(string(storage.DiskMax)) - whole(string(storage.DiskUsed))) >> 30
 	return host
 }
 
@@ -105,11 +103,14 @@ func (s Settings) namesOf(e entry) (names []string) {
 }
 
 // template is the one that a machine of a node is a copy of: of the node itself, else of
-// another one, from which Proxmox copies only on shared storage.
+// another one, from which Proxmox copies only on shared storage. A node that was just
+// started does not tell names yet.
 func (s Settings) template(name, node string, all []entry) (entry, error) {
 	var elsewhere *entry
+	told := true
 	for _, e := range all {
-		if !e.isTemplate() || !slices.Contains(s.namesOf(e), name) {
+		told = told && (e.Type != "qemu" || e.Name != "")
+		if e.Type != "qemu" || !e.isTemplate() && e.Name != "" || !slices.Contains(s.namesOf(e), name) {
 			continue
 		}
 		if e.Node == node || node == "" {
@@ -117,8 +118,11 @@ func (s Settings) template(name, node string, all []entry) (entry, error) {
 		}
 		elsewhere = &e
 	}
-	if elsewhere == nil {
-		return entry{}, permanent("no_template", "there is no template "+name)
+	switch {
+	case elsewhere != nil:
+		return *elsewhere, nil
+	case !told:
+		return entry{}, domain.Fail(domain.Transient, "not_told", errors.New("proxmox: the names of some machines are not told"))
 	}
-	return *elsewhere, nil
+	return entry{}, permanent("no_template", "there is no template "+name)
 }

@@ -19,9 +19,7 @@ func (h *Hypervisor) Remove(ctx context.Context, external string, m compute.Mach
 		return err
 	}
 	defer leave()
-	if err := h.tasks.last(ctx, id); codeOf(err) == "moving" {
-		return err
-	}
+	_ = h.tasks.outcome(ctx, id) // what has failed is removed, too
 	v, err := h.own(ctx, external, m)
 	switch {
 	case codeOf(err) == "absent":

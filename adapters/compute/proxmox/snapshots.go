@@ -102,7 +102,7 @@ func (h *Hypervisor) idleWith(ctx context.Context, external string, m compute.Ma
 	if err != nil {
 		return nil, false, err
 	}
-	if err := h.tasks.last(ctx, v.id); err != nil {
+	if err := h.tasks.outcome(ctx, v.id); err != nil {
 		return nil, false, err
 	}
 	if err := h.idle(ctx, v, true); err != nil {

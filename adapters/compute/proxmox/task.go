@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -38,11 +39,7 @@ func (w *worker) await(ctx context.Context, id int64, task string) error {
 	patience := time.NewTimer(w.patience)
 	defer patience.Stop()
 	for pause := w.poll / 50; ; pause = min(2*pause, w.poll) {
-		over, err := w.ended(ctx, task)
-		if over || err != nil && domain.ClassOf(err) == domain.Permanent { // such as one that Proxmox has forgotten
-			w.forget(id, task)
-		}
-		if over || err != nil {
+		if over, err := w.ended(ctx, task); over || err != nil {
 			return err
 		}
 		select {
@@ -55,33 +52,45 @@ func (w *worker) await(ctx context.Context, id int64, task string) error {
 	}
 }
 
-// ended tells whether a task is over. One that ended badly is a failure.
+// ended tells whether a task is over, and forgets it then. One that ended badly is a failure.
 func (w *worker) ended(ctx context.Context, task string) (bool, error) {
 	var now struct {
 		Status string `json:"status"`
 		Exit   string `json:"exitstatus"`
 	}
-	if err := w.api.get(ctx, taskPath(task)+"/status", nil, &now); err != nil {
+	err := w.api.get(ctx, taskPath(task)+"/status", nil, &now)
+	if err != nil && domain.ClassOf(err) != domain.Permanent || err == nil && now.Status == "running" {
 		return false, err
 	}
-	switch {
-	case now.Status == "running":
-		return false, nil
-	case now.Exit == "OK" || strings.HasPrefix(now.Exit, "WARNINGS: "):
-		return true, nil
+	w.forget(task) // also one that Proxmox has forgotten
+	if err != nil || now.Exit == "OK" || strings.HasPrefix(now.Exit, "WARNINGS: ") {
+		return true, err
 	}
 	return true, failedTask(task, now.Exit)
 }
 
 // last waits for the remembered task of a machine, if there is one.
 func (w *worker) last(ctx context.Context, id int64) error {
-	w.mu.Lock()
-	task := w.tasks[id]
-	w.mu.Unlock()
+	if task := w.remembered(id); task != "" {
+		return w.await(ctx, id, task)
+	}
+	return nil
+}
+
+// outcome is the failure of the remembered task of a machine, if it is over.
+func (w *worker) outcome(ctx context.Context, id int64) error {
+	task := w.remembered(id)
 	if task == "" {
 		return nil
 	}
-	return w.await(ctx, id, task)
+	_, err := w.ended(ctx, task)
+	return err
+}
+
+func (w *worker) remembered(id int64) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tasks[id]
 }
 
 func (w *worker) remember(id int64, task string) {
@@ -90,12 +99,10 @@ func (w *worker) remember(id int64, task string) {
 	w.tasks[id] = task
 }
 
-func (w *worker) forget(id int64, task string) {
+func (w *worker) forget(task string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.tasks[id] == task {
-		delete(w.tasks, id)
-	}
+	maps.DeleteFunc(w.tasks, func(_ int64, known string) bool { return known == task })
 }
 
 // taskPath is where a task stands. Its name has the node: "UPID:pve1:…".

@@ -72,7 +72,7 @@ type status struct {
 // mark: the failure is a wait.
 func (h *Hypervisor) read(ctx context.Context, node string, id int64) (*vm, error) {
 	v := &vm{id: id, node: node}
-	if err := h.api.get(ctx, machinePath(node, id)+"/status/current", nil, &v.status); err != nil {
+	if err := h.readStatus(ctx, v); err != nil {
 		return nil, err
 	}
 	if err := h.readConfig(ctx, v); err != nil {
@@ -82,6 +82,12 @@ func (h *Hypervisor) read(ctx context.Context, node string, id int64) (*vm, erro
 		return v, onItsWay()
 	}
 	return v, nil
+}
+
+// readStatus replaces all of the status: what is not told, such as a lock, is not so.
+func (h *Hypervisor) readStatus(ctx context.Context, v *vm) error {
+	v.status = status{}
+	return h.api.get(ctx, v.path()+"/status/current", nil, &v.status)
 }
 
 // isUnmarked tells whether Proxmox is making or deleting it right now, so that it has no

@@ -15,6 +15,7 @@ type machine struct {
 	id       int64
 	node     string
 	template bool
+	hidden   bool // from the token
 	conf     map[string]string
 	pending  map[string]string
 	deletes  map[string]bool // pending
@@ -73,7 +74,7 @@ func (s *Server) forget(id int64) {
 func resources(s *Server, r request) (any, error) {
 	rows, kind := []any{}, r.form["type"]
 	for _, id := range sorted(s.machines) {
-		if kind == "" || kind == "vm" {
+		if (kind == "" || kind == "vm") && !s.machines[id].hidden {
 			rows = append(rows, s.machineRow(s.machines[id]))
 		}
 	}

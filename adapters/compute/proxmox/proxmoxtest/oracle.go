@@ -127,6 +127,49 @@ func (s *Server) Copy(id, to int64) {
 	}
 }
 
+// Hide takes a machine from what the token may see.
+func (s *Server) Hide(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.machines[id].hidden = true
+}
+
+// Tasks is how many tasks of a kind were ever begun.
+func (s *Server) Tasks(kind string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tasks {
+		if t.kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// MoveVolumes moves the volumes of a machine to another storage.
+func (s *Server) MoveVolumes(id int64, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.machines[id]
+	for key, value := range m.conf {
+		p := parts(value)
+		if v := s.volumes[p[""]]; isDrive(key) && v != nil {
+			delete(s.volumes, v.Name)
+			_, name, _ := strings.Cut(v.Name, ":")
+			v.Name, v.Storage, v.Node = to+":"+name, to, ""
+			s.volumes[v.Name], p[""] = v, v.Name
+			m.conf[key] = join(p)
+		}
+	}
+}
+
+// Calls is how many calls were made.
+func (s *Server) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
+}
+
 // Delete deletes a machine as an operator does.
 func (s *Server) Delete(id int64) {
 	s.mu.Lock()
