@@ -31,8 +31,8 @@ func House(t testing.TB) *Shop {
 var house = fixture{make: func(t testing.TB) *Shop {
 	s := Open(t).People(t)
 	s.Do(t, account.GrantMembership{User: Eve, Tenant: 3, Role: account.Admin, At: time.Now()})
-	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'whitelabel_id', `+
-		`'tenant_id']::regclass[]) n`); err != nil {
+	if _, err := s.Owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'node_id', `+
+		`'address_pool_id', 'whitelabel_id', 'tenant_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s

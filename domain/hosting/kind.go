@@ -29,6 +29,7 @@ type Kind struct {
 	CanBeDisabled bool              // can be switched off beside what is wanted of it
 	Soft          bool              // goes into a bin first, for 30 days
 	Shared        bool              // belongs to the installation and not to a tenant
+	Hidden        bool              // only operators read it
 	Issued        bool              // a certificate: part of its parent's object at the engine, and it expires (certificatelife.go)
 	KeyIn         string            // the kind of the DNS records that publish its keys; empty: it has none
 	Serial        bool              // a zone: a change of it, or of its parts, gives it a new serial

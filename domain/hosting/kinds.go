@@ -24,6 +24,8 @@ var Kinds = []Kind{
 	whiteLabels,
 	proxies,
 	machines,
+	nodes,
+	addressPools,
 }
 
 // siteDomain is how the parts of a site show which one it is.

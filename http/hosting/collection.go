@@ -137,7 +137,10 @@ func (k *collection) shaped(r route.Route) route.Route {
 
 // readers are all users of a tenant, unless only its administrators write.
 func (k *collection) readers() route.Access {
-	if k.kind.Writers == hosting.Admin {
+	switch {
+	case k.kind.Hidden:
+		return k.callers.Superuser()
+	case k.kind.Writers == hosting.Admin:
 		return k.callers.TenantAdmin()
 	}
 	return k.callers.User()

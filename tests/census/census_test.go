@@ -64,6 +64,8 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 			ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(),
 			missing: nowhere, deformed: "x",
 		}},
+		{"/hosting/api/rest/nodes/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/address-pools/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/webhook-endpoints/", map[string]string{
@@ -228,6 +230,7 @@ func takeCensus(t *testing.T, options ...func(*paneltest.Shop)) *census {
 		Ref:  hosting.Ref{Kind: "package", ID: 1},
 		Spec: (&hosting.Package{Name: "Basic", Slug: "basic"}).Fields().Values(),
 	})
+	s.Do(t, paneltest.Node(1, "alpha"), paneltest.AddressPool(1, "blue", "192.0.2.0/24"))
 	s.OneOfEach(t, 1, tenantA)
 	s.OneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {

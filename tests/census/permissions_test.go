@@ -107,6 +107,8 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/{id:int}/export/", may: administrators},
 	{path: "/hosting/api/rest/sites/{id:int}/restore/", may: superusers},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants},
+	{path: "/hosting/api/rest/nodes/", may: superusers},
+	{path: "/hosting/api/rest/address-pools/", may: superusers},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
 	{path: "/hosting/api/rest/webhook-endpoints/", may: administrators},

@@ -39,6 +39,8 @@ var wholeLife = map[string]struct{ make, change string }{
 		`{"schedule":"*/5 * * * *"}`,
 	},
 	"ssl_certificate": {`{"site":{site}}`, `{"auto_renew":false}`},
+	"node":            {`{"name":"alpha","cores":8,"memory_mb":16384,"disk_gb":500}`, `{"is_drained":true}`},
+	"address_pool":    {`{"name":"blue","network":"192.0.2.0/24","nodes":["alpha"]}`, `{"gateway":"192.0.2.1"}`},
 	"whitelabel":      {`{"tenant":{tenant},"brand_name":"Life"}`, `{"brand_name":"Still life"}`},
 }
 
