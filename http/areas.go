@@ -113,7 +113,8 @@ func (s *Server) notifications() *notices.Area {
 func (s *Server) billing() *billing.Area {
 	return billing.New(billing.Deps{
 		Web: s.renderer(), Callers: s.callers(), Orders: s.Storefront, Subscriptions: s.Subscriptions,
-		Documents: s.Documents, Machines: s.Machines, Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
+		Documents: s.Documents, Machines: s.Machines, Consoles: s.Consoles, Screens: s.Screens, ConsoleBounds: s.Settings.Consoles,
+		Lookback: s.Lookback, KeepDisputed: s.Settings.KeepDisputed,
 		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
 		Setups: s.Payments, Changes: s.Changes, Currency: s.Settings.Currency,
 	})

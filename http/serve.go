@@ -56,6 +56,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	parting, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Parting)
 	defer cancel()
 	err := server.Shutdown(parting)
+	if err == nil {
+		err = table.AwaitSockets(parting)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log().WarnContext(ctx, "calls were cut off when the program stopped")
 		err = server.Close()

@@ -50,6 +50,8 @@ type Server struct {
 	Subscriptions    billing.Subscriptions
 	Documents        billing.Documents
 	Machines         billing.Machines
+	Consoles         billing.Consoles
+	Screens          billing.Screens
 	Payments         Payments
 	HostedCheckout   orders.HostedCheckout // nil: no configured provider has one
 	Runs             orders.Runs
@@ -111,6 +113,7 @@ type Settings struct {
 	LogAccess     audit.LogAccess
 	Heartbeat     time.Duration // interval between the heartbeats of streams; zero: the default
 	Patience      Patience      // with slow clients
+	Consoles      billing.ConsoleBounds
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool

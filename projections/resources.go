@@ -117,6 +117,8 @@ var resources = New("resources", resourcesSQL(`
 	}),
 	erasing("resources", Row{{"spec", withoutPersonal()}}),
 	limited(), limitedSubTenants(),
+	// What is noted of a machine causes no request either.
+	On(func(at eventstore.RecordedEvent, _ hosting.ConsoleOpened) Change { return stated(at) }),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants, subTenants).Beside(usage)
 

@@ -41,6 +41,7 @@ var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[CertificateFailed](),
 	domain.Register[CertificateExpiring](),
 	domain.Register[CertificateExpired](),
+	domain.Register[ConsoleOpened](),
 }, syncEventTypes, operationEventTypes)
 
 // The events of a tenant's requests. Personal holds the personal fields of the

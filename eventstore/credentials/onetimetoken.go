@@ -80,6 +80,20 @@ func (v *Vault) TokenUser(ctx context.Context, token, purpose string) (int64, er
 	return user, nil
 }
 
+// TokenPurpose tells whose one-time token it is and what for, without using it up, or
+// [ErrLink].
+func (v *Vault) TokenPurpose(ctx context.Context, token string) (user int64, purpose string, err error) {
+	err = v.pool.QueryRow(ctx, `select user_id, purpose from one_time_tokens where hash = $1 and used_at is null
+		and expires_at > real_now()`, hashOf(token)).Scan(&user, &purpose)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, "", ErrLink
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("look up a token: %w", eventstore.Unavailable(err))
+	}
+	return user, purpose, nil
+}
+
 // UseToken uses a link up, in the transaction of what it allows.
 func UseToken(token, purpose string) eventstore.TxStatement {
 	hash := hashOf(token)

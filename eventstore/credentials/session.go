@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
@@ -61,6 +62,21 @@ func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, e
 // PeekSession is Session without a visit.
 func (v *Vault) PeekSession(ctx context.Context, id string) (domain.Session, bool, error) {
 	return v.session(ctx, id, v.selectSession())
+}
+
+// SessionStands tells whether a user's session with this number, which is no secret, has not
+// ended. It counts as a visit if the user has done something.
+func (v *Vault) SessionStands(ctx context.Context, user int64, id uuid.UUID, visit bool) (stands bool, err error) {
+	err = v.pool.QueryRow(ctx, `
+		with visited as (
+			update browser_sessions set seen_at = real_now() where $3 and id = $2 and user_id = $1
+				and seen_at < real_now() - interval '1 minute' and `+v.sessionLives()+`
+		) select exists (select from browser_sessions where id = $2 and user_id = $1 and `+v.sessionLives()+`)`,
+		user, id, visit).Scan(&stands)
+	if err != nil {
+		return false, fmt.Errorf("look whether a session stands: %w", eventstore.Unavailable(err))
+	}
+	return stands, nil
 }
 
 // CountSessions counts a user's sessions that have not ended. A session of another

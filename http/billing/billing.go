@@ -33,6 +33,9 @@ type Deps struct {
 	Currency      string // in which members usually pay
 	Documents     Documents
 	Machines      Machines
+	Consoles      Consoles
+	Screens       Screens
+	ConsoleBounds ConsoleBounds
 	Lookback      web.Lookback
 	KeepDisputed  bool         // an open dispute does not suspend a service
 	Offers        order.Offers // payment methods
@@ -106,6 +109,7 @@ type Area struct {
 
 	orders         orders
 	services       services
+	consoles       consoles
 	subscriptions  subscriptions
 	invoices       invoices
 	documents      documents
@@ -128,6 +132,13 @@ type (
 		callers      *caller.Callers
 		machines     Machines
 		keepDisputed bool
+	}
+	consoles struct {
+		callers  *caller.Callers
+		services *services
+		consoles Consoles
+		screens  Screens
+		bounds   ConsoleBounds
 	}
 	subscriptions struct {
 		web           *web.Renderer
@@ -187,6 +198,7 @@ func New(d Deps) *Area {
 	a.invoices = invoices{
 		d.Web, d.Callers, d.Orders, d.Subscriptions, d.Offers, d.PublicURL, d.Unavailable, &a.documents,
 	}
+	a.consoles = consoles{d.Callers, &a.services, d.Consoles, d.Screens, d.ConsoleBounds}
 	return a
 }
 
@@ -196,7 +208,7 @@ func (a *Area) Routes() route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: a.callers.User(),
 		About: "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(a.orders.routes(), a.services.routes(), a.subscriptions.routes(), a.invoices.routes(),
+		Routes: slices.Concat(a.orders.routes(), a.services.routes(), a.consoles.routes(), a.subscriptions.routes(), a.invoices.routes(),
 			a.documents.creditNoteRoutes(), a.paymentMethods.routes(), a.books.routes(), a.credit.routes()),
 	}
 }

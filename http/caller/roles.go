@@ -103,6 +103,8 @@ func IdentityOf(c route.Caller) Identity {
 		return known.Identity
 	case Visit:
 		return known.Who
+	case ticketHolder:
+		return known.Identity
 	}
 	return Identity{}
 }

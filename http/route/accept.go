@@ -11,7 +11,7 @@ const indentMax = 8
 // negotiate checks that the caller takes JSON, which is all that the API
 // speaks but for its streams. Pages, files and raw bodies have their own ways.
 func (x *exchange) negotiate() error {
-	if x.endpoint.first.Show != nil {
+	if x.endpoint.first.Show != nil || x.endpoint.first.Converse != nil {
 		return nil
 	}
 	accepted, speaks, format := x.r.Header.Values("Accept"), "application/json", "json"

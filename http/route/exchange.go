@@ -305,6 +305,9 @@ func (x *exchange) serve() error {
 	if x.route.Follow != nil {
 		return x.follow()
 	}
+	if x.route.Converse != nil {
+		return converse(x)
+	}
 	ctx := x.r.Context()
 	if x.route.Show != nil {
 		d, err := x.route.Show(ctx, x.call)

@@ -22,7 +22,7 @@ type metadata struct {
 // describe answers OPTIONS. Pages, files and webhooks take no fields.
 func (x *exchange) describe() error {
 	first := x.endpoint.first
-	if first.Show != nil {
+	if first.Show != nil || first.Converse != nil {
 		if err := x.settle(); err != nil {
 			return err
 		}

@@ -59,13 +59,14 @@ type Route struct {
 	// its own GET shows it.
 	Resume func(ctx context.Context, c Call, location string) (Answer, error)
 
-	// Show answers instead of Serve with a page, a file, or to a body that is
-	// taken raw.
+	// Show answers instead of Serve with a page or a file, or takes a body raw.
 	Show func(context.Context, Call) (*Document, error)
 
 	// Follow answers instead of Serve with a stream of events, from behind a
 	// position of the log on; see [Stream].
 	Follow func(ctx context.Context, c Call, after int64) (Following, error)
+	// Converse answers instead of Serve with a WebSocket; see [Socket].
+	Converse func(context.Context, Call) (Conversation, error)
 
 	blank   func() field.Record // an empty request, where it is no zero value
 	also    int                 // another status of a successful answer; 0: none
@@ -78,7 +79,7 @@ type Route struct {
 	bodyMax int64
 	known   func() map[string]bool // names of fields, of requests with a body
 
-	perCaller, perAddress int // streams at most; 0: any number
+	perCaller, perAddress, perRoute int // streams at most; 0: any number
 }
 
 // An Answer is what a successful call returns: a [field.Set], or a list.

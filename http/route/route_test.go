@@ -160,8 +160,8 @@ func TestDeclarationsThatMakeNoSensePanic(t *testing.T) {
 		"declared twice": {
 			Access: route.Open, Routes: []route.Route{route.Get("/a/", "a", show), route.Get("/a/", "a", show)},
 		},
-		"outside of":                          {Access: route.Open, Prefix: "/b/", Routes: []route.Route{route.Get("/a/", "a", show)}},
-		"needs one of Serve, Show and Follow": {Access: route.Open, Routes: []route.Route{{Method: "GET", Path: "/a/"}}},
+		"outside of": {Access: route.Open, Prefix: "/b/", Routes: []route.Route{route.Get("/a/", "a", show)}},
+		"needs one of Serve, Show, Follow and Converse": {Access: route.Open, Routes: []route.Route{{Method: "GET", Path: "/a/"}}},
 		"of another type": {
 			Access: route.Open,
 			Routes: []route.Route{

@@ -60,6 +60,9 @@ func (r Route) AtMost(caller, address int) Route {
 	return r
 }
 
+// InAll bounds how many streams of the route may be open at a time and process.
+func (r Route) InAll(most int) Route { r.perRoute = most; return r }
+
 const (
 	comeBackAfter = "retry: 2000\n\n" // milliseconds
 	heartbeat     = 15 * time.Second

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -27,9 +28,11 @@ type audience struct {
 	sentHome chan struct{} // closed when the program stops
 	once     sync.Once
 
-	mu  sync.Mutex
-	all int
-	of  map[string]int // by caller, and by address
+	mu     sync.Mutex
+	all    int
+	open   sync.WaitGroup
+	isOver bool
+	of     map[string]int // by caller, and by address
 }
 
 func newAudience(most int) *audience {
@@ -60,9 +63,31 @@ func (a *audience) enter(x *exchange) (leave func(), err error) {
 	}, nil
 }
 
+// enterSocket is enter for a WebSocket, for which the end of the program waits.
+func (a *audience) enterSocket(x *exchange) (func(), error) {
+	leave, err := a.enter(x)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	over := a.isOver
+	if !over {
+		a.open.Add(1)
+	}
+	a.mu.Unlock()
+	if over {
+		leave()
+		return nil, noMoreStreams
+	}
+	return func() { leave(); a.open.Done() }, nil
+}
+
 // bounds are how many streams may be open of those whom a call counts for.
 func (r *Route) bounds(c *Call) map[string]int {
 	all := map[string]int{}
+	if r.perRoute > 0 {
+		all["route "+r.Path] = r.perRoute
+	}
 	if r.perCaller > 0 {
 		all["caller "+c.Caller.Principal] = r.perCaller
 	}
@@ -103,4 +128,24 @@ func (t *Table) Streams() int {
 
 // EndStreams ends all answers that do not end by themselves, for good.
 // Clients come back, to another process or to the next one.
-func (t *Table) EndStreams() { t.audience.once.Do(func() { close(t.audience.sentHome) }) }
+func (t *Table) EndStreams() {
+	t.audience.once.Do(func() {
+		t.audience.mu.Lock()
+		defer t.audience.mu.Unlock()
+		t.audience.isOver = true
+		close(t.audience.sentHome)
+	})
+}
+
+// AwaitSockets waits until all WebSockets have ended, or ctx has: a server that stops waits
+// for none.
+func (t *Table) AwaitSockets(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() { t.audience.open.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

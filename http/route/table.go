@@ -142,7 +142,7 @@ func (t *Table) collect(a *Area) {
 		case !strings.HasPrefix(r.Path, a.Prefix):
 			panic(fmt.Sprintf("route: %s is outside of %s", r.Path, a.Prefix))
 		case r.answers() != 1:
-			panic(fmt.Sprintf("route: %s %s needs one of Serve, Show and Follow", r.Method, r.Path))
+			panic(fmt.Sprintf("route: %s %s needs one of Serve, Show, Follow and Converse", r.Method, r.Path))
 		}
 		r.bodyMax = r.longestBody()
 		if fields := r.Request.Fields; fields != nil {
@@ -165,7 +165,7 @@ func (t *Table) collect(a *Area) {
 
 // answers is how many ways of answering the route has.
 func (r *Route) answers() (n int) {
-	for _, has := range []bool{r.Serve != nil, r.Show != nil, r.Follow != nil} {
+	for _, has := range []bool{r.Serve != nil, r.Show != nil, r.Follow != nil, r.Converse != nil} {
 		if has {
 			n++
 		}
