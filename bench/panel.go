@@ -17,6 +17,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
@@ -79,7 +80,7 @@ func (r *run) open(
 	}
 	options := assembly.Options{
 		Store: p.store, Tables: p.tables, Payments: map[string]order.Provider{"test": p.provider, "stripe": genuine},
-		Engine: &instantEngine{}, Compute: instantCompute{}, Mail: instantMail{},
+		Engine: &instantEngine{}, Compute: compute.Fleet{instantCompute{}}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
@@ -219,7 +220,7 @@ type (
 		next    atomic.Int64
 		objects sync.Map
 	}
-	instantCompute struct{}
+	instantCompute struct{ compute.Hypervisor }
 	instantMail    struct{}
 )
 
@@ -252,12 +253,15 @@ func (*instantEngine) Usage(context.Context, int64) (hosting.Usage, error) {
 }
 
 func (instantCompute) Server() string { return "bench" }
-func (instantCompute) FindVM(context.Context, string, string) (hosting.VM, bool, error) {
-	return hosting.VM{}, false, nil
+
+func (instantCompute) Find(context.Context, compute.Machine) (seen compute.Seen, is bool, err error) {
+	return seen, false, nil
 }
 
-func (instantCompute) CreateVM(_ context.Context, vm hosting.VM) (string, error) { return vm.Name, nil }
-func (instantCompute) SwitchVM(context.Context, string, bool) error              { return nil }
-func (instantCompute) RemoveVM(context.Context, string) error                    { return nil }
+func (instantCompute) Create(_ context.Context, m compute.Machine) (string, error) {
+	return m.Name, nil
+}
+func (instantCompute) Change(context.Context, string, compute.Machine) error { return nil }
+func (instantCompute) Remove(context.Context, string, compute.Machine) error { return nil }
 
 func (instantMail) Send(context.Context, notice.Mail) error { return nil }

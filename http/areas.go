@@ -80,7 +80,7 @@ func (s *Server) accounts() *accounts.Area {
 
 func (s *Server) hosting() *hosting.Area {
 	return hosting.New(hosting.Deps{
-		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting,
+		Web: s.renderer(), Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Machines: s.MachineActs,
 		Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
 		Snapshots: s.Tables, Exports: []export.Part{s.billing().Export()}, NameServers: s.Settings.NameServers,
 		EngineWait: s.Settings.EngineWait, Changes: s.Changes, WebhookNetworks: s.Settings.Webhooks,

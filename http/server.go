@@ -57,6 +57,7 @@ type Server struct {
 	Runs             orders.Runs
 	Accounts         Accounts
 	Hosting          hosting.Service
+	MachineActs      hosting.Machines
 	Jobs             hosting.Jobs
 	WebhookEndpoints hosting.WebhookEndpoints
 	OrderDetails     operations.OrderDetails

@@ -203,10 +203,8 @@ func (s *Shop) TaxedBy(mode tax.Mode) *Shop {
 func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
 	t.Helper()
 	id := 990 + tenant
-	vm := hosting.Machine{
-		Name: hosting.MachineName(id), Tag: service.String(), Cores: 2, MemoryMB: 2048, DiskGB: 40,
-		TrafficTB: 1, OS: "debian-12",
-	}
+	vm := hosting.NewMachine(id, service.String())
+	vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS = 2, 2048, 40, 1, "debian-12"
 	s.Do(t, hosting.Request{
 		Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
 		For: "order:" + service.String(),

@@ -22,13 +22,14 @@ import (
 	"github.com/jackc/puddle/v2"
 	"golang.org/x/sync/errgroup"
 
-	compute "hostpanel/adapters/compute/sandbox"
+	hypervisor "hostpanel/adapters/compute/sandbox"
 	"hostpanel/adapters/documents"
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/money"
 	operation "hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -141,7 +142,8 @@ func Over(t testing.TB, url string, pool, readers *pgxpool.Pool, options ...func
 	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.Provider},
-		Engine: engine.New(pool), Compute: compute.New(pool, compute.Sized(256<<10, 16<<10)), Mail: folder.New(s.Letters),
+		Engine: engine.New(pool), Compute: compute.Fleet{hypervisor.New(pool, hypervisor.Sized(256<<10, 16<<10))},
+		Mail:      folder.New(s.Letters),
 		MailFrom:  "panel@example.com",
 		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log,
 		Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: Offers(),

@@ -19,6 +19,8 @@ type Draft struct {
 
 	HasDerivedSlug bool // the slug was made from the name
 	Delegated      bool // a new sub-tenant, which an administrator of its parent asks for
+
+	Act string // by which it is changed; see [Change]
 }
 
 // A Cause returns the metadata of a change of streams that were found in these

@@ -59,6 +59,7 @@ type (
 		Spec      field.Values `json:"spec"` // only what changes
 		SubjectID uuid.UUID    `json:"subject,omitzero"`
 		Personal  string       `json:"personal,omitempty"`
+		Act       string       `json:"act,omitempty"` // see [Change]
 	}
 	RemovalRequested struct{}
 )
@@ -91,7 +92,12 @@ func (e Requested) Says() string {
 	)
 }
 
-func (e Changed) Says() string { return "to be changed: " + wording.Keys(e.Values()) }
+func (e Changed) Says() string {
+	if e.Act != "" {
+		return "asked for: " + wording.Spaced(e.Act)
+	}
+	return "to be changed: " + wording.Keys(e.Values())
+}
 
 func (e EngineConfirmed) Says() string {
 	return "the engine has it" + wording.Around(" as ", cmp.Or(e.External, wording.Number(e.EngineID)), "")

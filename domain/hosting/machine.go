@@ -2,16 +2,24 @@ package hosting
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 )
 
 var machines = Kind{
-	Name: "vm", Class: "VM", Label: "vm", Backend: Compute, CanBeDisabled: true,
-	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Writers: Superuser,
+	Name: "vm", Class: "VM", Label: "vm", Collection: "vms", Backend: Compute, CanBeDisabled: true,
+	Nouns:   map[string]string{"en": "virtual server", "es": "servidor virtual"},
+	Plurals: map[string]string{"en": "Virtual servers", "es": "Servidores virtuales"},
+	Shown: words("id tenant tenant_name name hostname os cores memory_mb disk_gb traffic_tb address addresses ssh_keys is_on rescue " +
+		"boots disks at_reinstall sync_status sync_error created_at updated_at"),
+	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Filters: []string{"name", "hostname", "os"},
+	Search: []string{"name", "hostname"}, Ordering: []string{"name", "hostname"}, Called: "name",
+	Acts: MachineActs, Verbs: Patch, Writers: Member,
 	New: func() Spec { return NewMachine(0, "") },
 }
 
@@ -47,6 +55,11 @@ type Machine struct {
 	IsOn, IsCut, Rescue bool  // it runs; it is switched off without asking; it starts the rescue system
 	Boots, Disks        int64 // how often it was started anew, and its disk made
 
+	MadeDisks int64 // the number of the disk that the hypervisor showed last; 0: not told
+
+	DiskHostname string // with which its disk was made
+	DiskKeys     []string
+
 	Address string // that it has; empty until it has one
 }
 
@@ -60,23 +73,25 @@ func MachineName(id int64) string { return "vm" + strconv.FormatInt(id, 10) }
 
 // Fields are the machine.
 func (m *Machine) Fields() field.Set {
-	keys := func(f field.Field) field.Field { return f.Is(sshPublicKey) }
 	return field.Set{
-		field.Text("name", &m.Name).Required().Is(field.Username).Once(),
-		field.Text("tag", &m.Tag).Default("").Once(),
-		field.Int("cores", &m.Cores).Required().Between(1, 128),
-		field.Int("memory_mb", &m.MemoryMB).Required().Between(128, 1048576),
-		field.Int("disk_gb", &m.DiskGB).Required().Between(1, 65536),
-		field.Int("traffic_tb", &m.TrafficTB).Default(1).Between(0, 10000).Doc("A month."),
-		field.Text("os", &m.OS).Required().Max(64),
-		field.Text("hostname", &m.Hostname).Is(field.Domain).Default("").Doc("It counts when the system is installed."),
-		field.Texts("ssh_keys", &m.Keys, keys).Max(20).Doc("Of those who may sign in as root. They count when the system is installed."),
-		field.Password("root_password", &m.Password),
-		field.Flag("is_on", &m.IsOn).Default(true),
+		field.Text("name", &m.Name).ReadOnly().Doc("That of the hypervisor."),
+		field.Text("tag", &m.Tag).ReadOnly(),
+		field.Int("cores", &m.Cores).ReadOnly(),
+		field.Int("memory_mb", &m.MemoryMB).ReadOnly(),
+		field.Int("disk_gb", &m.DiskGB).ReadOnly(),
+		field.Int("traffic_tb", &m.TrafficTB).ReadOnly().Doc("A month."),
+		system(&m.OS).ReadOnly().Doc("A reinstallation may choose another one."),
+		hostname(&m.Hostname).Default(""),
+		sshKeys(&m.Keys),
+		rootPassword(&m.Password),
+		field.Flag("is_on", &m.IsOn).ReadOnly().Doc("Whether it is to run."),
 		field.Flag("is_cut", &m.IsCut).ReadOnly().Doc("Whether it is switched off without being asked to shut down."),
-		field.Flag("rescue", &m.Rescue).ReadOnly(),
-		field.Int("boots", &m.Boots).ReadOnly(),
-		field.Int("disks", &m.Disks).ReadOnly(),
+		field.Flag("rescue", &m.Rescue).ReadOnly().Doc("Whether it starts the rescue system."),
+		field.Int("boots", &m.Boots).ReadOnly().Doc("How often it was started anew."),
+		field.Int("disks", &m.Disks).ReadOnly().Doc("How often its disk was made."),
+		field.Int("made_disks", &m.MadeDisks).ReadOnly(),
+		field.Text("disk_hostname", &m.DiskHostname).ReadOnly(),
+		field.Texts("disk_ssh_keys", &m.DiskKeys, nil).ReadOnly(),
 		field.Text("template", &m.Template).ReadOnly(),
 		field.Text("snapshot", &m.Snapshot).ReadOnly(),
 		field.Text("server", &m.Server).ReadOnly(),
@@ -88,9 +103,52 @@ func (m *Machine) Fields() field.Set {
 		field.Texts("gateways", &m.Gateways, nil).ReadOnly(),
 		field.Texts("name_servers", &m.NameServers, nil).ReadOnly(),
 		field.Int("rate_mbit", &m.RateMbit).ReadOnly(),
-		field.Text("address", &m.Address).ReadOnly(),
+		field.Text("address", &m.Address).ReadOnly().Doc("The one that the hypervisor told last."),
 	}
 }
+
+// The fields that count when the system is installed.
+
+func system(at *string) field.Field { return field.Text("os", at).Max(64) }
+
+func hostname(at *string) field.Field {
+	return field.Text("hostname", at).Is(field.Domain).Doc("It counts when a system is installed.")
+}
+
+func sshKeys(at *[]string) field.Field {
+	return field.Texts("ssh_keys", at, func(f field.Field) field.Field { return f.Is(sshPublicKey) }).Max(20).
+		Doc("Of those who may sign in as root. They count when a system is installed.")
+}
+
+func rootPassword(at *string) field.Field {
+	return field.Password("root_password", at).Doc("It counts when a system is installed.")
+}
+
+// derived are the fields whose change waits for the next installation.
+func (m *Machine) derived(time.Time, bool) field.Set {
+	var waiting []string
+	if m.Hostname != m.DiskHostname {
+		waiting = append(waiting, "hostname")
+	}
+	if !slices.Equal(m.Keys, m.DiskKeys) {
+		waiting = append(waiting, "ssh_keys")
+	}
+	return field.Set{
+		field.Texts("at_reinstall", &waiting, nil).ReadOnly().Doc("The fields whose change counts with the next installation."),
+	}
+}
+
+// complete takes the comments off the keys, which often name a person.
+func (m *Machine) complete(Place) {
+	for i, key := range m.Keys {
+		if parts := strings.Fields(key); len(parts) > 2 {
+			m.Keys[i] = parts[0] + " " + parts[1]
+		}
+	}
+}
+
+// Settle notes with what the disk of a new machine is made.
+func (m *Machine) Settle() { m.DiskHostname, m.DiskKeys = m.Hostname, slices.Clone(m.Keys) }
 
 // Wanted is the machine as the hypervisor is asked to have it. On is whether it may run;
 // version is that of the request.
@@ -104,7 +162,7 @@ func (m *Machine) Wanted(installation string, version int, on bool, password str
 		Cores: m.Cores, MemoryMB: m.MemoryMB, DiskGB: m.DiskGB,
 		On: m.IsOn && on, Soft: !m.IsCut, Boot: m.Boots, Rescue: m.Rescue,
 		Disk: m.Disks, Template: template, Snapshot: m.Snapshot,
-		Hostname: m.hostname(), Keys: m.Keys, Password: password,
+		Hostname: m.HostName(), Keys: m.Keys, Password: password,
 		Network: compute.Network{
 			Bridge: m.Bridge, VLAN: m.VLAN, RateMbit: m.RateMbit,
 			Addresses: parsed(m.Addresses, netip.ParsePrefix), Gateways: parsed(m.Gateways, netip.ParseAddr),
@@ -113,8 +171,8 @@ func (m *Machine) Wanted(installation string, version int, on bool, password str
 	}
 }
 
-// hostname is what the system is called: as ordered, or as the machine.
-func (m *Machine) hostname() string {
+// HostName is what the system is called: as its owner wants it, or as the machine.
+func (m *Machine) HostName() string {
 	if m.Hostname != "" {
 		return strings.ToLower(m.Hostname)
 	}
@@ -129,12 +187,4 @@ func parsed[T any](texts []string, parse func(string) (T, error)) (all []T) {
 		}
 	}
 	return all
-}
-
-// VM is the machine as the hypervisor is asked to make it.
-func (m *Machine) VM() VM {
-	return VM{
-		Name: m.Name, Tag: m.Tag, Cores: m.Cores, MemoryMB: m.MemoryMB,
-		DiskGB: m.DiskGB, TrafficTB: m.TrafficTB, OS: m.OS,
-	}
 }

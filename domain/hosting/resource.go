@@ -103,6 +103,7 @@ type (
 	Change struct {
 		Ref
 		Spec field.Values // only what changes
+		Act  string       // by which the change was asked for, of [MachineActs]; "": by its fields
 	}
 	Remove struct{ Ref }
 )
@@ -156,7 +157,7 @@ func (c Change) decide(r Resource) ([]Event, error) {
 		return nil, err
 	}
 	spec, personal := kind.divide(c.Spec)
-	return kind.settled(Changed{Spec: spec, SubjectID: r.Subject, Personal: personal}), nil
+	return kind.settled(Changed{Spec: spec, SubjectID: r.Subject, Personal: personal, Act: c.Act}), nil
 }
 
 func (c Remove) decide(r Resource) ([]Event, error) {

@@ -1,7 +1,6 @@
 package billing
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/listing"
@@ -27,7 +27,7 @@ import (
 type Machines interface {
 	// SeeMachine tells what the hypervisor says of a machine now. False: it does not know
 	// the machine, or does not answer within seconds.
-	SeeMachine(ctx context.Context, ref hosting.Ref) (hosting.VM, bool, error)
+	SeeMachine(ctx context.Context, ref hosting.Ref) (compute.Seen, bool, error)
 }
 
 // hostingAPI is where resources of the hosting API begin.
@@ -111,10 +111,9 @@ func newService(row projections.Service, made []projections.Resource) service {
 		}
 		one := madeResource{kind: r.Kind, id: r.ID, name: nameOf(r)}
 		kind, _ := hosting.KindNamed(r.Kind)
+		one.url, one.page = hostingAPI+kind.Collection+"/"+strconv.FormatInt(r.ID, 10)+"/", kind.Page(r.ID)
 		if kind.Backend == hosting.Compute {
 			one.isMachine, one.url, s.machine = true, servicesPath+row.OrderID.String()+"/vm/", &made[i]
-		} else {
-			one.url, one.page = hostingAPI+kind.Collection+"/"+strconv.FormatInt(r.ID, 10)+"/", kind.Page(r.ID)
 		}
 		s.made = append(s.made, one)
 	}
@@ -249,9 +248,9 @@ func (g *granted) Fields() field.Set {
 
 // The states of a machine, as the hypervisor tells them.
 const (
-	machineRuns    = "running"
-	machineStopped = "stopped"
-	machineMoves   = "changing"
+	machineRuns    = string(compute.Running)
+	machineStopped = string(compute.Stopped)
+	machineMoves   = string(compute.Moving)
 	machineUnknown = "unknown"
 )
 
@@ -259,6 +258,7 @@ const (
 type machine struct {
 	hosting.Machine
 	id       int64
+	hostname string
 	state    string
 	seenAt   *time.Time // when the hypervisor told the state; nil: it is not known
 	recorded time.Time  // when the panel's record changed last
@@ -278,6 +278,7 @@ func (s *services) see(ctx context.Context, row *projections.Resource) (*machine
 	if err := row.Load(&m.Machine); err != nil {
 		return nil, err
 	}
+	m.hostname = m.HostName()
 	if !s.web.AsOf.IsZero() { // the hypervisor tells of the present alone
 		return m, nil
 	}
@@ -286,12 +287,8 @@ func (s *services) see(ctx context.Context, row *projections.Resource) (*machine
 		return m, err
 	}
 	now := s.callers.Now()
-	m.seenAt, m.Address = &now, cmp.Or(seen.Address, m.Address)
-	switch seen.State {
-	case machineRuns, machineStopped:
-		m.state = seen.State
-	default:
-		m.state = machineMoves
+	if m.seenAt, m.state = &now, string(seen.State); len(seen.Addresses) > 0 {
+		m.Address = seen.Addresses[0].String()
 	}
 	return m, nil
 }
@@ -300,7 +297,7 @@ func (s *services) see(ctx context.Context, row *projections.Resource) (*machine
 func (m *machine) Fields() field.Set {
 	return field.Set{
 		field.Int("id", &m.id).ReadOnly(),
-		field.Text("hostname", &m.Name).ReadOnly().Labelled("service_vm_name"),
+		field.Text("hostname", &m.hostname).ReadOnly().Labelled("service_vm_name"),
 		field.Text("address", &m.Address).ReadOnly().
 			Doc("The last one that the hypervisor told; blank: none yet.").Labelled("service_vm_address"),
 		field.Text("os", &m.OS).ReadOnly().Labelled("service_vm_os"),

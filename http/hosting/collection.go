@@ -34,6 +34,7 @@ type collection struct {
 	kind        hosting.Kind
 	callers     *caller.Callers
 	service     Service
+	machines    Machines
 	nameServers []string
 	engineWait  time.Duration
 	changes     waiting.Log

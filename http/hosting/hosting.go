@@ -27,6 +27,7 @@ type Deps struct {
 	Commands         record.Commands
 	Numbers          record.Numbers
 	Service          Service
+	Machines         Machines
 	Jobs             Jobs
 	Lookback         web.Lookback
 	WebhookEndpoints WebhookEndpoints
@@ -88,7 +89,8 @@ type (
 // New returns the area with what it needs of the rest of the program.
 func New(d Deps) *Area {
 	kinds := &collection{
-		callers: d.Callers, service: d.Service, nameServers: d.NameServers, engineWait: d.EngineWait, changes: d.Changes,
+		callers: d.Callers, service: d.Service, machines: d.Machines,
+		nameServers: d.NameServers, engineWait: d.EngineWait, changes: d.Changes,
 	}
 	a := &Area{
 		web: d.Web, callers: d.Callers, kinds: kinds,
@@ -116,7 +118,7 @@ func (a *Area) Routes() route.Area {
 		Name: "Hosting", Prefix: hostingPrefix, Access: a.callers.User(),
 		About: "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
 		Routes: slices.Concat(a.tenantRoutes(), a.jobs.routes(), a.kindRoutes(), a.certificates.routes(), a.endpoints.routes(),
-			a.senderRoutes(), a.publishRoutes(), []route.Route{a.sites.provisionRoute()}),
+			a.senderRoutes(), a.publishRoutes(), a.machineRoutes(), []route.Route{a.sites.provisionRoute()}),
 	}
 }
 
@@ -181,4 +183,12 @@ type Service interface {
 	) (domain.Versions, error)
 	// KnownPieces finds the pieces that there are.
 	KnownPieces(ctx context.Context, o *hosting.SiteOrder) error
+}
+
+// Machines does what owners ask of their machines beside changing fields.
+type Machines interface {
+	// Act does something with a machine. What is wrong with the form is a refusal of its fields.
+	Act(
+		ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, f *hosting.MachineForm,
+	) (domain.Receipt, error)
 }

@@ -45,7 +45,7 @@ func (k *collection) pageActs() (acts []pageAct) {
 			return k.orderAgain(ctx, c, true)
 		}})
 	}
-	return acts
+	return append(acts, k.machineActs()...)
 }
 
 func (e *endpoints) pageActs() []pageAct {

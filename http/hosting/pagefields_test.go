@@ -30,7 +30,11 @@ func recordPages() (all []recordPage) {
 		if k.Owner {
 			name = "tenant" // sub-tenants are tenants in the API
 		}
-		all = append(all, recordPage{k, routes[name+"_read"].Answer.Fields(), routes[name+"_create"].Request.Fields()})
+		writes, has := routes[name+"_create"]
+		if !has { // orders make them
+			writes = routes[name+"_change"]
+		}
+		all = append(all, recordPage{k, routes[name+"_read"].Answer.Fields(), writes.Request.Fields()})
 	}
 	return all
 }

@@ -189,6 +189,9 @@ func (k *collection) onPages() pageKind {
 		},
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
+	if len(k.kind.Acts) > 0 {
+		p.mayHave = k.hasMachines
+	}
 	if k.kind.Soft {
 		p.findInBin = k.findInBin
 		p.restore = func(ctx context.Context, c route.Call) error {

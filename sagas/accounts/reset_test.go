@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/compute"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -21,7 +22,8 @@ func watched(w *sagastest.World) (*assembly.Panel, *eventstoretest.Witness) {
 	pool := eventstoretest.Traced(w.T, w.Pool, 1, &eventstoretest.Tracer{Statement: seen.Note})
 	store := sagastest.LogOn(pool, eventstoretest.Keys(w.T))
 	return assembly.New(assembly.Options{
-		Store: store, Log: w.Runner.Log(), Tables: projections.Open(pool), Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
+		Store: store, Log: w.Runner.Log(), Tables: projections.Open(pool), Engine: w.Engine,
+		Compute: compute.Fleet{w.Compute}, Mail: w.Mail,
 		MailFrom: sagastest.PanelAddress, PublicURL: sagastest.PanelURL, Times: sagastest.Quick,
 	}), seen
 }

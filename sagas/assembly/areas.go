@@ -81,7 +81,7 @@ func (s *Panel) addOperations(o Options) {
 func (s *Panel) addHosting(o Options) {
 	s.Reconciler = reconcile.New(reconcile.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Compute: o.Compute,
-		Times: s.times.ReconcileTimes,
+		Times: s.times.ReconcileTimes, Installation: o.Installation,
 	})
 	policies := s.Reconciler.Policies()
 	deps := hosting.Deps{

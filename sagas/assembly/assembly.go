@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
@@ -39,7 +40,7 @@ type Options struct {
 	Payments  map[string]order.Provider // by name
 	Offers    order.Offers              // payment methods
 	Engine    hosting.EngineServer
-	Compute   hosting.Hypervisor
+	Compute   compute.Fleet
 	Mail      notices.Mail
 	Outbox    accounts.Outbox       // where sent mails can be deleted; nil: they are with a mail server
 	Listed    func(context.Context) // writes the list of erasures; nil: there is none

@@ -29,7 +29,7 @@ func (s *Service) Change(ctx context.Context, cause hosting.Cause, by projection
 		return domain.Receipt{}, err
 	}
 	secrets := seal(d)
-	commands := append(append(resigning, evicting...), hosting.Change{Ref: d.Ref(), Spec: d.Changes()})
+	commands := append(append(resigning, evicting...), hosting.Change{Ref: d.Ref(), Spec: d.Changes(), Act: d.Act})
 	receipt, err := s.carry(ctx, cause, by, d, secrets, append(commands, led...)...)
 	return receipt, s.InNumbers(ctx, d, err)
 }

@@ -111,7 +111,7 @@ func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 	w := sagastest.NewWorld(t)
 	id := w.Place(sagastest.OrderForm{Kind: "vps"})
 	w.Pay.Pay(id, nil)
-	w.Pauses(w.Reconciler.ComputeQueue())
+	w.Pauses(w.Reconciler.ComputeQueue(""))
 	w.Goes()
 	w.Must(w.Webhook("evt_1", id))
 	sagastest.StandsAt(w, id, "vm")

@@ -195,8 +195,8 @@ func (p *preview) atHypervisor(ctx context.Context, job *ProvisionInput) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
-	call, hasRoom, err := p.from.Setup.deps.Outside.MachineCall(asking, machineOf(job, p.would).VM())
-	if p.isSilent(asking, err, p.from.Setup.deps.Outside.ComputeQueue()) {
+	call, hasRoom, err := p.from.Setup.deps.Outside.MachineCall(asking, machineOf(job, p.would))
+	if p.isSilent(asking, err, p.from.Setup.deps.Outside.ComputeQueue("")) {
 		return nil
 	}
 	if err == nil && !hasRoom {

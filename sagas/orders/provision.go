@@ -60,7 +60,7 @@ type ProvisionInput struct {
 }
 
 func (p *Provisioner) registerProvision() {
-	engine, compute, outside := p.deps.Outside.EngineQueue(), p.deps.Outside.ComputeQueue(), p.deps.Policies
+	engine, compute, outside := p.deps.Outside.EngineQueue(), p.deps.Outside.ComputeQueue(""), p.deps.Policies
 	p.provision = sagas.Register(p.deps.Runner, sagas.Saga[ProvisionInput]{
 		Name: "provision", Definition: "provision/1",
 		Begun: func(in ProvisionInput) []domain.Command {

@@ -38,7 +38,8 @@ type Deps struct {
 // engine's number of the tenant; 0: it has none.
 type Outside interface {
 	EngineQueue() string
-	ComputeQueue() string
+	// ComputeQueue is that of a hypervisor; "" is the first one.
+	ComputeQueue(server string) string
 	// Push prepares the call that brings what an order has requested.
 	Push(ctx context.Context, request hosting.Request, client int64) (sagas.Call, error)
 	// Applied tells whether it has been carried out. What is lost is [sagas.ErrAbsent].
@@ -54,7 +55,7 @@ type Outside interface {
 		ctx context.Context, client int64, requests ...hosting.Request,
 	) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
 	// MachineCall is the call that would make a machine. Nothing is made.
-	MachineCall(context.Context, hosting.VM) (call hosting.EngineCall, hasRoom bool, err error)
+	MachineCall(context.Context, *hosting.Machine) (call hosting.EngineCall, hasRoom bool, err error)
 }
 
 // Welcome sends the customer of an order the welcome mail.

@@ -268,7 +268,7 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	b := sagastest.NewPurchase(t, "hosting")
 	b.Quiet()
 	before := snapshot(b)
-	b.Pauses(b.Reconciler.ComputeQueue())
+	b.Pauses(b.Reconciler.ComputeQueue(""))
 	id := b.Buy(
 		sagastest.OrderForm{
 			Kind: "vps", Email: "joins@example.com",

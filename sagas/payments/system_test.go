@@ -396,7 +396,7 @@ func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N
 func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 	t.Parallel()
 	w := sagastest.NewWorld(t)
-	w.Pauses(w.Reconciler.ComputeQueue())
+	w.Pauses(w.Reconciler.ComputeQueue(""))
 	w.Goes()
 	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
 	sagastest.StandsAt(w, id, "vm")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
@@ -197,7 +198,7 @@ func Machine(w *World) (id uuid.UUID, vm, tenant hosting.Ref) {
 func (w *World) Powered(vm hosting.Ref, state string) {
 	w.T.Helper()
 	w.Eventually(vm.Stream().String()+" is "+state, func() bool {
-		return w.Compute.state(hosting.MachineName(vm.ID)) == state && w.Resource(vm).SyncStatus == "synced" &&
+		return w.Compute.state(hosting.MachineName(vm.ID)) == compute.State(state) && w.Resource(vm).SyncStatus == "synced" &&
 			w.Count(`select count(*) from saga_run where about = $1 and status <> 'done'`, vm.Stream().String()) == 0
 	})
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	compute "hostpanel/adapters/compute/sandbox"
+	hypervisor "hostpanel/adapters/compute/sandbox"
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
@@ -172,7 +173,7 @@ var Migrations = []eventstore.Migration{
 	{Area: "faults", Files: faults.Migrations},
 	{Area: "test_payments", Files: test.Migrations},
 	{Area: "sandbox_engine", Files: engine.Migrations},
-	{Area: "sandbox_compute", Files: compute.Migrations},
+	{Area: "sandbox_compute", Files: hypervisor.Migrations},
 }
 
 // Database creates a private database with all tables, and those of further outside systems.
@@ -220,7 +221,7 @@ func (w *World) Node(url string, change ...func(*assembly.Options)) *Instance {
 	o := assembly.Options{
 		Store: store, Fault: i.faultAt, Log: log, Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.Pay}, Offers: testOffers,
-		Engine: w.Engine, Compute: w.Compute, Mail: w.Mail,
+		Engine: w.Engine, Compute: compute.Fleet{w.Compute}, Mail: w.Mail,
 		MailFrom: PanelAddress, PublicURL: PanelURL, Installation: Installation, Times: Quick, Hashing: eventstoretest.Hashing,
 		UnsubscribeKeys: [][]byte{UnsubscribeKey},
 	}

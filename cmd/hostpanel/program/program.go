@@ -22,6 +22,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/connection"
 	"hostpanel/cmd/hostpanel/memory"
+	"hostpanel/domain/compute"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/erasures"
@@ -283,7 +284,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()},
 		Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks, Installation: self.ID}), p.counts()},
-		Engine:   engine, Compute: sandbox.New(p.Pool),
+		Engine:   engine, Compute: compute.Fleet{sandbox.New(p.Pool, sandbox.OfInstallation(self.ID))},
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
 		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log, Installation: self.ID,
 		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},

@@ -75,7 +75,8 @@ func Wire(p Parts) *panel.Server {
 		TokenKeys: tokenKeys(p.Store.Keys()), UnsubscribeKeys: unsubscribeKeys(p.Store.Keys()),
 
 		Accounts: areas.Accounts,
-		Hosting:  resources, Jobs: areas.Jobs, WebhookEndpoints: areas.Notify.Endpoints(),
+		Hosting:  resources, MachineActs: hosting.Machines{Service: resources}, Jobs: areas.Jobs,
+		WebhookEndpoints: areas.Notify.Endpoints(),
 		Storefront: storefront, HostedCheckout: p.Hosted, Payments: areas.Payments, Runs: p.Sagas.Orders.Progress(),
 		Subscriptions: areas.Billing, Documents: areas.Billing, Machines: areas.Reconciler,
 		Consoles: &console.Consoles{Store: p.Store, Vault: p.Vault}, Screens: screensOf(areas.Reconciler),

@@ -33,7 +33,8 @@ func (a *attempt) claim(ctx context.Context) (c sagas.Claim, err error) {
 func (p plain) claimOn(w *desired, name string) sagas.Claim {
 	server := p.reconciler.engine.Server()
 	if w.kind.Backend == hosting.Compute {
-		server = p.reconciler.compute.Server()
+		spec, _ := w.machineSpec() // without it, the first hypervisor's
+		server = strings.TrimPrefix(p.reconciler.ComputeQueue(spec.Server), "compute:")
 	}
 	return sagas.Claim{Server: server, Kind: w.object.Kind, Name: name, Owner: w.ref.Stream()}
 }

@@ -18,6 +18,7 @@ package reconcile
 import (
 	"context"
 
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
@@ -33,8 +34,10 @@ type Deps struct {
 	Tables  *projections.Tables
 	Vault   *credentials.Vault
 	Engine  hosting.EngineServer
-	Compute hosting.Hypervisor
+	Compute compute.Fleet
 	Times   Times
+
+	Installation string // the id of this one, from which the ids of machines follow
 }
 
 // A Reconciler brings the engine and the hypervisor to what is wanted.
@@ -44,8 +47,10 @@ type Reconciler struct {
 	tables  *projections.Tables
 	vault   *credentials.Vault
 	engine  hosting.EngineServer
-	compute hosting.Hypervisor
+	compute compute.Fleet
 	times   Times
+
+	installation string
 
 	engineRuns  sagas.Definition[hosting.Generation]
 	machineRuns sagas.Definition[hosting.Generation]
@@ -55,6 +60,7 @@ type Reconciler struct {
 func New(d Deps) *Reconciler {
 	r := &Reconciler{
 		runner: d.Runner, store: d.Store, tables: d.Tables, vault: d.Vault, engine: d.Engine, compute: d.Compute, times: d.Times,
+		installation: d.Installation,
 	}
 	r.register()
 	d.Runner.OnAppend(r.starts)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
@@ -55,20 +56,21 @@ func (r *Reconciler) MakeCalls(ctx context.Context, client int64, requests ...ho
 
 // MachineCall is the call that would make a machine. False: the hypervisor has no room for
 // it. Nothing is made.
-func (r *Reconciler) MachineCall(ctx context.Context, vm hosting.VM) (call hosting.EngineCall, hasRoom bool, err error) {
+func (r *Reconciler) MachineCall(ctx context.Context, m *hosting.Machine) (call hosting.EngineCall, hasRoom bool, err error) {
 	number := func(field string, n int64) hosting.EngineChange {
 		return hosting.EngineChange{Field: field, To: strconv.FormatInt(n, 10)}
 	}
-	call = hosting.EngineCall{Call: "create", Record: "vm " + vm.Name, Changes: []hosting.EngineChange{
-		{Field: "os", To: vm.OS},
-		number("cores", vm.Cores), number("memory_mb", vm.MemoryMB),
-		number("disk_gb", vm.DiskGB), number("traffic_tb", vm.TrafficTB),
+	call = hosting.EngineCall{Call: "create", Record: "vm " + m.Name, Changes: []hosting.EngineChange{
+		{Field: "os", To: m.OS},
+		number("cores", m.Cores), number("memory_mb", m.MemoryMB),
+		number("disk_gb", m.DiskGB), number("traffic_tb", m.TrafficTB),
 	}}
-	hasRoom = true
-	if compute, tells := r.compute.(hosting.RoomTeller); tells {
-		hasRoom, err = compute.HasRoom(ctx, vm)
+	at, err := r.compute.Of(m.Server)
+	if err != nil {
+		return call, false, err
 	}
-	return call, hasRoom, sagas.NothingSent(err)
+	hosts, err := at.Hosts(ctx)
+	return call, compute.HasRoom(hosts, m.Wanted(r.installation, first, true, "")), sagas.NothingSent(err)
 }
 
 // rehearsed are the calls for objects in the engine's words, or in the panel's if the

@@ -19,12 +19,19 @@ import (
 // EngineQueue is the queue of steps that call the engine.
 func (r *Reconciler) EngineQueue() string { return "engine:" + r.engine.Server() }
 
-// ComputeQueue is the queue of steps that call the hypervisor.
-func (r *Reconciler) ComputeQueue() string { return "compute:" + r.compute.Server() }
+// ComputeQueue is the queue of steps that call a hypervisor; "" is the first one.
+func (r *Reconciler) ComputeQueue(server string) string { return r.compute.Queue(server) }
+
+// callsAtOnce limits the runs that call one hypervisor at once.
+const callsAtOnce = 4
 
 // register registers the runs for one resource each.
 func (r *Reconciler) register() {
-	policies, engine, compute := r.Policies(), r.EngineQueue(), r.ComputeQueue()
+	policies, engine := r.Policies(), r.EngineQueue()
+	compute := func(g hosting.Generation) string { return r.ComputeQueue(g.Server) }
+	for _, each := range r.compute {
+		r.runner.AddQueue(r.ComputeQueue(each.Server()), callsAtOnce)
+	}
 	r.engineRuns = r.registerRuns("engine",
 		sagas.Step[hosting.Generation]{
 			Name: "push", Says: "bring the hosting engine to what is wanted", Queue: engine, Policy: policies.Engine,
@@ -36,11 +43,11 @@ func (r *Reconciler) register() {
 		})
 	r.machineRuns = r.registerRuns("machine",
 		sagas.Step[hosting.Generation]{
-			Name: "machine", Says: "bring the hypervisor to what is wanted of the machine", Queue: compute, Policy: policies.Engine,
+			Name: "machine", Says: "bring the hypervisor to what is wanted of the machine", QueueOf: compute, Policy: policies.Engine,
 			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.pushRecorded},
 		},
 		sagas.Step[hosting.Generation]{
-			Name: "machine.applied", Says: "wait until the hypervisor has carried it out", Queue: compute, Policy: policies.Machine,
+			Name: "machine.applied", Says: "wait until the hypervisor has carried it out", QueueOf: compute, Policy: policies.Machine,
 			Wait: r.applied, Of: "machine",
 		})
 }
@@ -81,7 +88,7 @@ func (r *Reconciler) run(g hosting.Generation) sagas.Start {
 
 // starts are the runs that begin with events about hosting resources: one for the
 // last generation of each, unless it is confirmed along with it.
-func (r *Reconciler) starts(_ context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
+func (r *Reconciler) starts(ctx context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
 	last := map[domain.Stream]int{}
 	for i, e := range events {
 		switch {
@@ -93,10 +100,29 @@ func (r *Reconciler) starts(_ context.Context, events []eventstore.RecordedEvent
 	}
 	for i, e := range events {
 		if at, raised := last[e.Stream]; raised && at == i {
-			starts = append(starts, r.runner.Starting(i, r.run(hosting.GenerationOf(e.Stream, e.Version))))
+			g := hosting.GenerationOf(e.Stream, e.Version)
+			if g.Server, err = r.serverOf(ctx, g.Ref()); err != nil {
+				return nil, err
+			}
+			starts = append(starts, r.runner.Starting(i, r.run(g)))
 		}
 	}
 	return starts, nil
+}
+
+// serverOf is the hypervisor of a machine that was there before; "": it is none, or on the
+// first hypervisor.
+func (r *Reconciler) serverOf(ctx context.Context, ref hosting.Ref) (string, error) {
+	if kind, _ := hosting.KindNamed(ref.Kind); kind.Backend != hosting.Compute || len(r.compute) < 2 {
+		return "", nil
+	}
+	w := r.resource(ref)
+	found, err := r.system().Hosting().Recorded(ctx, ref)
+	if w.row = found[ref]; err != nil || w.row.Kind == "" {
+		return "", err
+	}
+	m, err := w.machineSpec()
+	return m.Server, err
 }
 
 // raisesGeneration tells whether the engine or the hypervisor has something to do

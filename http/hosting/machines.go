@@ -1,0 +1,73 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Machines are served like all kinds; what owners do with them beside changing fields
+// follows from [hosting.MachineActs] (docs/machines.md, "What owners do").
+
+func (s *Area) machineRoutes() (all []route.Route) {
+	for _, kind := range hosting.Kinds {
+		for _, act := range kind.Acts {
+			all = append(all, s.kinds.of(kind).actRoute(act))
+		}
+	}
+	return all
+}
+
+func (k *collection) actRoute(act hosting.MachineAct) route.Route {
+	do := func(ctx context.Context, c route.Call, f *hosting.MachineForm) (*hosted, error) {
+		f.Sent = c.Sent
+		return k.actOnMachine(ctx, c, f)
+	}
+	r := k.shaped(route.Post(k.path()+"{id:int}/"+act.Name+"/", act.Title+" ("+k.kind.Label+")", do))
+	return r.As(k.kind.Name+"_"+act.Name).Of(k.kind.Class).With(http.StatusOK).For(k.writers()).Finding(k.findOpen).
+		Asking(func() field.Record { return act.FormOf() }).
+		Saying(act.About).
+		Failing(http.StatusConflict, "It cannot be done with the machine as it is.")
+}
+
+func (k *collection) actOnMachine(ctx context.Context, c route.Call, f *hosting.MachineForm) (*hosted, error) {
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
+	receipt, err := k.machines.Act(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, f)
+	return k.changed(ctx, c, w, receipt, err)
+}
+
+// machineActs are the acts on the page of a machine.
+func (k *collection) machineActs() (all []pageAct) {
+	for _, act := range k.kind.Acts {
+		all = append(all, pageAct{
+			name: "machine_" + act.Name, grave: act.IsGrave, inputs: web.RecordInputs(act.FormOf().Fields(), field.Create),
+			isOpen: func(set field.Set) bool { return act.IsOpen(isIn("rescue", "true")(set)) },
+			do: func(ctx context.Context, c route.Call, sent url.Values) (field.Record, error) {
+				f := act.FormOf()
+				c, err := web.ReadRecord(ctx, c, f, f.Fields(), f.Fields(), sent, field.Create, nothingWrong)
+				if f.Sent = c.Sent; err != nil {
+					return nil, err
+				}
+				return k.actOnMachine(ctx, c, f)
+			},
+		})
+	}
+	return all
+}
+
+func nothingWrong(context.Context, route.Call, *hosting.MachineForm, *field.Errors) error { return nil }
+
+// hasMachines tells whether a tenant has a machine. Others see no page of them.
+func (k *collection) hasMachines(ctx context.Context, tenant int64) (bool, error) {
+	found, err := k.callers.System().Hosting().OfKind(ctx, k.kind, projections.Listing{
+		Limit: 1, Filters: []projections.Filter{{Field: "tenant", Op: "=", Value: tenant}},
+	})
+	return found.Count > 0, err
+}

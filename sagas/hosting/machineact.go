@@ -1,0 +1,67 @@
+package hosting
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// Machines does what owners ask of their machines beside changing fields.
+type Machines struct{ Service *Service }
+
+// Act does something with a machine. What is wrong with the form is a refusal of its fields.
+// Of equal acts at once one is carried out.
+func (a Machines) Act(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, f *hosting.MachineForm,
+) (domain.Receipt, error) {
+	s := a.Service
+	m, is := d.Spec.(*hosting.Machine)
+	if !is {
+		return domain.Receipt{}, missing("VM")
+	}
+	systems, err := a.systemsOf(ctx, m)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	var wrong field.Errors
+	f.Check(m, systems, &wrong)
+	if err := wrong.Err(); err != nil {
+		return domain.Receipt{}, err
+	}
+	if err := f.Apply(m); err != nil {
+		return domain.Receipt{}, err
+	}
+	hosting.Complete(m, hosting.Place{ID: d.ID, Tenant: d.Tenant})
+	d.Act = f.Act.Name
+	if len(d.Changes()) == 0 && f.Act.Pushes {
+		return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), nil, hosting.Push{Ref: d.Ref()})
+	}
+	return s.Change(ctx, cause, by, d)
+}
+
+// systemsOf are the systems that the owner of a machine may install: those of the plan that
+// it came with, as it is now, and its own.
+func (a Machines) systemsOf(ctx context.Context, m *hosting.Machine) ([]string, error) {
+	own, read := []string{m.OS}, a.Service.system().Orders()
+	id, err := uuid.Parse(m.Tag)
+	if err != nil {
+		return own, nil
+	}
+	o, err := read.Order(ctx, id)
+	if isMissing(err) {
+		return own, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := read.Plan(ctx, o.PlanID)
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	return append(own, plan.VPS.OSOptions...), nil
+}
