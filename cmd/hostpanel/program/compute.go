@@ -27,6 +27,18 @@ func OpenHypervisor(h config.Hypervisor, at Place) (compute.Hypervisor, error) {
 	return open(h, at)
 }
 
+// hypervisors opens all of the settings.
+func (p *Program) hypervisors(installation string) (all compute.Fleet, err error) {
+	for _, h := range p.Config.Hypervisors {
+		one, err := OpenHypervisor(h, Place{Installation: installation, Pool: p.Pool})
+		if err != nil {
+			return nil, fmt.Errorf("open the hypervisor %s: %w", h.Name, err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
 func openSandbox(h config.Hypervisor, at Place) (compute.Hypervisor, error) {
 	options := []sandbox.Option{sandbox.Named(h.Name), sandbox.OfInstallation(at.Installation)}
 	if len(h.Hosts) > 0 {

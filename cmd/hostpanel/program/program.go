@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"hostpanel/adapters/compute/sandbox"
 	"hostpanel/adapters/documents"
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/postgres"
@@ -22,7 +21,6 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/connection"
 	"hostpanel/cmd/hostpanel/memory"
-	"hostpanel/domain/compute"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/erasures"
@@ -276,6 +274,10 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	machines, err := p.hypervisors(self.ID)
+	if err != nil {
+		return err
+	}
 	payments, err := p.openProviders()
 	if err != nil {
 		return err
@@ -284,7 +286,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()},
 		Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks, Installation: self.ID}), p.counts()},
-		Engine:   engine, Compute: compute.Fleet{sandbox.New(p.Pool, sandbox.OfInstallation(self.ID))},
+		Engine:   engine, Compute: machines,
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
 		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log, Installation: self.ID,
 		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},

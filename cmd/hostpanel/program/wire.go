@@ -1,15 +1,11 @@
 package program
 
 import (
-	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"hostpanel/domain"
 	kinds "hostpanel/domain/hosting"
 	desk "hostpanel/domain/operations"
 	"hostpanel/eventstore"
@@ -18,7 +14,6 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/eventstore/sealing"
 	panel "hostpanel/http"
-	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/css"
 	checkout "hostpanel/http/orders"
@@ -77,9 +72,9 @@ func Wire(p Parts) *panel.Server {
 		Accounts: areas.Accounts,
 		Hosting:  resources, MachineActs: hosting.Machines{Service: resources}, Jobs: areas.Jobs,
 		WebhookEndpoints: areas.Notify.Endpoints(),
-		Storefront: storefront, HostedCheckout: p.Hosted, Payments: areas.Payments, Runs: p.Sagas.Orders.Progress(),
+		Storefront:       storefront, HostedCheckout: p.Hosted, Payments: areas.Payments, Runs: p.Sagas.Orders.Progress(),
 		Subscriptions: areas.Billing, Documents: areas.Billing, Machines: areas.Reconciler,
-		Consoles: &console.Consoles{Store: p.Store, Vault: p.Vault}, Screens: screensOf(areas.Reconciler),
+		Consoles: &console.Consoles{Store: p.Store, Vault: p.Vault}, Screens: areas.Reconciler,
 		Lookback: areas.Audit, Transparency: areas.Audit, Packs: areas.Audit,
 
 		Orders: p.Sagas.Orders, OrderDetails: areas.Operations,
@@ -104,19 +99,4 @@ func unsubscribeKeys(keys *sealing.Keyring) (all [][]byte) {
 		all = append(all, key.Key)
 	}
 	return all
-}
-
-// screensOf are the screens of machines, as far as a reconciler reaches any.
-func screensOf(reconciler any) billing.Screens {
-	if screens, reaches := reconciler.(billing.Screens); reaches {
-		return screens
-	}
-	return noScreens{}
-}
-
-// noScreens are those of a hypervisor that shows none.
-type noScreens struct{}
-
-func (noScreens) Screen(context.Context, kinds.Ref) (io.ReadWriteCloser, string, error) {
-	return nil, "", domain.Fail(domain.Permanent, "no_screen", errors.New("the hypervisor shows no screens"))
 }

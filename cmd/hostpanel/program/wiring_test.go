@@ -22,7 +22,7 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 		{&server.Storefront.(*orders.Service).Options, nil},
 		{&server.Settings, []string{
 			"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess",
-			"KeepDisputed", "Heartbeat", "Patience",
+			"KeepDisputed", "Heartbeat", "Patience", "Consoles",
 		}},
 		{server, []string{"HostedCheckout", "Demo", "AsOf"}}, // serve adds the demo; a view of the past has a moment
 	} {
