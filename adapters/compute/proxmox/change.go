@@ -12,26 +12,19 @@ import (
 
 // Change implements [compute.Hypervisor].
 func (h *Hypervisor) Change(ctx context.Context, external string, m compute.Machine) error {
-	id, err := h.number(external, m)
-	if err != nil {
-		return err
-	}
 	if err := h.check(m); err != nil {
 		return err
 	}
-	leave, err := h.enter(id)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := h.tasks.outcome(ctx, id); err != nil {
-		return err
-	}
-	v, err := h.own(ctx, external, m)
-	if err != nil {
-		return err
-	}
-	return h.bring(ctx, v, m)
+	return h.alone(external, m, func(id int64) error {
+		if err := h.tasks.outcome(ctx, id); err != nil {
+			return err
+		}
+		v, err := h.own(ctx, external, m)
+		if err != nil {
+			return err
+		}
+		return h.bring(ctx, v, m)
+	})
 }
 
 // bring takes a machine from what it is to what is wanted. Each step looks at what is there,

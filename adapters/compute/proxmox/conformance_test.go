@@ -21,6 +21,16 @@ func TestConformanceLinked(t *testing.T) { computetest.Run(t, empty(true)) }
 // The answer of each call is lost in turn, and each hostile text is a name.
 func TestConformanceCampaigns(t *testing.T) { computetest.RunCampaigns(t, empty(false)) }
 
+// Each call is ended before it is over, at ever later moments, as the death of the panel does.
+func TestConformanceOfEndedCalls(t *testing.T) {
+	computetest.RunCampaigns(t, func(t *testing.T) computetest.Hypervisor {
+		h := empty(false)(t)
+		between := &computetest.Between{Hypervisor: h.Hypervisor}
+		h.Hypervisor, h.Cut, h.Hostname = between, between.Cut, nil
+		return h
+	})
+}
+
 // calls are what the suite calls them, by what the adapter sends.
 var calls = map[string]func(method, path string) bool{
 	"create":   func(_, path string) bool { return strings.HasSuffix(path, "/clone") },

@@ -12,27 +12,22 @@ import (
 )
 
 // Create implements [compute.Hypervisor].
-func (h *Hypervisor) Create(ctx context.Context, m compute.Machine) (string, error) {
-	id, err := h.number("", m)
-	if err != nil {
-		return "", err
-	}
+func (h *Hypervisor) Create(ctx context.Context, m compute.Machine) (external string, err error) {
 	if err := h.check(m); err != nil {
 		return "", err
 	}
-	leave, err := h.enter(id)
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	if err := h.tasks.last(ctx, id); err != nil {
-		return "", err
-	}
-	v, err := h.made(ctx, id, m)
-	if err != nil {
-		return "", err
-	}
-	return v.external(), h.bring(ctx, v, m)
+	err = h.alone("", m, func(id int64) error {
+		if err := h.tasks.last(ctx, id); err != nil {
+			return err
+		}
+		v, err := h.made(ctx, id, m)
+		if err != nil {
+			return err
+		}
+		external = v.external()
+		return h.bring(ctx, v, m)
+	})
+	return external, err
 }
 
 // made is the machine with a number; one that is not there is cloned.

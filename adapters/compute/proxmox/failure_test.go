@@ -26,7 +26,7 @@ func TestATaskThatFailsIsReadByItsText(t *testing.T) {
 		{"qmclone", "clone failed: qemu-img: error while writing sector 1: No space left on device", domain.Permanent, "node_full"},
 		{"qmclone", "can't lock file '/var/lock/qemu-server/lock-1077.conf' - got timeout", domain.Waiting, "moving"},
 		{"qmclone", "unable to create VM 1077: config file already exists", domain.Transient, "exists"},
-		{"qmclone", "clone failed: Linked clone feature is not supported for 'local:9000/disk.raw' (scsi0)", domain.Permanent, "no_template"},
+		{"qmclone", "clone failed: Linked clone feature is not supported for 'a:b' (scsi0)", domain.Permanent, "no_template"},
 		{"qmclone", "clone failed: something else", domain.Transient, "task_failed"},
 		{"qmclone", "unexpected status", domain.Unknown, "task_cut"},
 		{"resize", "shrinking disks is not supported", domain.Permanent, "disk_shrinks"},
@@ -67,7 +67,8 @@ func TestAProtectedMachineStays(t *testing.T) {
 // Each privilege is missed by its name; what was begun without it is completed with it.
 func TestAMissingPrivilegeIsNamed(t *testing.T) {
 	t.Parallel()
-	either := []string{"VM.Config.Cloudinit", "Datastore.Audit", "VM.GuestAgent.Audit"} // another one does, or it can be done without
+	// Another one does, or it can be done without.
+	either := []string{"VM.Config.Cloudinit", "Datastore.Audit", "VM.GuestAgent.Audit"}
 	for _, privilege := range proxmoxtest.Privileges {
 		if slices.Contains(either, privilege) {
 			continue
@@ -129,7 +130,7 @@ func TestAnswersHaveTheirClasses(t *testing.T) {
 	}{
 		{401, "text/plain", "", domain.Permanent, "denied"},
 		{403, "application/json", `{"data":null,"message":"Permission check failed (/vms/9000, VM.Clone)\n"}`, domain.Permanent, "denied"},
-		{400, "application/json", `{"data":null,"errors":{"vmid":"invalid format"},"message":"Parameter verification failed.\n"}`, domain.Permanent, "refused"},
+		{400, "application/json", `{"data":null,"errors":{"vmid":"no"},"message":"Verification failed.\n"}`, domain.Permanent, "refused"},
 		{404, "text/html", "<html>", domain.Permanent, "refused"},
 		{301, "text/html", "", domain.Permanent, "refused"},
 		{500, "application/json", `{"data":null,"message":"cluster not ready - no quorum?\n"}`, domain.Transient, "no_quorum"},

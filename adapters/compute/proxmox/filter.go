@@ -39,40 +39,40 @@ func (h *Hypervisor) filter(ctx context.Context, v *vm, m compute.Machine) error
 	return h.api.put(ctx, options, form)
 }
 
-// allow brings the set of addresses to those that the machine has. New ones come first.
+// allow brings the set of addresses to those that the machine has. New ones come first. An
+// empty set would let nothing pass, so there is none then.
 func (h *Hypervisor) allow(ctx context.Context, v *vm, prefixes []netip.Prefix) error {
 	have, exists, err := h.allowed(ctx, v)
 	if err != nil {
 		return err
 	}
-	sets := v.path() + "/firewall/ipset"
-	if !exists && len(prefixes) > 0 {
-		if err := h.api.post(ctx, sets, url.Values{"name": {addressSet}}); err != nil {
-			return err
-		}
-	}
+	sets, set := v.path()+"/firewall/ipset", v.path()+"/firewall/ipset/"+addressSet
 	var want []string
 	for _, prefix := range prefixes {
 		want = append(want, prefix.Addr().String())
-		if slices.Contains(have, prefix.Addr().String()) {
-			continue
-		}
-		if err := h.api.post(ctx, sets+"/"+addressSet, url.Values{"cidr": {prefix.Addr().String()}}); err != nil {
-			return err
+	}
+	do := func(method, path string, form url.Values) {
+		if err == nil {
+			err = h.api.call(ctx, method, path, form, nil)
 		}
 	}
-	for _, old := range have {
-		if slices.Contains(want, old) {
-			continue
-		}
-		if err := h.api.call(ctx, http.MethodDelete, sets+"/"+addressSet+"/"+url.PathEscape(old), nil, nil); err != nil {
-			return err
-		}
+	if !exists && len(want) > 0 {
+		do(http.MethodPost, sets, url.Values{"name": {addressSet}})
 	}
-	if exists && len(prefixes) == 0 { // an empty set would let nothing pass
-		return h.api.call(ctx, http.MethodDelete, sets+"/"+addressSet, nil, nil)
+	for _, address := range without(want, have) {
+		do(http.MethodPost, set, url.Values{"cidr": {address}})
 	}
-	return nil
+	for _, address := range without(have, want) {
+		do(http.MethodDelete, set+"/"+url.PathEscape(address), nil)
+	}
+	if exists && len(want) == 0 {
+		do(http.MethodDelete, set, nil)
+	}
+	return err
+}
+
+func without(all, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(some, one) })
 }
 
 // allowed are the addresses of the set, and whether there is one.

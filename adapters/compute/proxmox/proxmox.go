@@ -6,6 +6,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -38,8 +39,8 @@ type Settings struct {
 	Templates map[string]string // name in the panel → number or name of the template; empty: all, by their names
 	Rescue    string            // an image to start from, "local:iso/rescue.iso"; "": there is none
 
-	Grace    time.Duration // that a guest has to shut down
-	Patience time.Duration // that a call waits for a task
+	Grace    time.Duration // that a guest has to shut down; 0: a minute
+	Patience time.Duration // that a call waits for a task; 0: twenty seconds
 }
 
 // A Hypervisor is a cluster of Proxmox VE.
@@ -75,7 +76,7 @@ func New(s Settings) (*Hypervisor, error) {
 }
 
 func open(s Settings, trust *tls.Config) *Hypervisor {
-	s.Grace, s.Patience = max(s.Grace, time.Second), max(s.Patience, 100*time.Millisecond)
+	s.Grace, s.Patience = cmp.Or(s.Grace, time.Minute), cmp.Or(s.Patience, 20*time.Second)
 	api := &client{
 		base: strings.TrimRight(s.URL, "/") + "/api2/json", token: "PVEAPIToken=" + s.TokenID + "=" + s.Secret,
 		http: &http.Client{
@@ -120,19 +121,25 @@ func (h *Hypervisor) number(external string, m compute.Machine) (int64, error) {
 	return h.settings.FirstID + drawnFrom + int64(sum.Sum32()%drawn), nil
 }
 
-// enter lets one call at a time change a machine. The function ends that.
-func (h *Hypervisor) enter(id int64) (leave func(), err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.busy[id] {
-		return nil, onItsWay()
+// alone makes a call that changes a machine, one at a time.
+func (h *Hypervisor) alone(external string, m compute.Machine, call func(id int64) error) error {
+	id, err := h.number(external, m)
+	if err != nil {
+		return err
 	}
+	h.mu.Lock()
+	busy := h.busy[id]
 	h.busy[id] = true
-	return func() {
+	h.mu.Unlock()
+	if busy {
+		return onItsWay()
+	}
+	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.busy, id)
-	}, nil
+	}()
+	return call(id)
 }
 
 func permanent(code, text string) error { return domain.Fail(domain.Permanent, code, errors.New(text)) }

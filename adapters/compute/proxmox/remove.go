@@ -10,25 +10,23 @@ import (
 
 // Remove implements [compute.Hypervisor].
 func (h *Hypervisor) Remove(ctx context.Context, external string, m compute.Machine) error {
-	id, err := h.number(external, m)
-	if err != nil {
-		return err
-	}
-	leave, err := h.enter(id)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	_ = h.tasks.outcome(ctx, id) // what has failed is removed, too
-	v, err := h.own(ctx, external, m)
-	switch {
-	case codeOf(err) == "absent":
-		return h.unlessCloning(ctx, m)
-	case codeOf(err) == "moving" && v != nil:
-		return h.unlessLeft(ctx, v)
-	case err != nil:
-		return err
-	}
+	return h.alone(external, m, func(id int64) error {
+		_ = h.tasks.outcome(ctx, id) // what has failed is removed, too
+		v, err := h.own(ctx, external, m)
+		switch {
+		case codeOf(err) == "absent":
+			return h.unlessCloning(ctx, m)
+		case codeOf(err) == "moving" && v != nil:
+			return h.unlessLeft(ctx, v)
+		case err != nil:
+			return err
+		}
+		return h.destroy(ctx, v)
+	})
+}
+
+// destroy switches a machine off and deletes it with all that has its number.
+func (h *Hypervisor) destroy(ctx context.Context, v *vm) error {
 	if err := h.idle(ctx, v, false); err != nil {
 		return err
 	}
@@ -37,7 +35,8 @@ func (h *Hypervisor) Remove(ctx context.Context, external string, m compute.Mach
 			return err
 		}
 	}
-	err = h.tasks.do(ctx, v.id, http.MethodDelete, v.path(), url.Values{"purge": {"1"}, "destroy-unreferenced-disks": {"1"}})
+	form := url.Values{"purge": {"1"}, "destroy-unreferenced-disks": {"1"}}
+	err := h.tasks.do(ctx, v.id, http.MethodDelete, v.path(), form)
 	if codeOf(err) == "absent" {
 		return nil
 	}

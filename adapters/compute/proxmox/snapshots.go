@@ -49,66 +49,50 @@ func (h *Hypervisor) snapshots(ctx context.Context, v *vm) (map[string]time.Time
 
 // TakeSnapshot implements [compute.Hypervisor]. It holds the disk, and not the memory.
 func (h *Hypervisor) TakeSnapshot(ctx context.Context, external string, m compute.Machine, name string) error {
-	v, has, leave, err := h.snapshotOf(ctx, external, m, name)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if has {
-		return nil
-	}
-	return h.tasks.do(ctx, v.id, http.MethodPost, v.path()+"/snapshot", url.Values{"snapname": {name}})
+	return h.withSnapshot(ctx, external, m, name, func(v *vm, has bool) error {
+		if has {
+			return nil
+		}
+		return h.tasks.do(ctx, v.id, http.MethodPost, v.path()+"/snapshot", url.Values{"snapname": {name}})
+	})
 }
 
 // DropSnapshot implements [compute.Hypervisor]. With the last one go the disks that only
 // snapshots had.
 func (h *Hypervisor) DropSnapshot(ctx context.Context, external string, m compute.Machine, name string) error {
-	v, has, leave, err := h.snapshotOf(ctx, external, m, name)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if has {
-		if err := h.tasks.do(ctx, v.id, http.MethodDelete, v.path()+"/snapshot/"+url.PathEscape(name), nil); err != nil {
-			return err
+	return h.withSnapshot(ctx, external, m, name, func(v *vm, has bool) error {
+		if has {
+			if err := h.tasks.do(ctx, v.id, http.MethodDelete, v.path()+"/snapshot/"+url.PathEscape(name), nil); err != nil {
+				return err
+			}
+			if err := h.readConfig(ctx, v); err != nil {
+				return err
+			}
 		}
-		if err := h.readConfig(ctx, v); err != nil {
-			return err
-		}
-	}
-	return h.tidy(ctx, v)
+		return h.tidy(ctx, v)
+	})
 }
 
-// snapshotOf is the machine, once it is idle, and whether it has a snapshot. leave lets
-// other calls change it again.
-func (h *Hypervisor) snapshotOf(
-	ctx context.Context, external string, m compute.Machine, name string,
-) (v *vm, has bool, leave func(), err error) {
-	id, err := h.number(external, m)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	if leave, err = h.enter(id); err != nil {
-		return nil, false, nil, err
-	}
-	if v, has, err = h.idleWith(ctx, external, m, name); err != nil {
-		leave()
-	}
-	return v, has, leave, err
-}
-
-func (h *Hypervisor) idleWith(ctx context.Context, external string, m compute.Machine, name string) (*vm, bool, error) {
-	v, err := h.own(ctx, external, m)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := h.tasks.outcome(ctx, v.id); err != nil {
-		return nil, false, err
-	}
-	if err := h.idle(ctx, v, true); err != nil {
-		return nil, false, err
-	}
-	all, err := h.snapshots(ctx, v)
-	_, has := all[name]
-	return v, has, err
+// withSnapshot makes a call once the machine is idle, and tells whether it has a snapshot.
+func (h *Hypervisor) withSnapshot(
+	ctx context.Context, external string, m compute.Machine, name string, call func(v *vm, has bool) error,
+) error {
+	return h.alone(external, m, func(id int64) error {
+		v, err := h.own(ctx, external, m)
+		if err != nil {
+			return err
+		}
+		if err := h.tasks.outcome(ctx, id); err != nil {
+			return err
+		}
+		if err := h.idle(ctx, v, true); err != nil {
+			return err
+		}
+		all, err := h.snapshots(ctx, v)
+		if err != nil {
+			return err
+		}
+		_, has := all[name]
+		return call(v, has)
+	})
 }

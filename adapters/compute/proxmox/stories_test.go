@@ -137,8 +137,8 @@ func TestACloneWithoutAnAnswerIsFoundAndNotMadeAgain(t *testing.T) {
 	fails(t, h.Remove(t.Context(), "1077", m), domain.Waiting, "moving")
 	pve.Release("qmclone")
 	made(t, h, m)
-	if pve.Clones(1077) != 1 || len(pve.Machines()) != 1 {
-		t.Errorf("%d clones, and %d machines", pve.Clones(1077), len(pve.Machines()))
+	if pve.Tasks("qmclone") != 1 || len(pve.Machines()) != 1 {
+		t.Errorf("%d clones, and %d machines", pve.Tasks("qmclone"), len(pve.Machines()))
 	}
 }
 
@@ -258,28 +258,48 @@ func TestAPasswordCountsWhenTheDiskIsMade(t *testing.T) {
 	}
 }
 
+// disks counts the volumes of a machine without the drive of cloud-init.
+func disks(pve *proxmoxtest.Server, machine string) (n int) {
+	for _, volume := range pve.Volumes() {
+		if strings.Contains(volume, "vm-"+machine+"-disk") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestANewDiskWithoutAnAnswerIsCopiedOnce(t *testing.T) {
+	t.Parallel()
+	pve, m := cluster(t), vm77()
+	h := panel(t, pve, "ours", nil)
+	made(t, h, m)
+	pve.Write(1077, "first life")
+	pve.Faults.LoseAnswerOf(func(method, path string) bool { return method == "POST" && strings.HasSuffix(path, "/config") })
+	m.Generation, m.Disk = 2, 2
+	fails(t, h.Change(t.Context(), "1077", m), domain.Unknown, "no_answer")
+	changed(t, h, &m, func(*compute.Machine) {})
+	if is := pve.Read(1077); is != "as in debian-13" || disks(pve, "1077") != 1 {
+		t.Errorf("%q, and %d disks", is, disks(pve, "1077"))
+	}
+	if n := pve.Tasks("qmconfig"); n != 2 { // the copy, and the end of the old disk
+		t.Errorf("%d tasks", n)
+	}
+}
+
 func TestADiskThatSnapshotsHaveStaysUntilTheLastOneGoes(t *testing.T) {
 	t.Parallel()
 	pve, m := cluster(t), vm77()
 	h := panel(t, pve, "ours", nil)
 	made(t, h, m)
 	pve.Write(1077, "first life")
-	disks := func() (n int) {
-		for _, volume := range pve.Volumes() {
-			if strings.Contains(volume, "vm-1077-disk") {
-				n++
-			}
-		}
-		return n
-	}
 	for _, name := range []string{"one", "two"} {
 		if err := h.TakeSnapshot(t.Context(), "1077", m, name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	changed(t, h, &m, func(m *compute.Machine) { m.Disk++ })
-	if is := pve.Read(1077); is != "as in debian-13" || disks() != 2 {
-		t.Errorf("%q, and %d disks", is, disks())
+	if is := pve.Read(1077); is != "as in debian-13" || disks(pve, "1077") != 2 {
+		t.Errorf("%q, and %d disks", is, disks(pve, "1077"))
 	}
 	changed(t, h, &m, func(m *compute.Machine) { m.Disk++; m.Snapshot = "one" })
 	if is := pve.Read(1077); is != "first life" {
@@ -290,11 +310,11 @@ func TestADiskThatSnapshotsHaveStaysUntilTheLastOneGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if is := pve.Read(1077); is != "first life" || disks() != 1 {
-		t.Errorf("in the end %q, and %d disks", is, disks())
+	if is := pve.Read(1077); is != "first life" || disks(pve, "1077") != 1 {
+		t.Errorf("in the end %q, and %d disks", is, disks(pve, "1077"))
 	}
-	if err := h.Remove(t.Context(), "1077", m); err != nil || disks() != 0 {
-		t.Errorf("%v, and %d disks", err, disks())
+	if err := h.Remove(t.Context(), "1077", m); err != nil || disks(pve, "1077") != 0 {
+		t.Errorf("%v, and %d disks", err, disks(pve, "1077"))
 	}
 }
 
@@ -333,7 +353,7 @@ func TestMachinesOfTwoNodes(t *testing.T) {
 		t.Errorf("%+v", seen)
 	}
 	hosts, err := h.Hosts(t.Context())
-	if err != nil || len(hosts) != 2 || hosts[1].FreeMB != 32<<10-2048 || hosts[1].FreeGB != 500-6-1 /* the drives of cloud-init */ || hosts[0].Cores != 16 {
+	if err != nil || len(hosts) != 2 || hosts[1].FreeMB != 32<<10-2048 || hosts[1].FreeGB != 493 || hosts[0].Cores != 16 {
 		t.Errorf("%+v, %v", hosts, err)
 	}
 	pve.Away("pve2", true)

@@ -15,6 +15,7 @@ type call struct {
 	config       bool                      // the settings of a machine are parameters too
 	required     []string
 	do           func(*Server, request) (any, error)
+	of           func(*Server, *machine, request) (any, error) // instead: with the machine of the path
 }
 
 func (c *call) rule(name string) (*regexp.Regexp, bool) {
@@ -78,10 +79,10 @@ var machineCalls = []call{
 		required: []string{"newid"},
 	},
 	{
-		method: "GET", path: atMachine + "/config", privileges: []string{"VM.Audit"}, do: getConfig,
+		method: "GET", path: atMachine + "/config", privileges: []string{"VM.Audit"}, of: getConfig,
 		known: rules{"current": flagRule, "snapshot": configID},
 	},
-	{method: "GET", path: atMachine + "/pending", privileges: []string{"VM.Audit"}, do: getPending},
+	{method: "GET", path: atMachine + "/pending", privileges: []string{"VM.Audit"}, of: getPending},
 	{
 		method: "PUT", path: atMachine + "/config", privileges: []string{anyConfig}, config: true, do: putConfig,
 		known: rules{"delete": nil, "revert": nil, "force": flagRule, "digest": nil, "skiplock": flagRule},
@@ -95,58 +96,58 @@ var machineCalls = []call{
 		known:    rules{"disk": pattern(`(scsi|virtio|sata|ide)\d+`), "size": pattern(`\+?\d+(\.\d+)?[KMGT]?`), "digest": nil},
 		required: []string{"disk", "size"},
 	},
-	{method: "GET", path: atMachine + "/status/current", privileges: []string{"VM.Audit"}, do: status},
+	{method: "GET", path: atMachine + "/status/current", privileges: []string{"VM.Audit"}, of: status},
 	{
-		method: "POST", path: atMachine + "/status/start", privileges: []string{"VM.PowerMgmt"}, do: start,
+		method: "POST", path: atMachine + "/status/start", privileges: []string{"VM.PowerMgmt"}, of: start,
 		known: rules{"timeout": number},
 	},
 	{
-		method: "POST", path: atMachine + "/status/stop", privileges: []string{"VM.PowerMgmt"}, do: stop,
+		method: "POST", path: atMachine + "/status/stop", privileges: []string{"VM.PowerMgmt"}, of: stop,
 		known: rules{"timeout": number, "overrule-shutdown": flagRule},
 	},
 	{
-		method: "POST", path: atMachine + "/status/shutdown", privileges: []string{"VM.PowerMgmt"}, do: shutdown,
+		method: "POST", path: atMachine + "/status/shutdown", privileges: []string{"VM.PowerMgmt"}, of: shutdown,
 		known: rules{"timeout": number, "forceStop": flagRule},
 	},
-	{method: "GET", path: atMachine + "/snapshot", privileges: []string{"VM.Audit"}, do: listSnapshots},
+	{method: "GET", path: atMachine + "/snapshot", privileges: []string{"VM.Audit"}, of: listSnapshots},
 	{
-		method: "POST", path: atMachine + "/snapshot", privileges: []string{"VM.Snapshot"}, do: takeSnapshot,
+		method: "POST", path: atMachine + "/snapshot", privileges: []string{"VM.Snapshot"}, of: takeSnapshot,
 		known: rules{"snapname": configID, "vmstate": flagRule, "description": nil}, required: []string{"snapname"},
 	},
 	{
-		method: "DELETE", path: atMachine + "/snapshot/:name", privileges: []string{"VM.Snapshot"}, do: dropSnapshot,
+		method: "DELETE", path: atMachine + "/snapshot/:name", privileges: []string{"VM.Snapshot"}, of: dropSnapshot,
 		known: rules{"force": flagRule},
 	},
 	{
 		method: "POST", path: atMachine + "/snapshot/:name/rollback", privileges: []string{"VM.Snapshot|VM.Snapshot.Rollback"},
-		do: rollBack, known: rules{"start": flagRule},
+		of: rollBack, known: rules{"start": flagRule},
 	},
 	{
-		method: "DELETE", path: atMachine, privileges: []string{"VM.Allocate"}, do: destroy,
+		method: "DELETE", path: atMachine, privileges: []string{"VM.Allocate"}, of: destroy,
 		known: rules{"purge": flagRule, "destroy-unreferenced-disks": flagRule, "skiplock": flagRule},
 	},
 	{
 		method: "GET", path: atMachine + "/agent/network-get-interfaces",
-		privileges: []string{"VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted"}, do: agentInterfaces,
+		privileges: []string{"VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted"}, of: agentInterfaces,
 	},
 	{
-		method: "POST", path: atMachine + "/vncproxy", privileges: []string{"VM.Console"}, do: vncProxy,
+		method: "POST", path: atMachine + "/vncproxy", privileges: []string{"VM.Console"}, of: vncProxy,
 		known: rules{"websocket": flagRule, "generate-password": flagRule},
 	},
 }
 
 var firewallCalls = []call{
-	{method: "GET", path: atFirewall + "/options", privileges: []string{"VM.Audit"}, do: firewallOptions},
+	{method: "GET", path: atFirewall + "/options", privileges: []string{"VM.Audit"}, of: firewallOptions},
 	{
-		method: "PUT", path: atFirewall + "/options", privileges: []string{"VM.Config.Network"}, do: setFirewallOptions,
+		method: "PUT", path: atFirewall + "/options", privileges: []string{"VM.Config.Network"}, of: setFirewallOptions,
 		known: rules{
 			"enable": flagRule, "macfilter": flagRule, "dhcp": flagRule, "ndp": flagRule, "radv": flagRule, "ipfilter": flagRule,
 			"policy_in": policy, "policy_out": policy, "delete": nil, "digest": nil,
 		},
 	},
-	{method: "GET", path: atFirewall + "/ipset", privileges: []string{"VM.Audit"}, do: listSets},
+	{method: "GET", path: atFirewall + "/ipset", privileges: []string{"VM.Audit"}, of: listSets},
 	{
-		method: "POST", path: atFirewall + "/ipset", privileges: []string{"VM.Config.Network"}, do: addSet,
+		method: "POST", path: atFirewall + "/ipset", privileges: []string{"VM.Config.Network"}, of: addSet,
 		known: rules{"name": configID, "comment": nil}, required: []string{"name"},
 	},
 	{method: "GET", path: atFirewall + "/ipset/:name", privileges: []string{"VM.Audit"}, do: listMembers},

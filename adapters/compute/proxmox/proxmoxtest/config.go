@@ -33,11 +33,7 @@ func join(p map[string]string) string {
 	return strings.Join(all, ",")
 }
 
-func getConfig(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func getConfig(s *Server, m *machine, r request) (any, error) {
 	conf := maps.Clone(m.conf)
 	if r.form["current"] != "1" {
 		maps.Copy(conf, m.pending)
@@ -51,11 +47,7 @@ func getConfig(s *Server, r request) (any, error) {
 	return conf, nil
 }
 
-func getPending(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func getPending(s *Server, m *machine, r request) (any, error) {
 	rows := []any{}
 	for _, key := range sorted(m.conf) {
 		row := map[string]any{"key": key, "value": m.conf[key]}
@@ -149,31 +141,16 @@ func (s *Server) configure(m *machine, form map[string]string) error {
 		}
 	}
 	for _, key := range sorted(form) {
-		value := form[key]
+		value, err := s.setting(m, key, form[key])
 		switch {
-		case key == "delete" || key == "digest" || key == "background_delay":
-			continue
-		case key == "cipassword":
-			if !isHash.MatchString(value) {
-				value = "$5$saltsalt$" + value + "hashed again"
-			}
+		case err != nil:
+			return err
+		case key == "cipassword": // is never pending
 			m.conf[key] = value
-			continue
-		case key == "description":
-			value = lines(value)
-		case strings.HasPrefix(key, "ipconfig"):
-			if p := parts(value); p["gw"] != "" && p["ip"] == "" || p["gw6"] != "" && p["ip6"] == "" {
-				return invalid(key, "invalid format - missing key in comma-separated list property: gateway requires an address")
-			}
-		case isDrive(key):
-			made, err := s.drive(m, key, parts(value))
-			if err != nil {
-				return err
-			}
-			value = made
+		case key != "delete" && key != "digest" && key != "background_delay":
+			delete(m.deletes, key)
+			m.pending[key] = value
 		}
-		delete(m.deletes, key)
-		m.pending[key] = value
 	}
 	for key, value := range m.pending {
 		if isLive(key) || value == m.conf[key] {
@@ -184,6 +161,21 @@ func (s *Server) configure(m *machine, form map[string]string) error {
 		m.apply()
 	}
 	return nil
+}
+
+// setting is what becomes of a value that is set.
+func (s *Server) setting(m *machine, key, value string) (string, error) {
+	switch p := parts(value); {
+	case key == "cipassword" && !isHash.MatchString(value):
+		return "$5$saltsalt$" + value + "hashed again", nil
+	case key == "description":
+		return lines(value), nil
+	case strings.HasPrefix(key, "ipconfig") && (p["gw"] != "" && p["ip"] == "" || p["gw6"] != "" && p["ip6"] == ""):
+		return "", invalid(key, "invalid format - missing key in comma-separated list property: gateway requires an address")
+	case isDrive(key):
+		return s.drive(m, key, p)
+	}
+	return value, nil
 }
 
 // drop deletes a setting: a volume that is not used is freed, others go with the next start.

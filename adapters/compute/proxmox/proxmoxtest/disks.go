@@ -50,7 +50,7 @@ func (s *Server) free(storageName, node string) int64 {
 	return at.size - s.used(at, node)
 }
 
-func (s *Server) isShared(m *machine) bool {
+func isShared(s *Server, m *machine) bool {
 	for key, value := range m.conf {
 		if v := s.volumes[parts(value)[""]]; isDrive(key) && v != nil && !s.storages[v.Storage].shared {
 			return false

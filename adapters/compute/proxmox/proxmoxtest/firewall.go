@@ -6,11 +6,7 @@ import (
 	"strings"
 )
 
-func firewallOptions(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func firewallOptions(s *Server, m *machine, r request) (any, error) {
 	answer := map[string]any{"digest": "da39a3ee5e6b4b0d3255bfef95601890afd80709"}
 	for name, value := range m.firewall {
 		answer[name] = value
@@ -18,11 +14,7 @@ func firewallOptions(s *Server, r request) (any, error) {
 	return answer, nil
 }
 
-func setFirewallOptions(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func setFirewallOptions(s *Server, m *machine, r request) (any, error) {
 	for name, value := range r.form {
 		if name != "delete" && name != "digest" {
 			m.firewall[name] = value
@@ -31,11 +23,7 @@ func setFirewallOptions(s *Server, r request) (any, error) {
 	return nil, nil
 }
 
-func listSets(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func listSets(s *Server, m *machine, r request) (any, error) {
 	rows := []any{}
 	for _, name := range sorted(m.sets) {
 		rows = append(rows, map[string]any{"name": name, "digest": "da39a3ee"})
@@ -43,11 +31,7 @@ func listSets(s *Server, r request) (any, error) {
 	return rows, nil
 }
 
-func addSet(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func addSet(s *Server, m *machine, r request) (any, error) {
 	name := r.form["name"]
 	if _, is := m.sets[name]; is {
 		return nil, invalid("name", "IPSet '%s' already exists", name)

@@ -75,7 +75,7 @@ func resources(s *Server, r request) (any, error) {
 	rows, kind := []any{}, r.form["type"]
 	for _, id := range sorted(s.machines) {
 		if (kind == "" || kind == "vm") && !s.machines[id].hidden {
-			rows = append(rows, s.machineRow(s.machines[id]))
+			rows = append(rows, machineRow(s, s.machines[id]))
 		}
 	}
 	for _, name := range sorted(s.nodes) {
@@ -104,7 +104,7 @@ func resources(s *Server, r request) (any, error) {
 	return rows, nil
 }
 
-func (s *Server) machineRow(m *machine) map[string]any {
+func machineRow(s *Server, m *machine) map[string]any {
 	row := m.row()
 	row["id"], row["type"], row["node"], row["template"] = fmt.Sprintf("qemu/%d", m.id), "qemu", m.node, number01(m.template)
 	if s.nodes[m.node].away {
@@ -167,11 +167,7 @@ func list(s *Server, r request) (any, error) {
 	return rows, nil
 }
 
-func status(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func status(s *Server, m *machine, r request) (any, error) {
 	if m.running { // something comes and goes all the time
 		m.in, m.out = m.in+1500, m.out+900
 	}
@@ -205,7 +201,7 @@ func clone(s *Server, r request) (any, error) {
 		return nil, dies("storage '%s' does not exist", r.form["storage"])
 	case target != "" && s.nodes[target] == nil:
 		return nil, dies("no such cluster node '%s'", target)
-	case target != "" && target != from.node && !s.isShared(from):
+	case target != "" && target != from.node && !isShared(s, from):
 		return nil, dies("can't clone VM to node '%s' (VM uses local storage)", target)
 	case s.machines[id] != nil:
 		return nil, dies("unable to create VM %d: config file already exists", id)
@@ -286,11 +282,7 @@ func lines(s string) string {
 	return s + "\n"
 }
 
-func start(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func start(s *Server, m *machine, r request) (any, error) {
 	return s.begin("qmstart", m.node, r.path["vmid"], func() string {
 		switch {
 		case m.locked() != "":
@@ -308,16 +300,12 @@ func start(s *Server, r request) (any, error) {
 	})
 }
 
-func stop(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func stop(s *Server, m *machine, r request) (any, error) {
 	return s.begin("qmstop", m.node, r.path["vmid"], func() string {
 		if m.locked() != "" {
 			return m.locked()
 		}
-		if t := s.runs("qmshutdown", r.path["vmid"]); t != nil && r.form["overrule-shutdown"] == "1" {
+		if t := runs(s, "qmshutdown", r.path["vmid"]); t != nil && r.form["overrule-shutdown"] == "1" {
 			t.exit = "interrupted by signal"
 		}
 		m.running = false
@@ -326,11 +314,7 @@ func stop(s *Server, r request) (any, error) {
 }
 
 // shutdown asks the guest, which obeys at once unless such tasks are held.
-func shutdown(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func shutdown(s *Server, m *machine, r request) (any, error) {
 	return s.begin("qmshutdown", m.node, r.path["vmid"], func() string {
 		if m.locked() == "" {
 			m.running = false
@@ -340,11 +324,7 @@ func shutdown(s *Server, r request) (any, error) {
 }
 
 // destroy deletes a machine with its volumes.
-func destroy(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func destroy(s *Server, m *machine, r request) (any, error) {
 	early := func() string {
 		switch {
 		case m.conf["protection"] == "1":
@@ -369,14 +349,11 @@ func destroy(s *Server, r request) (any, error) {
 	})
 }
 
-func agentInterfaces(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case m.conf["agent"] == "":
+func agentInterfaces(_ *Server, m *machine, _ request) (any, error) {
+	if m.conf["agent"] == "" {
 		return nil, dies("No QEMU guest agent configured")
-	case !m.running:
+	}
+	if !m.running {
 		return nil, dies("VM %d is not running", m.id)
 	}
 	addresses := []any{map[string]any{"ip-address": "fe80::1", "ip-address-type": "ipv6", "prefix": 64}}

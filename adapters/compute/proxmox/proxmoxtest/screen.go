@@ -12,11 +12,7 @@ import (
 // ScreenPassword is that of every screen.
 const ScreenPassword = `T!ck3t_8`
 
-func vncProxy(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func vncProxy(s *Server, m *machine, r request) (any, error) {
 	if _, err := s.begin("vncproxy", m.node, r.path["vmid"], func() string { return "" }); err != nil {
 		return nil, err
 	}

@@ -219,7 +219,14 @@ func (s *Server) carryOut(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return c.do(s, q)
+	if c.of == nil {
+		return c.do(s, q)
+	}
+	m, err := s.at(q)
+	if err != nil {
+		return nil, err
+	}
+	return c.of(s, m, q)
 }
 
 // admit checks the token. A body that may not be there is refused by the proxy.

@@ -35,11 +35,7 @@ func (s *Server) inSnapshot(m *machine, volume string) bool {
 	return false
 }
 
-func listSnapshots(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func listSnapshots(s *Server, m *machine, r request) (any, error) {
 	rows := []any{}
 	for _, name := range sorted(m.snapshots) {
 		rows = append(rows, map[string]any{"name": name, "snaptime": m.snapshots[name].at.Unix(), "vmstate": 0, "description": ""})
@@ -47,11 +43,7 @@ func listSnapshots(s *Server, r request) (any, error) {
 	return append(rows, map[string]any{"name": "current", "running": number01(m.running), "description": "You are here!"}), nil
 }
 
-func takeSnapshot(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func takeSnapshot(s *Server, m *machine, r request) (any, error) {
 	name := r.form["snapname"]
 	if name == "current" {
 		return nil, dies("unable to use snapshot name 'current' (reserved name)")
@@ -80,11 +72,7 @@ func (m *machine) lock(as string) string {
 	return ""
 }
 
-func dropSnapshot(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func dropSnapshot(s *Server, m *machine, r request) (any, error) {
 	name := r.path["name"]
 	return s.begin("qmdelsnapshot", m.node, r.path["vmid"], func() string {
 		if m.snapshots[name] == nil {
@@ -103,11 +91,7 @@ func dropSnapshot(s *Server, r request) (any, error) {
 
 // rollBack brings back the disks and the settings, except the description and the volumes
 // that are not used. A disk that the snapshot does not have becomes one of these.
-func rollBack(s *Server, r request) (any, error) {
-	m, err := s.at(r)
-	if err != nil {
-		return nil, err
-	}
+func rollBack(s *Server, m *machine, r request) (any, error) {
 	name := r.path["name"]
 	return s.begin("qmrollback", m.node, r.path["vmid"], func() string {
 		if m.snapshots[name] == nil {
@@ -131,12 +115,12 @@ func rollBack(s *Server, r request) (any, error) {
 		for _, v := range s.diskVolumes(snap.conf) {
 			v.Content = v.saved[name]
 		}
-		s.leaveUnused(m, before)
+		leaveUnused(s, m, before)
 		return ""
 	})
 }
 
-func (s *Server) leaveUnused(m *machine, before []*Volume) {
+func leaveUnused(s *Server, m *machine, before []*Volume) {
 	used := map[string]bool{}
 	for _, v := range s.diskVolumes(m.conf) {
 		used[v.Name] = true

@@ -42,7 +42,7 @@ func (s *Server) step(t *task) {
 	t.due = s.clock + s.Faults.pace()
 	if failed := s.Faults.fails(t.kind); failed != "" {
 		t.exit = failed
-		s.undo(t)
+		undo(s, t)
 		return
 	}
 	err := t.steps[0]()
@@ -60,7 +60,7 @@ func (s *Server) step(t *task) {
 
 // undo takes back what a task that fails has begun: a clone deletes its copy, others leave
 // the lock that they have set.
-func (s *Server) undo(t *task) {
+func undo(s *Server, t *task) {
 	t.log = append(t.log, "TASK ERROR: "+t.exit)
 	if t.kind != "qmclone" {
 		return
@@ -73,7 +73,7 @@ func (s *Server) undo(t *task) {
 	}
 }
 
-func (s *Server) runs(kind, id string) *task {
+func runs(s *Server, kind, id string) *task {
 	for _, t := range s.tasks {
 		if t.exit == "" && t.kind == kind && t.id == id {
 			return t
@@ -110,7 +110,7 @@ func (t *task) fits(r request) bool {
 		(r.form["source"] == "all" || cmp.Or(r.form["source"], "archive") == source)
 }
 
-func (s *Server) findTask(upid string) (*task, error) {
+func findTask(s *Server, upid string) (*task, error) {
 	for _, t := range s.tasks {
 		if t.upid == upid {
 			return t, nil
@@ -120,7 +120,7 @@ func (s *Server) findTask(upid string) (*task, error) {
 }
 
 func taskStatus(s *Server, r request) (any, error) {
-	t, err := s.findTask(r.path["upid"])
+	t, err := findTask(s, r.path["upid"])
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func taskStatus(s *Server, r request) (any, error) {
 }
 
 func taskLog(s *Server, r request) (any, error) {
-	t, err := s.findTask(r.path["upid"])
+	t, err := findTask(s, r.path["upid"])
 	if err != nil {
 		return nil, err
 	}
