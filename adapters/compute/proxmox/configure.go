@@ -39,13 +39,9 @@ func (h *Hypervisor) check(m compute.Machine) error {
 var readsOtherwise = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|[0-9.]+(e[0-9]+)?|0x[0-9a-f]+|0o?[0-7]+|0b[01]+)$`)
 
 func isHostname(name string) bool {
-	for part := range strings.SplitSeq(name, ".") {
-		if !label.MatchString(part) {
-			return false
-		}
-	}
-	first, _, _ := strings.Cut(name, ".")
-	return len(name) <= 253 && !readsOtherwise.MatchString(first) && !readsOtherwise.MatchString(name)
+	parts := strings.Split(name, ".")
+	spoilt := slices.ContainsFunc(parts, func(part string) bool { return !label.MatchString(part) })
+	return len(name) <= 253 && !spoilt && !readsOtherwise.MatchString(parts[0]) && !readsOtherwise.MatchString(name)
 }
 
 // configure sets what differs, in one call. A password counts only while the disk is made.
@@ -121,13 +117,10 @@ func (h *Hypervisor) drives(v *vm, m compute.Machine, want map[string]string) er
 var cloudInitDrives = []string{"ide2", "ide0", "ide1", "ide3"}
 
 // unwanted are settings that are there and are to go. An empty value cannot be set.
-func unwanted(v *vm, want map[string]string) (keys []string) {
-	for _, key := range []string{"nameserver", "sshkeys", rescueDrive} {
-		if v.next[key] != "" && want[key] == "" {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+func unwanted(v *vm, want map[string]string) []string {
+	return slices.DeleteFunc([]string{"nameserver", "sshkeys", rescueDrive}, func(key string) bool {
+		return v.next[key] == "" || want[key] != ""
+	})
 }
 
 // firmware has the machine's id, and as the serial number that of its start.

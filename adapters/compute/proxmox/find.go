@@ -65,7 +65,7 @@ func (h *Hypervisor) find(ctx context.Context, external string, m compute.Machin
 	}
 	var found, stranger *vm
 	for _, e := range all {
-		if e.isTemplate() || e.id() != id && e.Name != m.Name && (m.Hostname == "" || e.Name != m.Hostname) {
+		if !couldBe(e, id, m) {
 			continue
 		}
 		v, err := h.readEntry(ctx, e)
@@ -83,6 +83,11 @@ func (h *Hypervisor) find(ctx context.Context, external string, m compute.Machin
 		}
 	}
 	return cmp.Or(found, stranger), all, nil
+}
+
+// couldBe tells whether a machine has to be read to know that it is another one.
+func couldBe(e entry, id int64, m compute.Machine) bool {
+	return !e.isTemplate() && (e.id() == id || e.Name == m.Name || m.Hostname != "" && e.Name == m.Hostname)
 }
 
 // readEntry reads a machine. A container has the number of a machine, and none of its settings.

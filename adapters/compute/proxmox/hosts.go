@@ -66,12 +66,11 @@ func down(node entry) string {
 }
 
 func (s Settings) storageAt(node string, all []entry) (entry, bool) {
-	for _, e := range all {
-		if e.Type == "storage" && e.Node == node && e.Storage == s.Storage {
-			return e, true
-		}
+	i := slices.IndexFunc(all, func(e entry) bool { return e.Type == "storage" && e.Node == node && e.Storage == s.Storage })
+	if i < 0 {
+		return entry{}, false
 	}
-	return entry{}, false
+	return all[i], true
 }
 
 // templatesAt are the names of the templates that a machine of a node can be a copy of: the

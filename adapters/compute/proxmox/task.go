@@ -78,12 +78,10 @@ func (w *worker) last(ctx context.Context, id int64) error {
 }
 
 // outcome is the failure of the remembered task of a machine, if it is over.
-func (w *worker) outcome(ctx context.Context, id int64) error {
-	task := w.remembered(id)
-	if task == "" {
-		return nil
+func (w *worker) outcome(ctx context.Context, id int64) (err error) {
+	if task := w.remembered(id); task != "" {
+		_, err = w.ended(ctx, task)
 	}
-	_, err := w.ended(ctx, task)
 	return err
 }
 

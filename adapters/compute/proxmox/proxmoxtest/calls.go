@@ -142,7 +142,7 @@ var firewallCalls = []call{
 		method: "PUT", path: atFirewall + "/options", privileges: []string{"VM.Config.Network"}, of: setFirewallOptions,
 		known: rules{
 			"enable": flagRule, "macfilter": flagRule, "dhcp": flagRule, "ndp": flagRule, "radv": flagRule, "ipfilter": flagRule,
-			"policy_in": policy, "policy_out": policy, "delete": nil, "digest": nil,
+			"policy_in": policy, "policy_out": policy,
 		},
 	},
 	{method: "GET", path: atFirewall + "/ipset", privileges: []string{"VM.Audit"}, of: listSets},
@@ -162,14 +162,16 @@ var firewallCalls = []call{
 	{method: "DELETE", path: atFirewall + "/ipset/:name/:cidr", privileges: []string{"VM.Config.Network"}, do: dropMember},
 }
 
-// settings are the settings of a machine, with the privilege that each asks for. Those that
-// are live count at once while the machine runs; the others wait for its next start.
-var settings = []struct {
+// A setting of a machine, with the privilege that it asks for. One that is live counts at
+// once while the machine runs; the others wait for its next start.
+type setting struct {
 	name      *regexp.Regexp
 	value     *regexp.Regexp
 	privilege string
 	live      bool
-}{
+}
+
+var settings = []setting{
 	{pattern(`name`), dnsName, "VM.Config.Options", true},
 	{pattern(`description`), nil, "VM.Config.Options", true},
 	{pattern(`onboot|protection`), flagRule, "VM.Config.Options", true},
@@ -197,12 +199,7 @@ var settings = []struct {
 }
 
 func isLive(name string) bool {
-	for _, setting := range settings {
-		if setting.name.MatchString(name) {
-			return setting.live
-		}
-	}
-	return false
+	return slices.ContainsFunc(settings, func(s setting) bool { return s.live && s.name.MatchString(name) })
 }
 
 func isDrive(name string) bool {

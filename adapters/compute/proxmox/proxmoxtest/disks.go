@@ -2,6 +2,7 @@ package proxmoxtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,9 +39,7 @@ func (s *Server) addVolume(storageName, node string, owner int64, kind string, s
 // used is what is taken of a storage as a node sees it.
 func (s *Server) used(at *storage, node string) (sum int64) {
 	for _, v := range s.volumes {
-		if v.Storage == at.name && (v.Node == "" || v.Node == node) {
-			sum += v.Used
-		}
+		sum += v.Used * int64(number01(v.Storage == at.name && (v.Node == "" || v.Node == node)))
 	}
 	return sum
 }
@@ -51,12 +50,7 @@ func (s *Server) free(storageName, node string) int64 {
 }
 
 func isShared(s *Server, m *machine) bool {
-	for key, value := range m.conf {
-		if v := s.volumes[parts(value)[""]]; isDrive(key) && v != nil && !s.storages[v.Storage].shared {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.diskVolumes(m.conf), func(v *Volume) bool { return !s.storages[v.Storage].shared })
 }
 
 // copyVolume copies a volume for a machine. A linked copy takes next to nothing.
@@ -135,11 +129,10 @@ func sizeText(bytes int64) string {
 
 func sizeOf(text string) int64 {
 	units := map[byte]int64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
-	unit := units[text[len(text)-1]]
-	if unit == 0 {
-		return whole(text)
+	if unit := units[text[len(text)-1]]; unit != 0 {
+		return whole(text[:len(text)-1]) * unit
 	}
-	return whole(text[:len(text)-1]) * unit
+	return whole(text)
 }
 
 // resize makes a disk larger, never smaller.

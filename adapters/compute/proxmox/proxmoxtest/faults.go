@@ -78,9 +78,6 @@ func (f *Faults) loses(method, path string) bool {
 func (f *Faults) FailTask(kind, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.failing == nil {
-		f.failing = map[string]string{}
-	}
 	f.failing[kind] = text
 }
 
@@ -96,9 +93,6 @@ func (f *Faults) fails(kind string) string {
 func (f *Faults) Hold(kind string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.holding == nil {
-		f.holding = map[string]bool{}
-	}
 	f.holding[kind] = true
 }
 
@@ -144,9 +138,7 @@ func (f *Faults) wait() {
 	f.mu.Lock()
 	by := f.slowness
 	f.mu.Unlock()
-	if by > 0 {
-		time.Sleep(by)
-	}
+	time.Sleep(by)
 }
 
 // Away takes a node from the network, or brings it back.

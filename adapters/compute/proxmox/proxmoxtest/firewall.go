@@ -1,6 +1,7 @@
 package proxmoxtest
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,12 +15,8 @@ func firewallOptions(s *Server, m *machine, r request) (any, error) {
 	return answer, nil
 }
 
-func setFirewallOptions(s *Server, m *machine, r request) (any, error) {
-	for name, value := range r.form {
-		if name != "delete" && name != "digest" {
-			m.firewall[name] = value
-		}
-	}
+func setFirewallOptions(_ *Server, m *machine, r request) (any, error) {
+	maps.Copy(m.firewall, r.form)
 	return nil, nil
 }
 
@@ -31,12 +28,11 @@ func listSets(s *Server, m *machine, r request) (any, error) {
 	return rows, nil
 }
 
-func addSet(s *Server, m *machine, r request) (any, error) {
-	name := r.form["name"]
-	if _, is := m.sets[name]; is {
-		return nil, invalid("name", "IPSet '%s' already exists", name)
+func addSet(_ *Server, m *machine, r request) (any, error) {
+	if _, is := m.sets[r.form["name"]]; is {
+		return nil, invalid("name", "IPSet '%s' already exists", r.form["name"])
 	}
-	m.sets[name] = []string{}
+	m.sets[r.form["name"]] = []string{}
 	return nil, nil
 }
 

@@ -1,6 +1,7 @@
 package proxmoxtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -64,11 +65,7 @@ func (m *machine) locked() string {
 
 func (s *Server) forget(id int64) {
 	delete(s.machines, id)
-	for name, v := range s.volumes {
-		if v.Owner == id {
-			delete(s.volumes, name)
-		}
-	}
+	maps.DeleteFunc(s.volumes, func(_ string, v *Volume) bool { return v.Owner == id })
 }
 
 func resources(s *Server, r request) (any, error) {
@@ -267,9 +264,7 @@ func (c *cloning) copy() string {
 func (c *cloning) finish() string {
 	m := c.cluster.machines[c.id]
 	delete(m.conf, "lock")
-	if c.form["target"] != "" {
-		m.node = c.form["target"]
-	}
+	m.node = cmp.Or(c.form["target"], m.node)
 	c.cluster.clones[c.id]++
 	return ""
 }
@@ -316,9 +311,7 @@ func stop(s *Server, m *machine, r request) (any, error) {
 // shutdown asks the guest, which obeys at once unless such tasks are held.
 func shutdown(s *Server, m *machine, r request) (any, error) {
 	return s.begin("qmshutdown", m.node, r.path["vmid"], func() string {
-		if m.locked() == "" {
-			m.running = false
-		}
+		m.running = m.running && m.locked() != ""
 		return m.locked()
 	})
 }

@@ -40,10 +40,9 @@ func (s *Server) Machines() (all []Machine) {
 
 // Machine is one of them; nil: there is none.
 func (s *Server) Machine(id int64) *Machine {
-	for _, m := range s.Machines() {
-		if m.ID == id {
-			return &m
-		}
+	all := s.Machines()
+	if i := slices.IndexFunc(all, func(m Machine) bool { return m.ID == id }); i >= 0 {
+		return &all[i]
 	}
 	return nil
 }

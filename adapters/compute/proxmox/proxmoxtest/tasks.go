@@ -74,12 +74,11 @@ func undo(s *Server, t *task) {
 }
 
 func runs(s *Server, kind, id string) *task {
-	for _, t := range s.tasks {
-		if t.exit == "" && t.kind == kind && t.id == id {
-			return t
-		}
+	i := slices.IndexFunc(s.tasks, func(t *task) bool { return t.exit == "" && t.kind == kind && t.id == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return s.tasks[i]
 }
 
 func listTasks(s *Server, r request) (any, error) {
@@ -102,21 +101,17 @@ func listTasks(s *Server, r request) (any, error) {
 // fits tells whether a task is of those that are asked for.
 func (t *task) fits(r request) bool {
 	of := func(name, is string) bool { return r.form[name] == "" || r.form[name] == is }
-	source := "archive"
-	if t.exit == "" {
-		source = "active"
-	}
+	source := map[bool]string{true: "active", false: "archive"}[t.exit == ""]
 	return t.node == r.path["node"] && of("vmid", t.id) && of("typefilter", t.kind) &&
 		(r.form["source"] == "all" || cmp.Or(r.form["source"], "archive") == source)
 }
 
 func findTask(s *Server, upid string) (*task, error) {
-	for _, t := range s.tasks {
-		if t.upid == upid {
-			return t, nil
-		}
+	i := slices.IndexFunc(s.tasks, func(t *task) bool { return t.upid == upid })
+	if i < 0 {
+		return nil, invalid("upid", "no such task")
 	}
-	return nil, invalid("upid", "no such task")
+	return s.tasks[i], nil
 }
 
 func taskStatus(s *Server, r request) (any, error) {
