@@ -10,7 +10,7 @@ import (
 func TestTheProgramTellsWhatCanFollow(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"|ord", "orders"},
-		{"|com", "completion"}, // not the hidden command
+		{"|com", "compute\ncompletion"}, // not the hidden command
 		{"|orders|s", "show"},
 		{"|orders|list|--stat", "--status"},
 		{"|orders|--data-dir|/tmp|sh", "show"},

@@ -30,13 +30,13 @@ type Check struct {
 	Interrupt bool          `help:"Calls are ended before they are over, too: each at ever later moments. It takes long."`
 	Template  string        `placeholder:"NAME" help:"Of the machines' disks; none: the first one of the host."`
 	Host      string        `placeholder:"NAME" help:"That runs the machines; none: any."`
-	Cores     int64         `default:"1"`
-	MemoryMB  int64         `name:"memory" default:"512" placeholder:"MB"`
+	Cores     int64         `default:"1" help:"Of a machine."`
+	MemoryMB  int64         `name:"memory" default:"512" placeholder:"MB" help:"Of a machine."`
 	DiskGB    int64         `name:"disk" default:"4" placeholder:"GB" help:"No smaller than the template."`
 	Bridge    string        `placeholder:"NAME" help:"Of the host; none: the hypervisor's own network."`
-	VLAN      int64         `name:"vlan" placeholder:"NUMBER"`
+	VLAN      int64         `name:"vlan" placeholder:"NUMBER" help:"Of the machines' network; none: without a tag."`
 	Addresses []string      `name:"address" placeholder:"IP/BITS" help:"One that the machines may have, where there is a bridge."`
-	Gateways  []string      `name:"gateway" placeholder:"IP"`
+	Gateways  []string      `name:"gateway" placeholder:"IP" help:"Of the address."`
 	Patience  time.Duration `default:"3m" help:"How long it may take until a machine is as wanted."`
 	Only      string        `placeholder:"WORDS" help:"Only the checks with these words in their names."`
 	Clean     string        `placeholder:"NAMES" help:"Take away what an interrupted check has left: the beginning of its names."`
