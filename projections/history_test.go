@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
@@ -81,7 +83,9 @@ func (h *history) ref() hosting.Ref {
 }
 
 func (h *history) any() []domain.Command {
-	switch h.chance.IntN(11) {
+	switch h.chance.IntN(12) {
+	case 11:
+		return []domain.Command{h.machine()}
 	case 0, 1, 2:
 		return h.order()
 	case 3, 4:
@@ -106,6 +110,8 @@ func (h *history) order() []domain.Command {
 		c := h.place("")
 		if h.flip() {
 			c.Domain = h.site()
+		} else if h.flip() {
+			c.Plan.ResourceType, c.Machine.Placement = "vps", h.placement()
 		}
 		h.orders = append(h.orders, c)
 		return []domain.Command{c}
@@ -264,7 +270,55 @@ func (h *history) news(c order.Place) domain.Command {
 		p.Disputes = []order.Dispute{{ID: p.ID + "/dispute", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency}}
 	}
 	o.TimeUp, o.NamesFree = h.flip(), h.flip()
+	if c.Machine.Placement != nil {
+		o.NeedsPlace, o.Placement = true, h.placement()
+	}
 	return o
+}
+
+// nodes is how many nodes and pools there are at most.
+const nodes = 3
+
+// placement is a place that may be full, or another's.
+func (h *history) placement() *compute.Placement {
+	node := 1 + h.chance.IntN(nodes)
+	block := netip.MustParsePrefix(fmt.Sprintf("192.0.2.%d/32", h.id()))
+	return &compute.Placement{
+		Node: fmt.Sprint("n", node), Why: "chance", Size: h.size(),
+		Addresses: []compute.Address{{Pool: fmt.Sprint("p", node), Block: block, Address: block}},
+	}
+}
+
+func (h *history) size() compute.Size {
+	return compute.Size{Cores: h.chance.Int64N(4), MemoryMB: h.chance.Int64N(4096), DiskGB: h.chance.Int64N(40)}
+}
+
+// machine is something that happens to a machine, or to nodes and pools.
+func (h *history) machine() domain.Command {
+	vm, n := hosting.Ref{Kind: machineKind.Name, ID: h.id()}, 1+h.chance.Int64N(nodes)
+	node, pool := hosting.Ref{Kind: hosting.NodeKind, ID: n}, hosting.Ref{Kind: hosting.PoolKind, ID: n}
+	of := h.uuid()
+	if len(h.orders) > 0 {
+		of = h.orders[h.chance.IntN(len(h.orders))].ID
+	}
+	switch h.chance.IntN(8) {
+	case 0:
+		return hosting.Request{Ref: node, Spec: values(&hosting.Node{Name: fmt.Sprint("n", n), Cores: 12, MemoryMB: 12288, DiskGB: 120})}
+	case 1:
+		return hosting.Request{Ref: pool, Spec: values(&hosting.AddressPool{Name: fmt.Sprint("p", n), Network: "192.0.2.0/24"})}
+	case 2: // the others stay, so that machines have places
+		return hosting.Remove{Ref: hosting.Ref{Kind: hosting.NodeKind, ID: 1}}
+	case 3:
+		return hosting.Remove{Ref: hosting.Ref{Kind: hosting.PoolKind, ID: 1}}
+	case 4:
+		return order.ResizePlace{ID: of, Size: h.size(), At: h.at()}
+	case 5:
+		return hosting.Remove{Ref: vm}
+	case 6:
+		return hosting.Confirm{Ref: vm}
+	}
+	m := hosting.NewMachine(vm.ID, of.String())
+	return hosting.Request{Ref: vm, Tenant: h.id(), Spec: values(m), For: "order:" + of.String()}
 }
 
 func (h *history) resource() domain.Command {

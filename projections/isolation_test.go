@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/storefront"
@@ -33,9 +35,17 @@ const eventually = 20 * time.Second
 func openTwo(t testing.TB) *panel {
 	t.Helper()
 	p := openPanel(t)
+	p.do(t, hosting.Request{
+		Ref: hosting.Ref{Kind: hosting.NodeKind, ID: 1}, Spec: values(&hosting.Node{Name: "alpha", Cores: 4, MemoryMB: 4096, DiskGB: 40}),
+	})
 	for _, c := range []Caller{ana, ben} {
 		name := fmt.Sprint("user", c.User)
 		place := p.place("")
+		block := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(c.User)}), 32)
+		place.Machine.Placement = &compute.Placement{
+			Node: "alpha", Size: compute.Size{Cores: 1, MemoryMB: 1024, DiskGB: 10},
+			Addresses: []compute.Address{{Pool: "blue", Block: block, Address: block}},
+		}
 		place.Owner = c.KeyOwner
 		p.do(
 			t, open(c.User, name+"@example.com"), tenant(c.Tenant, name, name),
@@ -133,7 +143,7 @@ func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 				"users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, "+
 					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
 					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
-					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, machine_places 0, machine_addresses 0, events ",
 				ofFive,
 			),
 		},
@@ -143,7 +153,7 @@ func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 				"users 1, memberships 1, orders 1, order_days 0, order_money 0, resources 2, operations 1, "+
 					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
 					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
-					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, machine_places 0, machine_addresses 0, events ",
 				ofSix,
 			),
 		},
@@ -152,14 +162,14 @@ func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 			"users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions " +
 				"0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, " +
 				"credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, " +
-				"webhook_endpoints 0, webhook_deliveries 0, events 0",
+				"webhook_endpoints 0, webhook_deliveries 0, machine_places 0, machine_addresses 0, events 0",
 		},
 		{
 			"a visitor", &Caller{},
 			"users 0, memberships 0, orders 0, order_days 0, order_money 0, resources 0, operations 0, subscriptions " +
 				"0, invoices 0, credit_notes 0, payment_methods 0, method_setups 0, credit_balances 0, " +
 				"credit_movements 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, " +
-				"webhook_endpoints 0, webhook_deliveries 0, events 0",
+				"webhook_endpoints 0, webhook_deliveries 0, machine_places 0, machine_addresses 0, events 0",
 		},
 		{
 			"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6},
@@ -167,27 +177,27 @@ func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 				"users 1, memberships 2, orders 1, order_days 0, order_money 0, resources 3, operations 1, "+
 					"subscriptions 1, invoices 1, credit_notes 0, payment_methods 1, method_setups 1, "+
 					"credit_balances 1, credit_movements 1, notifications 1, inboxes 1, preferences 1, api_keys 0, "+
-					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ",
+					"api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, machine_places 0, machine_addresses 0, events ",
 				ofSix,
 			),
 		},
 		{
 			"an operator", &superuser,
 			fmt.Sprint(
-				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, "+
+				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 5, operations 2, "+
 					"subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, "+
 					"credit_balances 2, credit_movements 2, notifications 1, inboxes 1, preferences 1, api_keys 2, "+
-					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ",
+					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, machine_places 2, machine_addresses 2, events ",
 				events,
 			),
 		},
 		{
 			"the program", &System,
 			fmt.Sprint(
-				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 4, operations 2, "+
+				"users 2, memberships 2, orders 2, order_days 1, order_money 0, resources 5, operations 2, "+
 					"subscriptions 2, invoices 2, credit_notes 0, payment_methods 2, method_setups 2, "+
 					"credit_balances 2, credit_movements 2, notifications 2, inboxes 2, preferences 2, api_keys 2, "+
-					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ",
+					"api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, machine_places 2, machine_addresses 2, events ",
 				events,
 			),
 		},

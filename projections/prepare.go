@@ -180,7 +180,7 @@ func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error)
 
 // All are the read tables of the program, a file each.
 var All = Set{
-	plans, widgets, apiKeys, users, orders, names, resources, operations, subscriptions, methodSetups, credit,
+	plans, widgets, apiKeys, users, orders, names, resources, operations, places, subscriptions, methodSetups, credit,
 	notifications, incidents, webhooks,
 }
 

@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	desk "hostpanel/domain/operations"
@@ -118,6 +119,19 @@ func allExamples(t *testing.T) (all []eventstore.RecordedEvent) {
 			all,
 			eventstore.RecordedEvent{Stream: domain.Stream{Category: kind.Name, ID: "1"}, Version: 2, Name: e.EventName(), Event: e},
 		)
+	}
+	place := &compute.Placement{Addresses: make([]compute.Address, 1)} // the stored examples of these events concern none
+	all = append(all, eventstore.RecordedEvent{
+		Stream: domain.Stream{Category: machineKind.Name, ID: "1"}, Version: 1, Name: hosting.Requested{}.EventName(),
+		Event: hosting.Requested{Kind: machineKind.Name, For: "order:" + uuid.Nil.String()},
+	})
+	for _, e := range []domain.Event{
+		order.Placed{Placement: place}, order.Reopened{Placement: place}, order.RefundCompleted{Before: order.StatusPaymentProcessing},
+		order.DisputeClosed{Before: order.StatusPaymentProcessing, Chargeback: true},
+	} {
+		all = append(all, eventstore.RecordedEvent{
+			Stream: domain.Stream{Category: order.Category, ID: uuid.Nil.String()}, Version: 1, Name: e.EventName(), Event: e,
+		})
 	}
 	files, err := filepath.Glob("../domain/*/testdata/events/*.json")
 	if err != nil || len(files) < 100 {

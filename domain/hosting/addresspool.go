@@ -69,7 +69,7 @@ func isNetwork(s string) bool {
 }
 
 func isRange(s string) bool {
-	_, _, ok := rangeOf(s)
+	_, _, ok := RangeOf(s)
 	return ok
 }
 
@@ -80,8 +80,8 @@ func tidyNetwork(s string) string {
 	return s
 }
 
-// rangeOf are the first and the last address of a range.
-func rangeOf(s string) (first, last netip.Addr, ok bool) {
+// RangeOf are the first and the last address of a range.
+func RangeOf(s string) (first, last netip.Addr, ok bool) {
 	from, to, isRange := strings.Cut(s, "-")
 	first, err := netip.ParseAddr(strings.TrimSpace(from))
 	last = first
@@ -126,7 +126,7 @@ func (p *AddressPool) check(at Place, wrong *field.Errors) {
 		wrong.Add("gateway", "The gateway is not in the network.")
 	}
 	for _, excluded := range p.Excluded {
-		if first, last, ok := rangeOf(excluded); ok && !wrong.Has("excluded") && !(of.Contains(first) && of.Contains(last)) {
+		if first, last, ok := RangeOf(excluded); ok && !wrong.Has("excluded") && !(of.Contains(first) && of.Contains(last)) {
 			wrong.Add("excluded", excluded+" is not in the network.")
 		}
 	}
@@ -136,6 +136,9 @@ func (p *AddressPool) check(at Place, wrong *field.Errors) {
 		}
 	}
 }
+
+// PoolKind is the kind of address pools.
+var PoolKind = addressPools.Name
 
 // OverlapsPool is the refusal of a network of which another pool has a part.
 const OverlapsPool = "Another pool of this bridge and VLAN has a part of the network."

@@ -16,6 +16,9 @@ var nodes = Kind{
 	Called:   "name", InUse: "The node has machines.", Verbs: All, Writers: Superuser, New: spec[Node],
 }
 
+// NodeKind is the kind of nodes.
+var NodeKind = nodes.Name
+
 // A Node is what machines are placed on: a host of a hypervisor, with what may be sold there
 // (docs/machines-stock.md).
 type Node struct {

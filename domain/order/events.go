@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/money"
 	"hostpanel/domain/tax"
 	"hostpanel/domain/wording"
@@ -27,7 +28,7 @@ type Event interface {
 var EventTypes = []domain.EventType{
 	domain.Register[Placed]().Sealing(domain.Contact,
 		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url",
-		"cancel_url").Sealing(domain.Contact, buyer.Names...),
+		"cancel_url", "ssh_key").Sealing(domain.Contact, buyer.Names...),
 	domain.Register[PaymentSessionOpened](),
 	domain.Register[PaymentSessionFailed](),
 	domain.Register[PaymentApproved](),
@@ -64,6 +65,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[ProviderEventIgnored](),
 	domain.Register[WebhookMatched](),
 	domain.Register[TenantChosen](),
+	domain.Register[PlaceResized](),
 	domain.Register[PaymentMethodKept]().Sealing(domain.Contact, "brand", "last4", "expires"),
 }
 
@@ -114,6 +116,11 @@ type Placed struct {
 
 	KeepFor uuid.UUID `json:"keep_for,omitzero"`    // the person who agreed that the payment method is kept; zero: it is not
 	Charge  uuid.UUID `json:"kept_method,omitzero"` // the kept payment method that is charged; zero: the customer pays on a page
+
+	// Of a virtual server: its place, nil if there is no stock, and what its customer wants.
+	Placement *compute.Placement `json:"placement,omitempty"`
+	Hostname  string             `json:"hostname,omitempty"`
+	SSHKey    string             `json:"ssh_key,omitempty"` // without its comment
 
 	At time.Time `json:"at"`
 }
@@ -168,12 +175,13 @@ type (
 	// for the order, when an operator says so (hold needs_operator).
 	LatePaymentFound struct {
 		Payment Seen      `json:"payment"`
-		Refund  []string  `json:"refund,omitempty"` // what forbids reopening: reason, too_late, plan, names, or what differs
+		Refund  []string  `json:"refund,omitempty"` // what forbids reopening: reason, too_late, plan, names, place, or what differs
 		At      time.Time `json:"at"`
 	}
 	Reopened struct {
-		Payment string    `json:"payment"` // the provider's id
-		At      time.Time `json:"at"`
+		Payment   string             `json:"payment"`             // the provider's id
+		Placement *compute.Placement `json:"placement,omitempty"` // of a virtual server; nil: there is no stock
+		At        time.Time          `json:"at"`
 	}
 	// ProviderEventIgnored is news that asked for a move which the order cannot make.
 	ProviderEventIgnored struct {
@@ -273,8 +281,8 @@ func (ProviderEventIgnored) EventName() string  { return "order.provider_event_i
 
 func (e Placed) Says() string {
 	return fmt.Sprintf(
-		"%s orders %s, %s, for %s %s: %s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod,
-		e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"),
+		"%s orders %s, %s, for %s %s: %s%s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod,
+		e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"), wording.Around(", ", placedOn(e.Placement), ""),
 	)
 }
 
@@ -311,7 +319,17 @@ func (e LatePaymentFound) Says() string {
 	)
 }
 
-func (e Reopened) Says() string { return "opened again by payment " + e.Payment }
+func (e Reopened) Says() string {
+	return "opened again by payment " + e.Payment + wording.Around(", ", placedOn(e.Placement), "")
+}
+
+// placedOn says where a machine is to run, and why there; "" without a place.
+func placedOn(p *compute.Placement) string {
+	if p == nil {
+		return ""
+	}
+	return "on node " + p.Node + " (" + p.Why + ")"
+}
 
 func (e DuplicatePaymentFound) Says() string {
 	return "paid a second time: " + paid(e.Payment) + ", payment " + e.Payment.ID

@@ -10,7 +10,7 @@ func (e Placed) evolve(Order) Order {
 		Status: StatusPending, ID: e.Order, Number: e.Number, Provider: e.Provider,
 		Minor: e.Minor, Currency: e.Currency, Decimals: e.Decimals, Test: e.Test, PlacedAt: e.At, Invoice: e.Invoice, Joins: e.Tenant,
 		KeepFor: e.KeepFor, Charge: e.Charge,
-	}
+	}.placed(e.Placement)
 }
 
 func (e PaymentSessionOpened) evolve(o Order) Order {
@@ -63,7 +63,7 @@ func (e LatePaymentFound) evolve(o Order) Order {
 
 func (e Reopened) evolve(o Order) Order {
 	o.Status, o.Settling, o.Confirmed = StatusPaid, false, e.Payment
-	return o
+	return o.placed(e.Placement)
 }
 
 func (e Cancelled) evolve(o Order) Order {

@@ -17,12 +17,12 @@ func (c Observe) late(o Order, p Seen, differs []string) []Event {
 	if len(refund) > 0 {
 		return []Event{found}
 	}
-	return []Event{found, Reopened{Payment: p.ID, At: c.At}}
+	return []Event{found, Reopened{Payment: p.ID, Placement: c.Placement, At: c.At}}
 }
 
 // certain are the reasons to send late money back that leave no doubt that it
 // was meant for the order and is ours to give.
-var certain = []string{"reason", "too_late", "plan", "names", "amount", "currency"}
+var certain = []string{"reason", "too_late", "plan", "names", "place", "amount", "currency"}
 
 // GoesBack tells whether the money goes back by itself.
 func (e LatePaymentFound) GoesBack() bool {
@@ -39,6 +39,7 @@ func (c Observe) closed(o Order, p Seen) (names []string) {
 		{"too_late", c.ReopenWithin >= 0 && !p.At.After(o.CancelledAt.Add(c.window()))},
 		{"plan", c.PlanStillOffered},
 		{"names", c.NamesFree},
+		{"place", !c.NeedsPlace || c.Placement != nil},
 	} {
 		if !check.holds {
 			names = append(names, check.name)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 )
 
 // Observe tells an order what its payment provider holds for true. It decides
@@ -24,8 +25,10 @@ type Observe struct {
 	TimeUp bool
 
 	// What a late payment needs to reopen a cancelled order.
-	PlanStillOffered bool          // and at the same price
-	NamesFree        bool          // those that the order had claimed
+	PlanStillOffered bool // and at the same price
+	NamesFree        bool // those that the order had claimed
+	NeedsPlace       bool // it has bought a virtual server, and the panel keeps stock
+	Placement        *compute.Placement
 	ReopenWithin     time.Duration // of the cancellation; zero is [LateWindow], negative is never
 }
 

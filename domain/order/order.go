@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 )
 
 // Category is that of the streams "order-<uuid>".
@@ -62,6 +63,8 @@ type Order struct {
 	Refunds  map[string]SeenRefund  `json:"refunds,omitempty"`  // what is known of each, by the provider's id
 	Disputes map[string]SeenDispute `json:"disputes,omitempty"` // likewise
 	Reported bool                   `json:"reported,omitempty"` // a dispute that an operator has to confirm
+
+	Place *compute.Size `json:"place,omitempty"` // of its machine, as reserved last; nil: none was
 
 	CancelledAt time.Time       `json:"cancelled_at,omitzero"`
 	Cause       CancelReason    `json:"cancel_reason,omitempty"`

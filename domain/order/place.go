@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/money"
 	"hostpanel/domain/tax"
 )
@@ -43,7 +44,15 @@ type Place struct {
 	Bill     *Bill     // the invoice that the order pays; nil: it buys the plan
 	KeepFor  uuid.UUID // the person who agrees that the payment method is kept; zero: it is not
 	Charge   uuid.UUID // the kept payment method that is charged; zero: the customer pays on a page
+	Machine  Machine
 	At       time.Time
+}
+
+// A Machine is what the customer of a virtual server wants of it, and its place.
+type Machine struct {
+	Hostname  string             // "": the panel names it
+	SSHKey    string             // of who may sign in; "": none
+	Placement *compute.Placement // nil: the panel keeps no stock
 }
 
 // A Joining is the tenant to which an order adds a service, and the user who orders it.
@@ -103,6 +112,13 @@ type VPS struct {
 	DiskGB    int64  `json:"disk_gb"`
 	TrafficTB int64  `json:"traffic_tb"`
 	DefaultOS string `json:"default_os"`
+
+	Nodes []string `json:"nodes,omitempty"` // on which the machine may be; none: all
+}
+
+// Size is what the machine takes of its node.
+func (v VPS) Size() compute.Size {
+	return compute.Size{Cores: v.Cores, MemoryMB: v.MemoryMB, DiskGB: v.DiskGB}
 }
 
 // SaaS is what a SaaS plan lets a sub-tenant have.
@@ -140,6 +156,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
 		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
 		Tenant: c.Joins.Tenant, User: c.Joins.User, Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At, Treatment: c.Tax,
+		Placement: c.Machine.Placement, Hostname: c.Machine.Hostname, SSHKey: c.Machine.SSHKey,
 	})
 }
 

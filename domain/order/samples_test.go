@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/domaintest"
 	"hostpanel/domain/order"
 )
@@ -53,6 +55,16 @@ var (
 	expired   = order.Cancelled{Reason: order.Expired, At: later}
 
 	later = noon.Add(time.Hour)
+
+	// placement is the place of a machine.
+	placement = compute.Placement{
+		Node: "alpha", Why: "the only one with room: 50 % stay free", Template: "debian-12.qcow2",
+		Size: compute.Size{Cores: 2, MemoryMB: 2048, DiskGB: 40}, Bridge: "br0", VLAN: 7,
+		Addresses: []compute.Address{{
+			Pool: "blue", Block: netip.MustParsePrefix("192.0.2.7/32"), Address: netip.MustParsePrefix("192.0.2.7/24"),
+		}},
+		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+	}
 
 	// details are those of a customer who wants an invoice with an address.
 	details = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
@@ -136,6 +148,7 @@ func TestEventsAreReadForever(t *testing.T) {
 			SubjectID: ana, Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242",
 			Expires: "2029-03", At: later,
 		},
+		order.PlaceResized{Size: compute.Size{Cores: 4, MemoryMB: 8192, DiskGB: 80}, At: later},
 		order.TenantChosen{Tenant: 7, User: 3, At: later},
 		order.WebhookMatched{
 			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1",
@@ -145,7 +158,10 @@ func TestEventsAreReadForever(t *testing.T) {
 	returning, billed := placed, placed
 	returning.SuccessURL, returning.CancelURL = "https://shop.example/thanks", "https://shop.example/cart"
 	billed.Details = details
-	for _, e := range events(vps, saas, returning, billed) {
+	onNode := vps
+	onNode.Hostname, onNode.SSHKey, onNode.Placement = "web.example.com", "ssh-ed25519 AAAA", &placement
+	again := order.Reopened{Payment: "pay_1", Placement: &placement, At: later}
+	for _, e := range events(vps, saas, returning, billed, onNode, again) {
 		if got := reread(t, e); !equal(got, e) {
 			t.Errorf("%+v reads as %+v", e, got)
 		}
@@ -156,14 +172,14 @@ func TestEventsAreReadForever(t *testing.T) {
 func TestTheCustomersDataIsPersonal(t *testing.T) {
 	personal := domain.NewCatalogue(order.EventTypes).Personal("order.placed")
 	for _, name := range append(
-		[]string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"},
+		[]string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url", "ssh_key"},
 		buyer.Names...,
 	) {
 		if personal[name] != domain.Contact {
 			t.Errorf("%s is not sealed", name)
 		}
 	}
-	if len(personal) != 11 {
+	if len(personal) != 12 {
 		t.Errorf("sealed: %v", personal)
 	}
 }

@@ -49,6 +49,7 @@ type VPS struct {
 	CPUCores, MemoryMB, DiskGB, BandwidthTB *int64
 	OSOptions                               []string
 	DefaultOS                               *string
+	Nodes                                   []string // names of those on which its machines may be; none: all
 }
 
 // SaaS is what a SaaS plan lets a sub-tenant have.
@@ -101,7 +102,7 @@ func (p *Plan) Fields() field.Set {
 // plan's own sort.
 func (p *Plan) Shown() field.Set {
 	common := p.common().Only("name", "slug", "description", "price", "setup_fee", "currency", "billing_period", "resource_type")
-	return append(common, p.own()...)
+	return append(common, slices.DeleteFunc(p.own(), func(f field.Field) bool { return f.Name == "vps_nodes" })...)
 }
 
 // own are the fields that only plans of this sort have.
@@ -156,6 +157,8 @@ func (p *Plan) vps() field.Set {
 		field.NullInt("vps_bandwidth_tb", &p.VPS.BandwidthTB).Between(0, 10000),
 		field.Texts("vps_os_options", &p.VPS.OSOptions, func(f field.Field) field.Field { return f.Max(64) }).Min(1).Max(50).OrNull(),
 		field.NullText("vps_default_os", &p.VPS.DefaultOS).Max(64).Doc("One of the options; the first when absent."),
+		field.Texts("vps_nodes", &p.VPS.Nodes, func(f field.Field) field.Field { return f.Max(64).Is(field.Slug) }).Max(100).OrNull().
+			Doc("Names of nodes on which its machines may be; all when absent."),
 	}
 }
 
@@ -188,6 +191,9 @@ func (p *Plan) complete() {
 		preset(1, &v.CPUCores, &v.BandwidthTB)
 		preset(1024, &v.MemoryMB)
 		preset(20, &v.DiskGB)
+		if v.Nodes == nil {
+			v.Nodes = []string{}
+		}
 		if len(v.OSOptions) == 0 {
 			v.OSOptions = []string{"debian-12"}
 		}

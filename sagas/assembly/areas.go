@@ -42,7 +42,7 @@ type Areas struct {
 func (s *Panel) addPayments(o Options) {
 	s.Payments = payments.New(payments.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Providers: o.Payments, PublicURL: o.PublicURL, Times: s.times.PaymentTimes,
-		RefundLate: o.Policy.RefundLate,
+		RefundLate: o.Policy.RefundLate, Place: orders.NewPlaces(s.tables, o.Policy.AddressRest, s.Runner.Now).For,
 	})
 }
 

@@ -71,6 +71,7 @@ type Policy struct {
 	TaxRate      decimal.Decimal // percent that prices include, in the mode of the single rate
 	Tax          tax.Policy      // zero: the single rate
 	Terms        billing.Terms   // of renewals; zero: the usual ones
+	AddressRest  time.Duration   // of machines that have gone: see [orders.NewPlaces]
 	Compare      *time.Duration  // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }
 

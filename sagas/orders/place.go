@@ -21,7 +21,10 @@ import (
 )
 
 // A Service places orders.
-type Service struct{ Options }
+type Service struct {
+	Options
+	Places *Places
+}
 
 // Options are what a [Service] works with.
 type Options struct {
@@ -33,6 +36,7 @@ type Options struct {
 	Offers   order.Offers
 	TaxRate  decimal.Decimal // that of the single rate
 	Tax      tax.Policy
+	Rest     time.Duration    // of addresses of machines that have gone; 0: the usual one, below 0: none
 	Now      func() time.Time // business time; nil: the real time
 }
 
@@ -63,7 +67,7 @@ type Payments interface {
 // New returns a service.
 func New(o Options) *Service {
 	o.Now = clock.Or(o.Now)
-	return &Service{o}
+	return &Service{o, NewPlaces(o.Tables, o.Rest, o.Now)}
 }
 
 // Place puts a prepared order into the log. The function located is told its
@@ -81,7 +85,10 @@ func (s *Service) Place(ctx context.Context, cause func() domain.Metadata, d *or
 	located(command.ID)
 	m := cause()
 	m.Correlation = command.ID // of all that will come of the order
-	return command.ID, s.place(ctx, m, command)
+	if command.Plan.VPS == nil || command.Bill != nil {
+		return command.ID, s.place(ctx, m, command)
+	}
+	return command.ID, s.Places.Placed(ctx, command, func(command order.Place) error { return s.place(ctx, m, command) })
 }
 
 const numberTries = 5 // of 32^6 numbers a day

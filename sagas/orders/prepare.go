@@ -15,8 +15,20 @@ import (
 
 // Prepare looks up what the order needs, and adds to wrong all that is wrong
 // with it. Fields that are known to be wrong are left out. What it agrees on is
-// in the draft afterwards.
+// in the draft afterwards. A machine that has no place now is refused with [SoldOut].
 func (s *Service) Prepare(ctx context.Context, d *order.Draft, wrong *field.Errors) error {
+	if err := s.prepare(ctx, d, wrong); err != nil || len(*wrong) > 0 {
+		return err
+	}
+	place, needed, err := s.Places.For(ctx, d.Agreed.Plan, d.OS)
+	if needed && place == nil && err == nil {
+		return SoldOut
+	}
+	return err
+}
+
+// prepare is [Service.Prepare] without a look at the stock.
+func (s *Service) prepare(ctx context.Context, d *order.Draft, wrong *field.Errors) error {
 	plan, err := s.checkPlan(ctx, d, wrong)
 	if err != nil {
 		return err
@@ -163,7 +175,7 @@ func bought(p projections.Plan) order.Plan {
 	case storefront.VPSPlan:
 		plan.VPS = &order.VPS{
 			Cores: *p.VPS.CPUCores, MemoryMB: *p.VPS.MemoryMB, DiskGB: *p.VPS.DiskGB, TrafficTB: *p.VPS.BandwidthTB,
-			DefaultOS: *p.VPS.DefaultOS,
+			DefaultOS: *p.VPS.DefaultOS, Nodes: p.VPS.Nodes,
 		}
 	case storefront.SaaSPlan:
 		plan.SaaS = &order.SaaS{

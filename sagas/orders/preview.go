@@ -36,7 +36,8 @@ func (p Previews) Preview(ctx context.Context, d *order.Draft, wrong *field.Erro
 	if err != nil {
 		return seen.told, nil, err
 	}
-	for _, look := range []func(context.Context, *ProvisionInput) error{seen.joined, seen.sites, seen.atEngine, seen.atHypervisor} {
+	looks := []func(context.Context, *ProvisionInput) error{seen.joined, seen.sites, seen.place, seen.atEngine, seen.atHypervisor}
+	for _, look := range looks {
 		if err := look(ctx, job); err != nil {
 			return seen.told, nil, err
 		}
@@ -58,12 +59,12 @@ type preview struct {
 func (p *preview) agree(ctx context.Context, d *order.Draft, wrong *field.Errors) error {
 	asked := d.Domain
 	var found field.Errors
-	err := p.from.Orders.Prepare(ctx, d, &found)
+	err := p.from.Orders.prepare(ctx, d, &found)
 	i := slices.IndexFunc(found, func(e field.Wrong) bool { return e.Field == "domain" })
 	if err == nil && i >= 0 {
 		p.told.Conflict("domain", order.DomainTaken, found[i].Messages[0])
 		found, d.Domain = nil, ""
-		err = p.from.Orders.Prepare(ctx, d, &found)
+		err = p.from.Orders.prepare(ctx, d, &found)
 	}
 	*wrong = append(*wrong, found...)
 	if err != nil || len(found) > 0 {
@@ -186,6 +187,15 @@ func (p *preview) requests(ctx context.Context, job *ProvisionInput) (all []host
 		all = append(all, requestOf(job, p.would, "site", job.Site, siteOf(job, p.would)))
 	}
 	return all, nil
+}
+
+// place looks for the place of the machine.
+func (p *preview) place(ctx context.Context, _ *ProvisionInput) error {
+	place, needed, err := p.from.Orders.Places.For(ctx, p.told.Plan, p.told.OS)
+	if needed && place == nil && err == nil {
+		p.told.Conflict("plan_id", order.NodeFull, "No node has room for this machine.")
+	}
+	return err
 }
 
 // atHypervisor is the call at the hypervisor.

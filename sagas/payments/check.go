@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -108,7 +109,11 @@ func (s *Service) checkOrder(ctx context.Context, task *sagas.Task[check]) (end 
 		commands, rows = append(commands, news...), append(rows, seen...)
 		s.alarmOverdueRefund(ctx, timeline)
 	}
-	return s.closeCheck(ctx, c, timeline, rows, commands)
+	end, err = s.closeCheck(ctx, c, timeline, rows, commands)
+	if errors.Is(err, projections.ErrPlaceTaken) {
+		return sagas.TaskAfter(0), nil // another order was faster: what is left now decides
+	}
+	return end, err
 }
 
 // follow returns the context of a check. It follows from the first hint, or

@@ -155,6 +155,9 @@ func (s *Service) observe(
 			if o.PlanStillOffered, o.NamesFree, err = s.reopenable(ctx, timeline); err != nil {
 				return nil, nil, err
 			}
+			if o.Placement, o.NeedsPlace, err = s.place(ctx, timeline.placed.Plan, timeline.placed.OS); err != nil {
+				return nil, nil, err
+			}
 		}
 		commands = append(commands, o)
 		rows = append(rows, bookings(truth, c.order)...)

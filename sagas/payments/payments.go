@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -31,6 +32,10 @@ type Deps struct {
 	Times     Times
 
 	RefundLate bool // late payments go back; none reopens its order
+
+	// Place is the place that the machine of a plan can have now, with a system. Needed tells
+	// whether it needs one. Nil: the panel keeps no stock.
+	Place func(ctx context.Context, plan order.Plan, system string) (place *compute.Placement, needed bool, err error)
 }
 
 // A Service carries out payments with all providers.
@@ -47,6 +52,7 @@ type Service struct {
 	times     Times
 
 	refundLate bool
+	place      func(context.Context, order.Plan, string) (*compute.Placement, bool, error)
 
 	captures    *captures
 	refunds     *refunds
@@ -76,10 +82,13 @@ const (
 
 // New registers all that payments do with the runner.
 func New(d Deps) *Service {
+	if d.Place == nil {
+		d.Place = func(context.Context, order.Plan, string) (*compute.Placement, bool, error) { return nil, false, nil }
+	}
 	s := &Service{
 		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers,
 		publicURL: d.PublicURL, times: d.Times,
-		refundLate: d.RefundLate,
+		refundLate: d.RefundLate, place: d.Place,
 		Pages: &Pages{
 			runner: d.Runner, store: d.Store, tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
 		},

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/domain/tax"
+	"hostpanel/sagas/orders"
 )
 
 // Drawn counts the orders of all worlds.
@@ -30,7 +31,8 @@ type OrderForm struct {
 	keeps                                  bool       // the payment method, for renewals
 	Taxes                                  tax.Policy // zero: 21 percent for all
 	Joins                                  order.Joining
-	Package                                *int64 // of the plan; nil: it has quotas
+	Package                                *int64         // of the plan; nil: it has quotas
+	Places                                 *orders.Places // that choose the place of a machine; nil: new ones
 }
 
 // Place puts in an order and takes it to the provider's page.
@@ -98,8 +100,18 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 	if o.keeps {
 		c.KeepFor = subject
 	}
-	_, err = w.Store.Execute(w.T.Context(), domain.Metadata{ID: id, Correlation: id, Actor: "api_key:ab12CD34"}, c)
-	return err
+	execute := func(c order.Place) error {
+		_, err := w.Store.Execute(w.T.Context(), domain.Metadata{ID: id, Correlation: id, Actor: "api_key:ab12CD34"}, c)
+		return err
+	}
+	if plan.VPS == nil {
+		return execute(c)
+	}
+	places := o.Places
+	if places == nil {
+		places = orders.NewPlaces(w.Tables, 0, w.Runner.Now)
+	}
+	return places.Placed(w.T.Context(), c, execute)
 }
 
 // Paid pays an order and lets one webhook tell.

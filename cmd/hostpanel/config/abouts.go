@@ -53,6 +53,7 @@ func (*Settings) Abouts() map[string]string {
 			"destroyed.",
 		"HOSTPANEL_UNUSED_TIME": "Whether paid time that is not used is refunded when a subscription is cancelled at " +
 			"once: keep or refund.",
+		"HOSTPANEL_ADDRESS_REST":          "Days, 1 to 365, for which the address of a machine that has gone is given to no other.",
 		"HOSTPANEL_REFUND_GRACE":          "Days, 0 to 90, for which a service that has ended is kept.",
 		"HOSTPANEL_ABUSE_LIMITS":          "Limit orders by address: on or off.",
 		"HOSTPANEL_REQUIRE_SECOND_FACTOR": "Superusers need a second factor to do anything: on or off.",

@@ -19,6 +19,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/orders"
 )
 
 // A Config is the settings, checked and in their own types.
@@ -152,6 +153,10 @@ func (c *Config) policy(s Settings) (err error) {
 		return err
 	}
 	if c.Policy.YearsKept, err = yearsKept(s.FiscalYears); err != nil {
+		return err
+	}
+	c.Policy.AddressRest = orders.UsualRest
+	if err = setDays(&c.Policy.AddressRest, "HOSTPANEL_ADDRESS_REST", s.AddressRest, 1, 365); err != nil {
 		return err
 	}
 	if s.RefundGrace == "" {

@@ -131,6 +131,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Language: "fr"}, "HOSTPANEL_LANGUAGE"},
 		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
 		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},
+		{Settings{AddressRest: "0"}, "HOSTPANEL_ADDRESS_REST"},
+		{Settings{AddressRest: "366"}, "HOSTPANEL_ADDRESS_REST"},
 		{Settings{RefundGrace: "7d"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "91"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "-1"}, "HOSTPANEL_REFUND_GRACE"},

@@ -83,7 +83,7 @@ func TestTheSettingsInForceAreCompleted(t *testing.T) {
 			"HOSTPANEL_PUBLIC_URL": "https://panel.example", "MAIL_FROM": "panel@example.com", "HOSTPANEL_ENGINE": "sandbox",
 			"HOSTPANEL_ENGINE_COMPARE": "24h", "HOSTPANEL_LOG_WITNESS_EVERY": "1m",
 			"HOSTPANEL_TRUSTED_PROXIES": "10.0.0.0/8", "HOSTPANEL_CORS_ORIGINS": "", "HOSTPANEL_LOG_LEVEL": "info",
-			"HOSTPANEL_REFUND_GRACE": "7", "HOSTPANEL_LOOKS_KEPT": "365",
+			"HOSTPANEL_REFUND_GRACE": "7", "HOSTPANEL_ADDRESS_REST": "7", "HOSTPANEL_LOOKS_KEPT": "365",
 			"HOSTPANEL_COMPUTE": "sandbox", "HOSTPANEL_ENGINE_WAIT": "3s", "HOSTPANEL_DISPUTES": "suspend",
 			"HOSTPANEL_LATE_PAYMENTS": "reopen",
 			"HOSTPANEL_SELLER": `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","postal_code":"",` +

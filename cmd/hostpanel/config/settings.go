@@ -42,6 +42,8 @@ type Settings struct {
 	NameServers   string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…"`
 	SiteAddresses string `group:"settings" env:"HOSTPANEL_SITE_ADDRESSES" placeholder:"IP,…"`
 
+	AddressRest string `group:"settings" env:"HOSTPANEL_ADDRESS_REST" placeholder:"7"`
+
 	SMTPURL  string `kong:"-" env:"SMTP_URL" secret:"" placeholder:"URL"`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS"`
 

@@ -58,7 +58,7 @@ func Wire(p Parts) *panel.Server {
 	})
 	storefront := orders.New(orders.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: areas.Payments.Pages, Domains: resources,
-		Offers: p.Settings.Offers, TaxRate: p.Policy.TaxRate, Tax: p.Policy.Tax, Now: now,
+		Offers: p.Settings.Offers, TaxRate: p.Policy.TaxRate, Tax: p.Policy.Tax, Rest: p.Policy.AddressRest, Now: now,
 	})
 	return &panel.Server{
 		Settings: p.Settings, AsOf: p.AsOf, Now: now, InForce: p.InForce, Health: p.Health, Log: p.Log,
