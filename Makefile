@@ -156,6 +156,14 @@ webhooks: ## let the library of Standard Webhooks verify what we send to tenants
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags webhooks -count=1 -v -run TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend ./adapters/webhook
 
+NOVNC = 1.7.0
+NOVNC_FILES = core vendor/pako/lib vendor/pako/LICENSE docs/LICENSE.MPL-2.0 LICENSE.txt AUTHORS
+
+novnc: ## fetch the files of noVNC from npm again, and compare them with http/pages/novnc/checksums.txt; needs npm
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && npm pack --silent --pack-destination "$$folder" @novnc/novnc@$(NOVNC) >/dev/null && \
+	tar -xzf "$$folder"/*.tgz -C "$$folder" && cd http/pages/novnc && rm -rf core vendor docs && \
+	(cd "$$folder/package" && tar -cf - $(NOVNC_FILES)) | tar -xf - && sha256sum --quiet -c checksums.txt && echo "noVNC $(NOVNC): as recorded"
+
 EN16931 ?= $(TOOLS)/EN16931-UBL-validation.xslt
 
 # The compiled schematron is made anew when the file of its stylesheet is another one.
@@ -194,4 +202,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench benchmarks peers counts faults slow linear robustness system system-inside system-race system-plain cuts years versions variants tools engine-conformance generate clients providers webhooks zonecheck strangers einvoices browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench benchmarks peers counts faults slow linear robustness system system-inside system-race system-plain cuts years versions variants tools engine-conformance generate clients providers webhooks novnc zonecheck strangers einvoices browser screenshots pages pictures structure verify ci

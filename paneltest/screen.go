@@ -24,7 +24,7 @@ type Screens struct {
 	open  []net.Conn
 	Asked []hosting.Ref // for which machines a screen was asked for
 	Keys  chan uint32   // that were pressed
-	Down  bool          // the hypervisor does not answer
+	down  bool          // the hypervisor does not answer
 	work  sync.WaitGroup
 }
 
@@ -35,7 +35,7 @@ func NewScreens(keys int) *Screens { return &Screens{Keys: make(chan uint32, key
 func (s *Screens) Screen(_ context.Context, machine hosting.Ref) (io.ReadWriteCloser, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Down {
+	if s.down {
 		return nil, "", domain.Fail(domain.Transient, "unreachable", errors.New("no route to the hypervisor"))
 	}
 	ours, theirs := net.Pipe()
@@ -45,6 +45,13 @@ func (s *Screens) Screen(_ context.Context, machine hosting.Ref) (io.ReadWriteCl
 		_ = s.serve(theirs)
 	})
 	return ours, ScreenPassword, nil
+}
+
+// Refuse lets the hypervisor answer for no screen, or answer again.
+func (s *Screens) Refuse(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
 }
 
 // SwitchOff ends all screens.

@@ -134,6 +134,7 @@ type (
 		keepDisputed bool
 	}
 	consoles struct {
+		web      *web.Renderer
 		callers  *caller.Callers
 		services *services
 		consoles Consoles
@@ -198,7 +199,7 @@ func New(d Deps) *Area {
 	a.invoices = invoices{
 		d.Web, d.Callers, d.Orders, d.Subscriptions, d.Offers, d.PublicURL, d.Unavailable, &a.documents,
 	}
-	a.consoles = consoles{d.Callers, &a.services, d.Consoles, d.Screens, d.ConsoleBounds}
+	a.consoles = consoles{d.Web, d.Callers, &a.services, d.Consoles, d.Screens, d.ConsoleBounds}
 	return a
 }
 
@@ -219,7 +220,7 @@ func (a *Area) PageRoutes() route.Area {
 	return route.Area{
 		Name: "Invoices in the browser", Access: a.callers.Session(),
 		About: "What a tenant was billed and pays for, in the browsers of its users.",
-		Routes: slices.Concat(a.services.pages(), a.invoices.pages(), a.subscriptions.pages(), a.orders.pages(),
+		Routes: slices.Concat(a.services.pages(), a.consoles.pages(), a.invoices.pages(), a.subscriptions.pages(), a.orders.pages(),
 			a.paymentMethods.pages(), a.credit.pages(), a.books.pages()),
 	}
 }

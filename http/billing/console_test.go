@@ -220,7 +220,7 @@ func TestAConsoleThatIsNotUsedEnds(t *testing.T) {
 func TestAScreenThatCannotBeHadIsToldByTheCode(t *testing.T) {
 	t.Parallel()
 	s, screens, service := withScreens(t)
-	screens.Down = true
+	screens.Refuse(true)
 	address, ticket := s.AsksForConsole(t, service, paneltest.Bearer(s.Known["ben"])...)
 	console, _, _ := paneltest.OpensConsole(t, address, ticket)
 	if code := console.Ends(); code != 4502 {

@@ -55,7 +55,11 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 		return nil, err
 	}
 	var vm []web.Aspect
+	var console string
 	if d.machine != nil {
+		if s.web.AsOf.IsZero() {
+			console = web.ServicesPath + d.OrderID.String() + "/" + consolePage
+		}
 		m, err := s.see(ctx, d.machine)
 		if err != nil {
 			return nil, err
@@ -63,7 +67,8 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 		vm = m.aspects(w, language)
 	}
 	return s.web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
-		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w),
+		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()),
+		"Facts": d.aspects(w), "Machine": vm, "Console": console, "Made": d.madeAspects(w),
 		"Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }

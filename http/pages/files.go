@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"hostpanel/http/caller"
+	"hostpanel/http/pages/novnc"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -19,6 +20,8 @@ func Routes(callers *caller.Callers) route.Area {
 			file(web.StylePath, "The style of the pages", "text/css", web.Style).As("style"),
 			file(web.CopyPath, "The script that copies texts of a page", "text/javascript", web.CopyScript).As("copy_script"),
 			file(web.LivePath, "The script that keeps pages up to date", "text/javascript", web.Live).As("live_script"),
+			file(web.ConsolePath, "The script that shows the screens of servers", "text/javascript", web.Console).As("console_script"),
+			novnc.Route(),
 		}, append(sheetFiles(callers), widgetFiles()...)...),
 	}
 }

@@ -7,9 +7,10 @@ import (
 
 // Where pages and their files stand.
 const (
-	StylePath = "/panel/style.css" // of the style sheet
-	CopyPath  = "/panel/copy.js"   // of the script that copies
-	LivePath  = "/panel/live.js"   // of the script that keeps parts up to date
+	StylePath   = "/panel/style.css"  // of the style sheet
+	CopyPath    = "/panel/copy.js"    // of the script that copies
+	LivePath    = "/panel/live.js"    // of the script that keeps parts up to date
+	ConsolePath = "/panel/console.js" // of the script that shows screens
 
 	LogoutPath      = "/logout/"         // ends a session
 	ResetPath       = "/password-reset/" // asks for a link to set a password

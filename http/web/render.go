@@ -36,6 +36,11 @@ var CopyScript []byte
 //go:embed live.js
 var Live []byte
 
+// Console shows the screen of a virtual server.
+//
+//go:embed console.js
+var Console []byte
+
 const noticeCookie = "notice" // what a page says after a form was carried out
 
 // pages are read when the first of them is shown: commands show none.

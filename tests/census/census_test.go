@@ -74,6 +74,7 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 		}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
+		{"/panel/novnc/", map[string]string{existing: "core/rfb.js", missing: "core/none.js", deformed: "~"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 " + sheet, missing: none + " " + sheet, deformed: "1 x"}},
 		{
 			"/panel/whitelabel/{id:int}/colors/",
