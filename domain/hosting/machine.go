@@ -55,7 +55,7 @@ type Machine struct {
 	IsOn, IsCut, Rescue bool  // it runs; it is switched off without asking; it starts the rescue system
 	Boots, Disks        int64 // how often it was started anew, and its disk made
 
-	MadeDisks int64 // the number of the disk that the hypervisor showed last; 0: not told
+	MadeBoots, MadeDisks int64 // those that the hypervisor showed last; 0: not told
 
 	DiskHostname string // with which its disk was made
 	DiskKeys     []string
@@ -89,6 +89,7 @@ func (m *Machine) Fields() field.Set {
 		field.Flag("rescue", &m.Rescue).ReadOnly().Doc("Whether it starts the rescue system."),
 		field.Int("boots", &m.Boots).ReadOnly().Doc("How often it was started anew."),
 		field.Int("disks", &m.Disks).ReadOnly().Doc("How often its disk was made."),
+		field.Int("made_boots", &m.MadeBoots).ReadOnly(),
 		field.Int("made_disks", &m.MadeDisks).ReadOnly(),
 		field.Text("disk_hostname", &m.DiskHostname).ReadOnly(),
 		field.Texts("disk_ssh_keys", &m.DiskKeys, nil).ReadOnly(),

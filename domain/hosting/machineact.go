@@ -36,10 +36,13 @@ var MachineActs = []MachineAct{
 		About: "The system is not asked.",
 	},
 	{
-		Name: "restart", Title: "Restart", does: func(m *Machine) { m.boot(false) },
-		About: "Of restarts that are asked for at once, one is carried out. A new size counts from then on.",
+		Name: "restart", Title: "Restart", Pushes: true, does: func(m *Machine) { m.restart(false) },
+		About: "While a restart is under way, another one is the same. A new size counts from then on.",
 	},
-	{Name: "reset", Title: "Restart at once", does: func(m *Machine) { m.boot(true) }, About: "The system is not asked."},
+	{
+		Name: "reset", Title: "Restart at once", Pushes: true, does: func(m *Machine) { m.restart(true) },
+		About: "The system is not asked.",
+	},
 	{
 		Name: "rescue", Title: "Start the rescue system", NotInRescue: true, does: func(m *Machine) { m.Rescue = true; m.boot(true) },
 		About: "The disk stays as it is, and can be mounted.",
@@ -50,6 +53,15 @@ var MachineActs = []MachineAct{
 		About: "All data on the disk are lost, and so are its snapshots. What is not sent stays as it is.",
 		does:  func(m *Machine) { m.Snapshot = ""; m.install() },
 	},
+}
+
+// restart lets the machine start anew, unless it is about to.
+func (m *Machine) restart(cut bool) {
+	if m.IsOn && m.MadeBoots > 0 && m.MadeBoots < m.Boots {
+		m.IsCut = cut
+		return
+	}
+	m.boot(cut)
 }
 
 // boot lets the machine start anew.

@@ -47,7 +47,7 @@ func (k *collection) actOnMachine(ctx context.Context, c route.Call, f *hosting.
 func (k *collection) machineActs() (all []pageAct) {
 	for _, act := range k.kind.Acts {
 		all = append(all, pageAct{
-			name: "machine_" + act.Name, grave: act.IsGrave, inputs: web.RecordInputs(act.FormOf().Fields(), field.Create),
+			name: "machine_" + act.Name, grave: act.IsGrave, inputs: actInputs(act.FormOf().Fields()),
 			isOpen: func(set field.Set) bool { return act.IsOpen(isIn("rescue", "true")(set)) },
 			do: func(ctx context.Context, c route.Call, sent url.Values) (field.Record, error) {
 				f := act.FormOf()
@@ -58,6 +58,15 @@ func (k *collection) machineActs() (all []pageAct) {
 				return k.actOnMachine(ctx, c, f)
 			},
 		})
+	}
+	return all
+}
+
+// actInputs ask for what an act takes, under the names that fields of records have.
+func actInputs(set field.Set) []web.Input {
+	all := web.RecordInputs(set, field.Create)
+	for i := range all {
+		all[i].Key = "record_" + all[i].Name
 	}
 	return all
 }

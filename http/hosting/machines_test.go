@@ -1,0 +1,187 @@
+package hosting_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"hostpanel/adapters/compute/sandbox"
+	"hostpanel/domain/compute"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/paneltest"
+)
+
+// A rented machine is a virtual server that ana has bought for tenant 1.
+type rented struct {
+	*paneltest.Shop
+
+	t    *testing.T
+	id   int64
+	name string
+	at   *sandbox.Cluster
+	of   compute.Machine // as far as its hypervisor is asked for it
+}
+
+func rent(t *testing.T) rented {
+	t.Helper()
+	s := paneltest.Open(t).People(t).Stock(t).Start(t)
+	s.PastPeople(t)
+	a := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated, `{"plan_id":2,"payment_method":"test","os_choice":"ubuntu-24"}`))
+	s.Press(a, "action", "pay")
+	s.Await(t, a, order.StatusActive)
+	list := bodyOf(t, as(s, "ben", "GET", "vms/", ""), http.StatusOK)["results"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("%d machines", len(list))
+	}
+	shown := list[0].(map[string]any)
+	return rented{
+		s, t, int64(shown["id"].(float64)), shown["name"].(string), sandbox.New(s.Owner),
+		compute.Machine{ID: compute.ID("", a.ID), Name: shown["name"].(string), Service: a.ID},
+	}
+}
+
+// act asks for an act, and waits until the machine is as is wanted by then.
+func (r rented) act(name, body string) (answer map[string]any, seen compute.Seen) {
+	r.t.Helper()
+	answer = bodyOf(r.t, as(r.Shop, "ben", "POST", fmt.Sprintf("vms/%d/%s/", r.id, name), body), http.StatusOK)
+	return answer, r.settled()
+}
+
+// settled is the machine once the panel has brought it to what is wanted.
+func (r rented) settled() (seen compute.Seen) {
+	r.t.Helper()
+	paneltest.WaitFor(r.t, func() bool {
+		var runs int
+		err := r.Owner.QueryRow(r.t.Context(), `select count(*) from saga_run where about = $1 and status <> 'done'`,
+			fmt.Sprintf("vm-%d", r.id)).Scan(&runs)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return runs == 0 && bodyOf(r.t, as(r.Shop, "ben", "GET", fmt.Sprintf("vms/%d/", r.id), ""), 200)["sync_status"] == "synced"
+	})
+	seen, is, err := r.at.Find(r.t.Context(), r.of)
+	if err != nil || !is {
+		r.t.Fatalf("the hypervisor has no machine: %v", err)
+	}
+	return seen
+}
+
+func TestOwnersDoWithTheirMachineWhatTheActsSay(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	if seen := r.settled(); seen.State != compute.Running || seen.Boot != 1 || seen.Disk != 1 {
+		t.Errorf("ordered: %+v", seen)
+	}
+	for _, step := range []struct {
+		act, body string
+		state     compute.State
+		boot      int64
+		disk      int64
+		rescue    bool
+	}{
+		{"restart", "{}", compute.Running, 2, 1, false},
+		{"shutdown", "{}", compute.Stopped, 2, 1, false},
+		{"shutdown", "{}", compute.Stopped, 2, 1, false}, // again changes nothing
+		{"start", "{}", compute.Running, 2, 1, false},
+		{"reset", "{}", compute.Running, 3, 1, false},
+		{"power_off", "{}", compute.Stopped, 3, 1, false},
+		{"rescue", "{}", compute.Running, 4, 1, true},
+		{"leave_rescue", "{}", compute.Running, 5, 1, false},
+		{"reinstall", `{"os":"debian-12","hostname":"web.example.com","confirm":"` + r.name + `"}`, compute.Running, 5, 2, false},
+	} {
+		_, seen := r.act(step.act, step.body)
+		if seen.State != step.state || seen.Boot != step.boot || seen.Disk != step.disk || seen.Rescue != step.rescue {
+			t.Errorf("%s: %+v", step.act, seen)
+		}
+	}
+	shown := bodyOf(t, as(r.Shop, "ben", "GET", fmt.Sprintf("vms/%d/", r.id), ""), http.StatusOK)
+	if shown["os"] != "debian-12" || shown["hostname"] != "web.example.com" || len(shown["at_reinstall"].([]any)) != 0 {
+		t.Errorf("after the installation: %v", shown)
+	}
+	patched := bodyOf(t, as(r.Shop, "ben", "PATCH", fmt.Sprintf("vms/%d/", r.id), `{"hostname":"www.example.com"}`), http.StatusOK)
+	if fmt.Sprint(patched["at_reinstall"]) != "[hostname]" {
+		t.Errorf("a host name counts with the next installation: %v", patched["at_reinstall"])
+	}
+}
+
+func TestWhatIsWrongWithAnActSaysSoAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	before := r.settled()
+	for _, c := range []struct {
+		who, act, body string
+		status         int
+		says           string
+	}{
+		{"ben", "reinstall", `{}`, 400, `"confirm":["This field is required."]`},
+		{"ben", "reinstall", `{"confirm":"vm"}`, 400, `"confirm":["Type the name of the machine."]`},
+		{"ben", "reinstall", `{"os":"plan-9","confirm":"` + r.name + `"}`, 400, `"os":["\"plan-9\" is not a valid choice."]`},
+		{"ben", "reinstall", `{"ssh_keys":["ssh-rsa x"],"confirm":"` + r.name + `"}`, 400, `"ssh_keys"`},
+		{"ben", "leave_rescue", `{}`, 409, `wrong_state`},
+		{"eve", "restart", `{}`, 403, `no_active_tenant`},
+		{"", "restart", `{}`, 401, ``},
+	} {
+		w := as(r.Shop, c.who, "POST", fmt.Sprintf("vms/%d/%s/", r.id, c.act), c.body)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s asks for %s %s: %d %s", c.who, c.act, c.body, w.Code, w.Body)
+		}
+	}
+	if w := as(r.Shop, "root", "PATCH", "tenants/1/", `{"status":"suspended"}`); w.Code != http.StatusOK {
+		t.Fatalf("suspend: %d %s", w.Code, w.Body)
+	}
+	if w := as(r.Shop, "ben", "POST", fmt.Sprintf("vms/%d/start/", r.id), "{}"); w.Code != http.StatusForbidden {
+		t.Errorf("starts a suspended machine: %d %s", w.Code, w.Body)
+	}
+	if after := r.settled(); after.Boot != before.Boot || after.Disk != before.Disk {
+		t.Errorf("%+v, not %+v", after, before)
+	}
+}
+
+// A restart that is asked for while one is under way is the same one.
+func TestAHundredRestartsAtOnceAreFew(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	r.settled()
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if w := as(r.Shop, "ben", "POST", fmt.Sprintf("vms/%d/restart/", r.id), "{}"); w.Code != http.StatusOK {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	all.Wait()
+	if seen := r.settled(); seen.Boot < 2 || seen.Boot > 20 || seen.State != compute.Running {
+		t.Errorf("%+v", seen)
+	}
+}
+
+func TestAnOwnerInstallsASystemAnewInTheBrowser(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	page := hosting.RecordPage("vms", r.id)
+	for language, texts := range map[string][]string{
+		"en": {"Virtual servers", "Restart at once", "Install a system anew"}, "es": {"Servidores virtuales", "Reiniciar ya"},
+	} {
+		r.Do(t, paneltest.Speaks(paneltest.Ben, language))
+		b := r.Visiting(t, paneltest.Ben)
+		text := b.Get(page).Body.String()
+		paneltest.Has(t, text, texts...)
+		b.IsForEverybody(t, language, text)
+	}
+	b := r.Visiting(t, paneltest.Ben)
+	b.Get(page)
+	if w := b.Send("machine_reinstall", "confirm", "another"); w.Code != http.StatusBadRequest {
+		t.Errorf("another name: %d", w.Code)
+	}
+	b.Get(page)
+	if w := b.Send("machine_reinstall", "confirm", r.name, "os", "debian-12"); w.Code != http.StatusSeeOther {
+		t.Errorf("installs: %d %s", w.Code, w.Body)
+	}
+	if seen := r.settled(); seen.Disk != 2 {
+		t.Errorf("%+v", seen)
+	}
+}
