@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"hostpanel/adapters/compute/proxmox/proxmoxtest"
 	"hostpanel/cmd/hostpanel/console"
 )
 
@@ -48,4 +51,27 @@ func TestAHypervisorIsTriedWithoutLeavingATrace(t *testing.T) {
 	command(console.Failed, []string{
 		"failed    a machine is made, found, listed and removed", "node_full", "hostpanel compute check two --yes --clean hp",
 	}, "two", "--yes", "--only", "made, found", "--host", "small", "--memory", "1024")
+}
+
+// The command needs no database where the hypervisor is not the sandbox. No token is told.
+func TestAClusterOfProxmoxIsTried(t *testing.T) {
+	pve := proxmoxtest.Start()
+	defer pve.Close()
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte(proxmoxtest.Secret+"\n"), 0o600))
+	t.Setenv("HOSTPANEL_COMPUTE", "pve=proxmox://"+proxmoxtest.Token+"@"+strings.TrimPrefix(pve.URL(), "https://")+
+		"/?storage=local-lvm&fingerprint="+pve.Fingerprint()+"&secret_file="+secret)
+	before := len(pve.Machines())
+	code, out, complaint := told(t, "compute", "check", "--yes", "--bridge", "vmbr1", "--address", "192.0.2.77/24", "--only", "made, found")
+	if code != console.Done || !strings.Contains(out, "held      a machine is made, found, listed and removed") {
+		t.Errorf("%d: %s%s", code, out, complaint)
+	}
+	pve.Close()
+	code, out, complaint = told(t, "compute", "check", "pve", "--yes")
+	if code != console.Failed || strings.Contains(out+complaint, proxmoxtest.Secret) || complaint == "" {
+		t.Errorf("%d: %s%s", code, out, complaint)
+	}
+	if now := len(pve.Machines()); now != before {
+		t.Errorf("%d machines are left", now-before)
+	}
 }

@@ -4,7 +4,6 @@ package compute
 
 import (
 	"context"
-	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -84,13 +83,13 @@ func (c Check) on(ctx context.Context, chosen config.Hypervisor, at program.Plac
 	if err != nil {
 		return err
 	}
-	defer closed(ours)
+	defer program.CloseHypervisor(ours)
 	at.Installation = another
 	theirs, err := program.OpenHypervisor(chosen, at)
 	if err != nil {
 		return err
 	}
-	defer closed(theirs)
+	defer program.CloseHypervisor(theirs)
 	between := &computetest.Between{Hypervisor: ours}
 	tried := computetest.Hypervisor{Hypervisor: between, Other: theirs, Lose: between.Lose, Patience: c.Patience}
 	if c.Interrupt {
@@ -111,12 +110,6 @@ func (c Check) on(ctx context.Context, chosen config.Hypervisor, at program.Plac
 	return out.Tried(ctx, "hostpanel compute check "+chosen.Name+" --yes --clean", func(names string, tell func(conformance.Result)) {
 		computetest.Check(ctx, tried, names, c.Only, tell)
 	})
-}
-
-func closed(h compute.Hypervisor) {
-	if closer, is := h.(io.Closer); is {
-		_ = closer.Close()
-	}
 }
 
 // like is what the machines of the checks are like.

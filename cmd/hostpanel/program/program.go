@@ -58,7 +58,8 @@ type Program struct {
 	counting sync.Once
 	traffic  *traffic // see counts
 
-	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
+	hypervisors compute.Fleet
+	ispconfig   *ispconfig.Engine // nil: the engine is the sandbox
 }
 
 // errEmpty means that this database was never served.
@@ -274,8 +275,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	machines, err := p.hypervisors(self.ID)
-	if err != nil {
+	if p.hypervisors, err = p.openHypervisors(self.ID); err != nil {
 		return err
 	}
 	payments, err := p.openProviders()
@@ -286,7 +286,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()},
 		Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks, Installation: self.ID}), p.counts()},
-		Engine:   engine, Compute: machines,
+		Engine:   engine, Compute: p.hypervisors,
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: unsubscribeKeys(p.Keys), Times: p.Config.Times,
 		Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log, Installation: self.ID,
 		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},
@@ -321,6 +321,9 @@ func (p *Program) reconnect() { p.eachPool((*pgxpool.Pool).Reset) }
 // Close lets go of everything, the database last.
 func (p *Program) Close() {
 	p.leaveEngine()
+	for _, h := range p.hypervisors {
+		CloseHypervisor(h)
+	}
 	p.eachPool((*pgxpool.Pool).Close)
 	if p.past != nil {
 		if err := p.past.close(); err != nil {
