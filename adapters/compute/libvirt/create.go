@@ -93,7 +93,7 @@ func (h *Hypervisor) define(s *session, g *guest, m compute.Machine, number int6
 	if paths.rescue, err = h.rescueOf(s, p, g, m); err != nil {
 		return err
 	}
-	if err := h.shape(g.defined, m, paths); err != nil {
+	if err := shape(h.Config, g.defined, m, paths); err != nil {
 		return err
 	}
 	if m.On && g.mark.Installation == "" {

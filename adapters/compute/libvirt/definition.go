@@ -49,7 +49,7 @@ func (h *Hypervisor) newDefinition(s *session, m compute.Machine) (*libvirtxml.D
 	d.Name, d.UUID = m.Name, m.ID.String()
 	if !h.target.hollow {
 		h.accelerate(s, d)
-		d.Devices.Serials = []libvirtxml.DomainSerial{{Source: h.serial(m)}}
+		d.Devices.Serials = []libvirtxml.DomainSerial{{Source: serial(h.Config, m)}}
 	}
 	return d, nil
 }
@@ -64,12 +64,12 @@ func (h *Hypervisor) accelerate(s *session, d *libvirtxml.Domain) {
 	}
 }
 
-func (h *Hypervisor) serial(m compute.Machine) *libvirtxml.DomainChardevSource {
-	if h.Serial == "" {
+func serial(c Config, m compute.Machine) *libvirtxml.DomainChardevSource {
+	if c.Serial == "" {
 		return &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}
 	}
 	return &libvirtxml.DomainChardevSource{
-		File: &libvirtxml.DomainChardevSourceFile{Path: h.Serial + "/" + m.Name + ".log", Append: "on"},
+		File: &libvirtxml.DomainChardevSourceFile{Path: c.Serial + "/" + m.Name + ".log", Append: "on"},
 	}
 }
 
@@ -78,7 +78,7 @@ type disks struct{ disk, seed, rescue string }
 
 // shape brings a definition to what is wanted of the machine. What else it has stays: the
 // places of its devices, and what an operator has changed.
-func (h *Hypervisor) shape(d *libvirtxml.Domain, m compute.Machine, paths disks) error {
+func shape(c Config, d *libvirtxml.Domain, m compute.Machine, paths disks) error {
 	d.Memory, d.CurrentMemory = &libvirtxml.DomainMemory{Value: uint(m.MemoryMB), Unit: "MiB"}, nil
 	d.VCPU = &libvirtxml.DomainVCPU{Value: uint(m.Cores)}
 	if d.Devices == nil {
@@ -87,8 +87,8 @@ func (h *Hypervisor) shape(d *libvirtxml.Domain, m compute.Machine, paths disks)
 	setDisk(d, diskTarget, paths.disk, "qcow2", 2)
 	setDisk(d, seedTarget, paths.seed, "raw", 0)
 	setDisk(d, rescueTarget, paths.rescue, "qcow2", 1)
-	h.setCard(d, m)
-	return h.markOf(m).put(d)
+	setCard(c, d, m)
+	return markOf(c, m).put(d)
 }
 
 // setDisk sets, adds or, without a path, removes the disk of a target.
@@ -136,7 +136,7 @@ func pathAt(d *libvirtxml.Domain, target string) string {
 }
 
 // setCard sets the machine's network card, which its MAC names.
-func (h *Hypervisor) setCard(d *libvirtxml.Domain, m compute.Machine) {
+func setCard(c Config, d *libvirtxml.Domain, m compute.Machine) {
 	mac := compute.MAC(m.ID)
 	i := slices.IndexFunc(d.Devices.Interfaces, func(one libvirtxml.DomainInterface) bool {
 		return one.MAC != nil && one.MAC.Address == mac
@@ -148,36 +148,36 @@ func (h *Hypervisor) setCard(d *libvirtxml.Domain, m compute.Machine) {
 		})
 	}
 	card := &d.Devices.Interfaces[i]
-	card.Source, card.VLan, card.VirtualPort, card.FilterRef, card.Bandwidth = h.source(m.Network), nil, nil, nil, nil
+	card.Source, card.VLan, card.VirtualPort, card.FilterRef, card.Bandwidth = source(c, m.Network), nil, nil, nil, nil
 	if m.Network.Bridge != "" {
-		h.bridged(card, m.Network)
+		bridged(c, card, m.Network)
 	}
 	if card.Source.User == nil {
 		card.Bandwidth = bandwidth(m.Network.RateMbit)
 	}
 }
 
-func (h *Hypervisor) source(n compute.Network) *libvirtxml.DomainInterfaceSource {
+func source(c Config, n compute.Network) *libvirtxml.DomainInterfaceSource {
 	switch {
 	case n.Bridge != "":
 		return &libvirtxml.DomainInterfaceSource{Bridge: &libvirtxml.DomainInterfaceSourceBridge{Bridge: n.Bridge}}
-	case h.Network == "user":
+	case c.Network == "user":
 		return &libvirtxml.DomainInterfaceSource{User: &libvirtxml.DomainInterfaceSourceUser{}}
 	}
-	return &libvirtxml.DomainInterfaceSource{Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: h.Network}}
+	return &libvirtxml.DomainInterfaceSource{Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: c.Network}}
 }
 
-func (h *Hypervisor) bridged(card *libvirtxml.DomainInterface, n compute.Network) {
+func bridged(c Config, card *libvirtxml.DomainInterface, n compute.Network) {
 	if n.VLAN != 0 {
 		card.VLan = &libvirtxml.DomainInterfaceVLan{Tags: []libvirtxml.DomainInterfaceVLanTag{{ID: uint(n.VLAN)}}}
 	}
-	if h.Switch {
+	if c.Switch {
 		card.VirtualPort = &libvirtxml.DomainInterfaceVirtualPort{Params: &libvirtxml.DomainInterfaceVirtualPortParams{
 			OpenVSwitch: &libvirtxml.DomainInterfaceVirtualPortParamsOpenVSwitch{},
 		}}
 	}
-	if h.Filter != "" {
-		card.FilterRef = &libvirtxml.DomainInterfaceFilterRef{Filter: h.Filter, Parameters: allowed(n)}
+	if c.Filter != "" {
+		card.FilterRef = &libvirtxml.DomainInterfaceFilterRef{Filter: c.Filter, Parameters: allowed(n)}
 	}
 }
 

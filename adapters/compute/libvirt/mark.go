@@ -41,9 +41,9 @@ type shutdown struct {
 	Generation int64    `xml:"generation,attr"`
 }
 
-func (h *Hypervisor) markOf(m compute.Machine) mark {
+func markOf(c Config, m compute.Machine) mark {
 	return mark{
-		Installation: h.Installation, Service: m.Service, Generation: m.Generation, Boot: m.Boot, Disk: m.Disk, Rescue: m.Rescue,
+		Installation: c.Installation, Service: m.Service, Generation: m.Generation, Boot: m.Boot, Disk: m.Disk, Rescue: m.Rescue,
 		Hostname: m.Hostname, Addresses: strings.Trim(fmt.Sprint(m.Network.Addresses), "[]"),
 	}
 }

@@ -86,7 +86,7 @@ func URL(driver, socket string) string {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	// It outlives the context of a test, which ends before its cleanup.
-	s.daemon = exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", startScript, "start.sh", s.Folder)
+	s.daemon = exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", startScript, "start.sh", s.Folder, cache(t))
 	var said bytes.Buffer
 	s.daemon.Stdout, s.daemon.Stderr = &said, &said
 	if err := s.daemon.Start(); err != nil {
@@ -105,6 +105,20 @@ func (s *Server) start(t testing.TB) {
 			t.Fatal("libvirt's daemon does not answer")
 		}
 	}
+}
+
+// cache is a folder for what tests share.
+func cache(t testing.TB) string {
+	t.Helper()
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		folder = os.TempDir()
+	}
+	folder = filepath.Join(folder, "hostpanel-libvirt")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 func (s *Server) answers() bool {

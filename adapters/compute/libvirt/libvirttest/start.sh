@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts libvirtd in the foreground, with a folder for all that it reads and writes. It runs
-# in a mount namespace of its own, so that it does not meet the machine's libvirt.
+# Starts libvirtd in the foreground, with a folder for all that it reads and writes, and one
+# for its cache. It runs in a mount namespace of its own, so that it does not meet the machine's libvirt.
 set -eu
 folder=$1
 mkdir -p "$folder/etc" "$folder/run" "$folder/var/lib" "$folder/var/log" "$folder/var/cache"
@@ -30,5 +30,7 @@ mkdir -p /etc/libvirt
 mount --bind "$folder/etc" /etc/libvirt
 mount --bind "$folder/passwd" /etc/passwd
 mount --bind "$folder/group" /etc/group
-for each in var/lib var/log var/cache run; do mount --bind "$folder/$each" "/$each"; done
+mkdir -p "$2/libvirt"
+mount --bind "$2" "$folder/var/cache" # what QEMU can do, which takes seconds to find out
+for each in var/lib var/log var/cache run; do mount --rbind "$folder/$each" "/$each"; done
 exec libvirtd -f "$folder/libvirtd.conf" -p "$folder/pid"
