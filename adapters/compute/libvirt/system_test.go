@@ -39,7 +39,7 @@ func TestQEMUSurvivesLostAnswers(t *testing.T) {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	computetest.RunCampaigns(t, func(t *testing.T) computetest.Hypervisor {
 		h := b.suite(t)
-		h.Cut = func(n int) func() bool { return b.proxy.Cut((n-1)*stride + 1 + chance.IntN(stride)) }
+		h.Cut = func(n int) func() bool { return b.proxy.Cut((n-1)*stride + 1 + chance.IntN(4)) }
 		return h
 	})
 }
