@@ -17,9 +17,11 @@ type Proxy struct {
 
 	to string
 
-	mu   sync.Mutex
-	left int  // calls until the one whose answer is lost; 0: none
-	done bool // an answer was lost
+	mu     sync.Mutex
+	left   int    // calls until the one whose answer is lost; 0: none
+	lose   uint32 // procedure whose next answer is lost; 0: none
+	done   bool   // an answer was lost
+	silent bool   // no answer is passed on
 }
 
 // NewProxy starts a proxy before a socket of libvirt. It ends with the test.
@@ -57,18 +59,46 @@ func NewProxy(t testing.TB, to string) *Proxy {
 func (p *Proxy) Cut(n int) (cut func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.done = n, false
-	return func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.left = 0
-		return p.done
-	}
+	p.left, p.lose, p.done = n, 0, false
+	return p.end
 }
 
-func (p *Proxy) loses() bool {
+// CutAfter loses the answer of the next call of a procedure.
+func (p *Proxy) CutAfter(procedure uint32) (cut func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.left, p.lose, p.done = 0, procedure, false
+	return p.end
+}
+
+// end loses no answer any more, and tells whether one was lost.
+func (p *Proxy) end() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.lose = 0, 0
+	return p.done
+}
+
+// Silence passes no answers on, or does again.
+func (p *Proxy) Silence(is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = is
+}
+
+func (p *Proxy) isSilent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.silent
+}
+
+func (p *Proxy) loses(procedure uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if procedure == p.lose {
+		p.lose, p.done = 0, true
+		return true
+	}
 	if p.left == 0 {
 		return false
 	}
@@ -99,6 +129,9 @@ const (
 	reply       = 1
 )
 
+// VolumeUpload is the procedure that fills a volume.
+const VolumeUpload = 208
+
 // answers passes messages on until one is lost.
 func (p *Proxy) answers(from io.Writer, to io.Reader) {
 	for {
@@ -111,8 +144,11 @@ func (p *Proxy) answers(from io.Writer, to io.Reader) {
 		if _, err := io.ReadFull(to, body); err != nil {
 			return
 		}
-		if kind == reply && procedure != connectOpen && procedure != authList && p.loses() {
+		if kind == reply && procedure != connectOpen && procedure != authList && p.loses(procedure) {
 			return
+		}
+		if p.isSilent() {
+			continue
 		}
 		if _, err := from.Write(append(head, body...)); err != nil {
 			return
