@@ -55,6 +55,8 @@ type Orders interface {
 	Prepare(ctx context.Context, d *order.Draft, wrong *field.Errors) error
 	Place(ctx context.Context, cause func() domain.Metadata, d *order.Draft, located func(id uuid.UUID)) (uuid.UUID, error)
 	ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, error)
+	// SoldOut are the plans for machines of which none has a place now.
+	SoldOut(context.Context, ...projections.Plan) (map[int64]bool, error)
 }
 
 // Subscriptions carries out changes of subscriptions and of their invoices.

@@ -65,17 +65,25 @@ func (s *orders) showOrders(ctx context.Context, c route.Call, back *web.Returne
 	if err != nil {
 		return nil, err
 	}
+	soldOut, err := s.orders.SoldOut(ctx, plans...)
+	if err != nil {
+		return nil, err
+	}
 	offers := make([]web.Card, len(plans))
 	for i, p := range plans {
 		p.Plan = p.In(web.Readers(c))
 		plans[i], offers[i] = p, web.Card{
 			Title: p.Name, Value: w.Money(p.Price, p.Currency), Lines: slices.DeleteFunc([]string{p.Description}, isBlank),
 		}
+		if soldOut[p.ID] {
+			offers[i].Badges = []web.Badge{{Class: "failed", Text: w["tenant_orders_sold_out"]}}
+		}
 		if !p.SetupFee.IsZero() {
 			offers[i].Note = []web.Aspect{{Name: w["tenant_orders_setup"], Text: w.Money(p.SetupFee, p.Currency)}}
 		}
 	}
 	ways := s.offers.For(testMoneyAlone(s.offers))
+	plans = slices.DeleteFunc(plans, func(p projections.Plan) bool { return soldOut[p.ID] })
 	data["Offers"], data["Order"] = offers, s.orderFormOf(c, plans, ways, back)
 	d, err := s.web.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", data)
 	if err == nil {

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"hostpanel/domain/field"
@@ -14,7 +15,10 @@ import (
 
 // An offeredPlan is a plan as customers see it: what all plans have, then what
 // plans of its own sort have.
-type offeredPlan struct{ projections.Plan }
+type offeredPlan struct {
+	projections.Plan
+	soldOut bool
+}
 
 // offeredFields are the fields of a plan in the order in which they are shown,
 // by the sort of plan that has them.
@@ -42,17 +46,19 @@ func (p *offeredPlan) Fields() field.Set {
 			set = append(set, f.When(group.sort == "" || group.sort == p.ResourceType))
 		}
 	}
-	return set
+	soldOut := field.Flag("sold_out", &p.soldOut).ReadOnly().Doc("No machine of this plan has a place now: orders are refused.")
+	return append(set, soldOut.When(p.ResourceType == storefront.VPSPlan))
 }
 
 // offered are plans as customers read them in a language; "": in that of each plan itself.
-func offered(plans []projections.Plan, language string) []offeredPlan {
+func (s *Area) offered(ctx context.Context, plans []projections.Plan, language string) ([]offeredPlan, error) {
+	soldOut, err := s.Orders.SoldOut(ctx, plans...)
 	all := make([]offeredPlan, len(plans))
 	for i, p := range plans {
 		p.Plan = p.In(language)
-		all[i] = offeredPlan{p}
+		all[i] = offeredPlan{p, soldOut[p.ID]}
 	}
-	return all
+	return all, err
 }
 
 // An offeredWidget is an order form with its plans, and with the ways to pay.
@@ -66,14 +72,18 @@ type offeredWidget struct {
 
 // offeredWidget is an order form with the methods that its customers can choose, in a
 // language; "": in that of the form.
-func (s *Area) offeredWidget(w projections.Widget, offers order.Offers, language string) *offeredWidget {
+func (s *Area) offeredWidget(ctx context.Context, w projections.Widget, offers order.Offers, language string) (*offeredWidget, error) {
 	language = cmp.Or(language, w.Language)
 	w.Widget = w.In(language)
-	shown := &offeredWidget{w, offered(w.Offered, language), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
+	plans, err := s.offered(ctx, w.Offered, language)
+	if err != nil {
+		return nil, err
+	}
+	shown := &offeredWidget{w, plans, methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
 	if form, ok := s.Tax.Form(s.Callers.Now()); ok {
 		shown.tax = offeredTaxOf(form)
 	}
-	return shown
+	return shown, nil
 }
 
 // An offeredTax is what a form has to know where the tax depends on the buyer.

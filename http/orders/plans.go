@@ -59,15 +59,21 @@ func (s *Area) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
 		plans, err := s.Callers.Keys.Scope(c).Orders().Plans(ctx, kind)
-		return offered(plans, c.Param("language")), err
+		if err != nil {
+			return nil, err
+		}
+		return s.offered(ctx, plans, c.Param("language"))
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
 func (s *Area) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Callers.Keys.Scope(c).Orders().Widget(ctx, c.Var("widget_id"))
+	if err != nil {
+		return nil, err
+	}
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
-	return s.offeredWidget(widget, offers, c.Param("language")), err
+	return s.offeredWidget(ctx, widget, offers, c.Param("language"))
 }
 
 func (s *Area) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {

@@ -26,6 +26,9 @@ func (s *Area) previewArea() route.Area {
 
 func (s *Area) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Callers.Scope(c).Orders().Widget(ctx, c.Var("widget_id"))
+	if err != nil {
+		return nil, err
+	}
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
-	return s.offeredWidget(widget, offers, c.Param("language")), err
+	return s.offeredWidget(ctx, widget, offers, c.Param("language"))
 }

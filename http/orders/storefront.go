@@ -15,6 +15,7 @@ import (
 	"hostpanel/http/route"
 	"hostpanel/http/waiting"
 	"hostpanel/http/web"
+	"hostpanel/projections"
 )
 
 // An Area is the storefront, with what it needs of the rest of the program.
@@ -49,6 +50,8 @@ type Orders interface {
 	// ToPayment makes sure that a pending order can be paid, and tells where. If
 	// the provider opens no page, the error is an [order.ErrNoPaymentPage].
 	ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, error)
+	// SoldOut are the plans for machines of which none has a place now.
+	SoldOut(context.Context, ...projections.Plan) (map[int64]bool, error)
 	// Choice is what the reader of a mailed link may choose for an order. An order that is
 	// not the user's is refused with domain.NotFound.
 	Choice(ctx context.Context, id uuid.UUID, user int64) (order.TenantChoice, error)

@@ -84,6 +84,11 @@ func (p *Places) SoldOut(ctx context.Context, plans ...projections.Plan) (map[in
 	return out, nil
 }
 
+// SoldOut are the plans for machines of which none has a place now, by their numbers.
+func (s *Service) SoldOut(ctx context.Context, plans ...projections.Plan) (map[int64]bool, error) {
+	return s.Places.SoldOut(ctx, plans...)
+}
+
 // hasPlace tells whether a machine of a plan has a place with one of its systems.
 func hasPlace(all stock.Stock, plan order.Plan, systems []string) bool {
 	for _, system := range systems {

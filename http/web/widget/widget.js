@@ -15,7 +15,7 @@ const texts = {
   en: {
     plans: "Plans", period: "Billing period", monthly: "Monthly", yearly: "Yearly", save: "Save {0} %", perMonth: "/ month", perYear: "/ year",
     insteadOf: "instead of", youSave: "You save {0} a year", setup: "plus {0} once for setup", noSetup: "No setup fee", free: "Free",
-    taxes: "Prices include tax.", chosen: "Your choice", plan: "Plan", features: "What you get", price: "Price", order: "Order",
+    taxes: "Prices include tax.", chosen: "Your choice", plan: "Plan", features: "What you get", price: "Price", order: "Order", soldOut: "Sold out",
     hosting: "Web hosting", vps: "Virtual server", saas: "Platform", unlimited: "Unlimited {0}", loading: "Loading the plans …",
     slow: "This takes longer than usual. Please wait a moment.", none: "There are no plans on offer at the moment.",
     close: "Close", name: "Full name", email: "E-mail", phone: "Phone", company: "Company", domain: "Domain", optional: "optional",
@@ -48,7 +48,7 @@ const texts = {
   es: {
     plans: "Planes", period: "Periodo de facturación", monthly: "Mensual", yearly: "Anual", save: "Ahorre un {0} %", perMonth: "/ mes", perYear: "/ año",
     insteadOf: "en lugar de", youSave: "Ahorra {0} al año", setup: "más {0} por el alta, una sola vez", noSetup: "Sin coste de alta", free: "Gratis",
-    taxes: "Precios con impuestos incluidos.", chosen: "Su elección", plan: "Plan", features: "Qué incluye", price: "Precio", order: "Contratar",
+    taxes: "Precios con impuestos incluidos.", chosen: "Su elección", plan: "Plan", features: "Qué incluye", price: "Precio", order: "Contratar", soldOut: "Agotado",
     hosting: "Alojamiento web", vps: "Servidor virtual", saas: "Plataforma", unlimited: "{0} sin límite", loading: "Cargando los planes …",
     slow: "Está tardando más de lo habitual. Espere un momento, por favor.", none: "Ahora mismo no hay planes disponibles.",
     close: "Cerrar", name: "Nombre completo", email: "Correo electrónico", phone: "Teléfono", company: "Empresa", domain: "Dominio", optional: "opcional",
@@ -86,6 +86,7 @@ const messages = [
   [/^Enter a valid email address\.$/, "Escriba una dirección de correo válida."],
   [/^Enter a valid domain name\.$/, "Escriba un dominio válido."],
   [/already exists\.$/, "Ya está en uso."],
+  [/is sold out\.$/, "Este plan está agotado."],
   [/is not a valid choice\.$/, "Esta opción no está disponible."],
   [/no more than (\d+) characters/, "No puede tener más de {1} caracteres."],
   [/^Enter a valid VAT identification number/, "Escriba un NIF-IVA válido de su país."],
@@ -350,7 +351,6 @@ class Form {
     this.tell("loaded", { widget_id: this.id, plans: this.widget.plans.map(({ id, slug }) => ({ id, slug })) });
   }
 
-  // dress sets the colours of the widget, each legible where it stands.
   dress() {
     const look = this.widget || { theme: "auto", primary_color: "#3f37c9", accent_color: "#14632f", border_radius: 12 };
     const dark = look.theme === "dark" || (look.theme !== "light" && this.dark.matches);
@@ -417,7 +417,6 @@ class Form {
     this.offers.replaceChildren(this.widget.layout === "table" ? this.table() : h("ul", { class: "cards", role: "list" }, this.widget.plans.map((plan) => this.card(plan))));
   }
 
-  // periods is the choice between monthly and yearly, with what yearly saves.
   periods(name, changed) {
     const best = Math.max(...this.widget.plans.map((plan) => (units(plan.price) ? Number((saving(plan) * 100n) / cents(units(plan.price) * 12n)) : 0)));
     const choice = (period) => h("label", {},
@@ -458,11 +457,11 @@ class Form {
   }
 
   orderButton(plan) {
+    if (plan.sold_out) return h("button", { type: "button", class: "main", disabled: true, "aria-label": `${this.t.soldOut}: ${plan.name}` }, this.t.soldOut);
     const text = this.widget.cta_text || this.t.order;
     return h("button", { type: "button", class: "main", "aria-label": `${text}: ${plan.name}`, "aria-haspopup": "dialog", click: () => this.choose(plan) }, text);
   }
 
-  // title names a plan, with its sort where there are several.
   title(plan) {
     return [
       (this.mixed || plan === this.chosen) && h("p", { class: "above" }, this.mixed && h("span", { class: "sort" }, this.t[plan.resource_type]), plan === this.chosen && h("span", { class: "pill" }, this.t.chosen)),
@@ -528,7 +527,6 @@ class Form {
     this.comeBack = () => this.rest();
   }
 
-  // syncPeriods lets the switch above the offers follow the one in the form.
   syncPeriods() {
     for (const input of this.body.querySelectorAll('input[name="period"]')) input.checked = input.value === this.period;
   }
@@ -545,7 +543,6 @@ class Form {
       note && h("p", { class: "note", id: id + "-note" }, note), h("p", { class: "mistake", id: id + "-wrong" }));
   }
 
-  // methods asks how to pay, where there is a choice.
   methods(all, changed) {
     if (all.length < 2) return h("div", { class: "field" }, h("input", { type: "hidden", name: "payment_method", value: all[0]?.name || "" }), h("p", { class: "mistake", id: "hp-payment_method-wrong" }));
     return h("fieldset", { class: "field methods", "aria-describedby": "hp-payment_method-wrong" }, h("legend", {}, this.t.payment),
@@ -561,7 +558,6 @@ class Form {
       h("p", { class: "note", id: id + "-note" }, this.t.keepNote), h("p", { class: "mistake", id: id + "-wrong" }));
   }
 
-  // offerKeeping shows the box where the plan is renewed for money by a method that its provider keeps.
   offerKeeping(plan) {
     const { payment_method: chosen, save_payment_method: box } = this.form.elements;
     const method = (this.widget.payment_methods || []).find(({ name }) => name === chosen.value);
@@ -570,7 +566,6 @@ class Form {
     box.closest(".field").hidden = box.disabled;
   }
 
-  // countries are those whose tax is known.
   countries({ countries, untaxed, territories }) {
     const names = new Intl.DisplayNames(this.tag, { type: "region" });
     const all = new Set([...countries, ...untaxed.filter((code) => code.length === 2), ...territories.map(({ country }) => country)]);
@@ -590,7 +585,6 @@ class Form {
     return place;
   }
 
-  // relief says why the customer pays no tax.
   relief() {
     const { tax } = this.widget;
     if (!tax) return "";
@@ -648,7 +642,6 @@ class Form {
     this.problem.scrollIntoView({ block: "nearest" });
   }
 
-  // mistakes shows what is wrong beside the fields and goes to the first.
   mistakes(fields) {
     const rest = [];
     for (const [name, all] of Object.entries(fields)) {
@@ -832,7 +825,6 @@ class Form {
     if (this.said.textContent !== said) this.say(said);
   }
 
-  // leaveFrom goes on to a payment page from the order's card.
   leaveFrom(address) {
     this.problem = h("p", { class: "alert", role: "alert", hidden: true });
     this.progress = h("p", { class: "progress", role: "status" });
@@ -930,7 +922,8 @@ button, a.main { min-height: 2.875rem; padding: .5rem 1.25rem; border: 1px solid
 button:hover { border-color: var(--ink); }
 button.main, a.main { border-color: var(--button-edge); background: var(--button); color: var(--on-button); }
 a.main { text-decoration: none; }
-button.main:hover, a.main:hover { background: var(--button-over); }
+button.main:disabled { opacity: .6; cursor: default; }
+button.main:enabled:hover, a.main:hover { background: var(--button-over); }
 button.wide { width: 100%; min-height: 3.25rem; font-size: 1.0625rem; }
 button.busy { cursor: progress; opacity: .75; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; }
