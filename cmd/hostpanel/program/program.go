@@ -21,6 +21,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/connection"
 	"hostpanel/cmd/hostpanel/memory"
+	"hostpanel/domain/compute"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/erasures"
