@@ -31,6 +31,20 @@ func limited() Handler {
 	}).refusing(overLimits())
 }
 
+// limitedParts is the handler of a request for a part of something that itself says how many
+// of them it may have.
+func limitedParts() Handler {
+	return Rule(overParts, func(_ eventstore.RecordedEvent, e hosting.Requested) []any {
+		kind, _ := hosting.KindNamed(e.Kind)
+		parent, is := kind.Parent()
+		var whole int64
+		if kind.MostIn == "" || !is || json.Unmarshal(e.Spec[parent.Field], &whole) != nil {
+			return nil
+		}
+		return []any{e.Kind, parent.Kind, whole, parent.Field, kind.MostIn, kind.Counted()}
+	}).refusing(overLimits())
+}
+
 // limitedSubTenants is the handler of a sub-tenant that a user asks for: the SaaS
 // services of its parent limit them. Operators make any number.
 func limitedSubTenants() Handler {
@@ -78,6 +92,12 @@ func (s HostingReader) LimitOfSubTenants(ctx context.Context, tenant int64) (use
 }
 
 var (
+	overParts = `
+		insert into over_quota (quota)
+		select $6 from resources whole where whole.kind = $2 and whole.id = $3::bigint and (select count(*) from resources r
+			where r.kind = $1 and r.tenant = whole.tenant and (r.spec ->> $4)::bigint = whole.id and ` + present + `) >
+			coalesce((whole.spec ->> $5)::bigint, 0)`
+
 	overQuota = `
 		insert into over_quota (quota)
 		select $3 from (` + limitOf + `) of
@@ -111,7 +131,7 @@ func featuresOff() string {
 // quotas are the names of all that is counted.
 func quotas() (names []string) {
 	for _, kind := range hosting.Kinds {
-		if kind.Quota != "" || kind.Most != 0 {
+		if kind.Quota != "" || kind.Most != 0 || kind.MostIn != "" {
 			names = append(names, kind.Counted())
 		}
 	}

@@ -116,7 +116,7 @@ var resources = New("resources", resourcesSQL(`
 		)
 	}),
 	erasing("resources", Row{{"spec", withoutPersonal()}}),
-	limited(), limitedSubTenants(),
+	limited(), limitedParts(), limitedSubTenants(),
 	// What is noted of a machine causes no request either.
 	On(func(at eventstore.RecordedEvent, _ hosting.ConsoleOpened) Change { return stated(at) }),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
@@ -255,6 +255,12 @@ func (r *Resource) Load(spec hosting.Spec) error {
 		return fmt.Errorf("load %s %d: %w", r.Kind, r.ID, err)
 	}
 	return nil
+}
+
+// Number is a number of the spec; 0: it has none of this name.
+func (r *Resource) Number(name string) (n int64) {
+	_ = json.Unmarshal(r.Spec[name], &n)
+	return n
 }
 
 func (r *Resource) values() field.Values {

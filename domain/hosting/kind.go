@@ -61,6 +61,7 @@ type Kind struct {
 	Rationed  bool   // the limit is 0 unless it is set, and not [Unlimited]
 	Uncounted bool   // there is no limit in numbers: the feature alone decides
 	Most      int64  // that one parent may have; 0: any number
+	MostIn    string // the field of the parent that says how many it may have; empty: any number
 
 	NamedBy    []string                               // fields of the spec that its natural key at the engine follows from
 	EngineName func(spec, parent field.Values) string // that key; nil: the only field in NamedBy

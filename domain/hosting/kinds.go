@@ -24,6 +24,7 @@ var Kinds = []Kind{
 	whiteLabels,
 	proxies,
 	machines,
+	machineSnapshots,
 	nodes,
 	addressPools,
 }

@@ -16,7 +16,7 @@ var machines = Kind{
 	Nouns:   map[string]string{"en": "virtual server", "es": "servidor virtual"},
 	Plurals: map[string]string{"en": "Virtual servers", "es": "Servidores virtuales"},
 	Shown: words("id tenant tenant_name name hostname os cores memory_mb disk_gb traffic_tb address addresses ssh_keys is_on rescue " +
-		"boots disks at_reinstall sync_status sync_error created_at updated_at"),
+		"boots disks max_snapshots at_reinstall sync_status sync_error created_at updated_at"),
 	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Filters: []string{"name", "hostname", "os"},
 	Search: []string{"name", "hostname"}, Ordering: []string{"name", "hostname"}, Called: "name",
 	Acts: MachineActs, Verbs: Patch, Writers: Member,
@@ -60,6 +60,8 @@ type Machine struct {
 	DiskHostname string // with which its disk was made
 	DiskKeys     []string
 
+	MaxSnapshots int64 // that there may be
+
 	Address string // that it has; empty until it has one
 }
 
@@ -91,6 +93,7 @@ func (m *Machine) Fields() field.Set {
 		field.Int("disks", &m.Disks).ReadOnly().Doc("How often its disk was made."),
 		field.Int("made_boots", &m.MadeBoots).ReadOnly(),
 		field.Int("made_disks", &m.MadeDisks).ReadOnly(),
+		field.Int("max_snapshots", &m.MaxSnapshots).ReadOnly().Doc("How many snapshots there may be."),
 		field.Text("disk_hostname", &m.DiskHostname).ReadOnly(),
 		field.Texts("disk_ssh_keys", &m.DiskKeys, nil).ReadOnly(),
 		field.Text("template", &m.Template).ReadOnly(),

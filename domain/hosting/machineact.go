@@ -55,6 +55,13 @@ var MachineActs = []MachineAct{
 	},
 }
 
+// restoring is the act of a snapshot, which makes the disk of its machine anew.
+var restoring = MachineAct{
+	Name: "restore", Title: "Restore the disk", IsGrave: true,
+	About: "What was written since is lost. The machine starts from its disk then.",
+	does:  func(m *Machine) { m.Disks++; m.IsOn, m.IsCut, m.Rescue = true, true, false },
+}
+
 // restart lets the machine start anew, unless it is about to.
 func (m *Machine) restart(cut bool) {
 	if m.IsOn && m.MadeBoots > 0 && m.MadeBoots < m.Boots {

@@ -113,6 +113,8 @@ type VPS struct {
 	TrafficTB int64  `json:"traffic_tb"`
 	DefaultOS string `json:"default_os"`
 
+	Snapshots int64 `json:"snapshots,omitempty"` // that the machine may have
+
 	Nodes []string `json:"nodes,omitempty"` // on which the machine may be; none: all
 }
 

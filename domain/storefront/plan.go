@@ -47,6 +47,7 @@ type Quotas struct {
 // A VPS is the machine that a VPS plan sells.
 type VPS struct {
 	CPUCores, MemoryMB, DiskGB, BandwidthTB *int64
+	Snapshots                               *int64 // that a machine may have
 	OSOptions                               []string
 	DefaultOS                               *string
 	Nodes                                   []string // names of those on which its machines may be; none: all
@@ -102,7 +103,7 @@ func (p *Plan) Fields() field.Set {
 // plan's own sort.
 func (p *Plan) Shown() field.Set {
 	common := p.common().Only("name", "slug", "description", "price", "setup_fee", "currency", "billing_period", "resource_type")
-	return append(common, slices.DeleteFunc(p.own(), func(f field.Field) bool { return f.Name == "vps_nodes" })...)
+	return append(common, slices.DeleteFunc(p.own(), func(f field.Field) bool { return f.Name == "vps_nodes" || f.Name == "vps_snapshots" })...)
 }
 
 // own are the fields that only plans of this sort have.
@@ -155,6 +156,7 @@ func (p *Plan) vps() field.Set {
 		field.NullInt("vps_memory_mb", &p.VPS.MemoryMB).Between(128, 1048576),
 		field.NullInt("vps_disk_gb", &p.VPS.DiskGB).Between(1, 65536),
 		field.NullInt("vps_bandwidth_tb", &p.VPS.BandwidthTB).Between(0, 10000),
+		field.NullInt("vps_snapshots", &p.VPS.Snapshots).Between(0, 100).Doc("How many snapshots a machine may have; 2 when absent."),
 		field.Texts("vps_os_options", &p.VPS.OSOptions, func(f field.Field) field.Field { return f.Max(64) }).Min(1).Max(50).OrNull(),
 		field.NullText("vps_default_os", &p.VPS.DefaultOS).Max(64).Doc("One of the options; the first when absent."),
 		field.Texts("vps_nodes", &p.VPS.Nodes, func(f field.Field) field.Field { return f.Max(64).Is(field.Slug) }).Max(100).OrNull().
@@ -191,6 +193,7 @@ func (p *Plan) complete() {
 		preset(1, &v.CPUCores, &v.BandwidthTB)
 		preset(1024, &v.MemoryMB)
 		preset(20, &v.DiskGB)
+		preset(2, &v.Snapshots)
 		if v.Nodes == nil {
 			v.Nodes = []string{}
 		}

@@ -75,7 +75,11 @@ func nothingWrong(context.Context, route.Call, *hosting.MachineForm, *field.Erro
 
 // hasMachines tells whether a tenant has a machine. Others see no page of them.
 func (k *collection) hasMachines(ctx context.Context, tenant int64) (bool, error) {
-	found, err := k.callers.System().Hosting().OfKind(ctx, k.kind, projections.Listing{
+	of := k.kind
+	if parent, isPart := of.Parent(); isPart {
+		of, _ = hosting.KindNamed(parent.Kind)
+	}
+	found, err := k.callers.System().Hosting().OfKind(ctx, of, projections.Listing{
 		Limit: 1, Filters: []projections.Filter{{Field: "tenant", Op: "=", Value: tenant}},
 	})
 	return found.Count > 0, err

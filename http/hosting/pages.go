@@ -189,7 +189,7 @@ func (k *collection) onPages() pageKind {
 		},
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
-	if len(k.kind.Acts) > 0 {
+	if k.kind.Backend == hosting.Compute {
 		p.mayHave = k.hasMachines
 	}
 	if k.kind.Soft {

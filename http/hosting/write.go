@@ -56,8 +56,9 @@ func (k *collection) changed(ctx context.Context, c route.Call, w *resource, rec
 // was.
 func (k *collection) awaitDraft(ctx context.Context, c route.Call, w *resource, receipt domain.Receipt) error {
 	of := w.Ref().Stream()
-	if receipt.Versions[of] == w.Version {
+	now, isAsked := receipt.Versions[of]
+	if !isAsked || now == w.Version { // a snapshot that is restored stays as it is
 		return nil
 	}
-	return k.awaitEngine(ctx, c, w.Ref(), receipt.Versions[of])
+	return k.awaitEngine(ctx, c, w.Ref(), now)
 }

@@ -35,6 +35,15 @@ func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64
 		used, err = s.system().Hosting().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
 		return used, d.Kind.Most, err
 	}
+	if parent, is := d.Kind.Parent(); is && d.Kind.MostIn != "" {
+		id := hosting.NumberIn(d.Spec, parent.Field)
+		whole, err := s.system().Hosting().Resource(ctx, hosting.Ref{Kind: parent.Kind, ID: id})
+		if err != nil {
+			return 0, hosting.Unlimited, err
+		}
+		used, err = s.system().Hosting().Referring(ctx, d.Kind.Name, parent.Field, id)
+		return used, whole.Number(d.Kind.MostIn), err
+	}
 	if d.Kind.Owner {
 		return subTenants{s}.limit(ctx, d)
 	}

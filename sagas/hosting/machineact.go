@@ -20,6 +20,9 @@ func (a Machines) Act(
 	ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, f *hosting.MachineForm,
 ) (domain.Receipt, error) {
 	s := a.Service
+	if snapshot, is := d.Spec.(*hosting.MachineSnapshot); is {
+		return a.restore(ctx, cause, by, d, snapshot.Machine, f)
+	}
 	m, is := d.Spec.(*hosting.Machine)
 	if !is {
 		return domain.Receipt{}, missing("VM")
@@ -64,4 +67,32 @@ func (a Machines) systemsOf(ctx context.Context, m *hosting.Machine) ([]string, 
 		return nil, err
 	}
 	return append(own, plan.VPS.OSOptions...), nil
+}
+
+// restore makes the disk of a machine what a snapshot of it has kept. One that the
+// hypervisor does not have yet is refused.
+func (a Machines) restore(
+	ctx context.Context, cause hosting.Cause, by projections.Caller, snapshot *hosting.Draft, machine int64, f *hosting.MachineForm,
+) (domain.Receipt, error) {
+	read := a.Service.system().Hosting()
+	taken, err := read.Resource(ctx, snapshot.Ref())
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	if taken.SyncStatus != "synced" {
+		return domain.Receipt{}, &domain.Error{Code: domain.Conflict, Reason: "not_taken", Message: "The snapshot is not taken yet."}
+	}
+	whole, _ := snapshot.Kind.Parent()
+	row, err := read.Resource(ctx, hosting.Ref{Kind: whole.Kind, ID: machine})
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	d, err := row.Draft()
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	if m, is := d.Spec.(*hosting.Machine); is {
+		m.Snapshot = hosting.SnapshotName(snapshot.ID)
+	}
+	return a.Act(ctx, cause, by, d, f)
 }

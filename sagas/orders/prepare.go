@@ -175,7 +175,7 @@ func bought(p projections.Plan) order.Plan {
 	case storefront.VPSPlan:
 		plan.VPS = &order.VPS{
 			Cores: *p.VPS.CPUCores, MemoryMB: *p.VPS.MemoryMB, DiskGB: *p.VPS.DiskGB, TrafficTB: *p.VPS.BandwidthTB,
-			DefaultOS: *p.VPS.DefaultOS, Nodes: p.VPS.Nodes,
+			DefaultOS: *p.VPS.DefaultOS, Nodes: p.VPS.Nodes, Snapshots: domain.OrZero(p.VPS.Snapshots),
 		}
 	case storefront.SaaSPlan:
 		plan.SaaS = &order.SaaS{

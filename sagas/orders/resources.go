@@ -101,7 +101,7 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 	m := hosting.NewMachine(job.VM, job.Order.String())
 	m.OS = o.OSChoice
 	if v := o.Plan.VPS; v != nil {
-		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB
+		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB, m.MaxSnapshots = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB, v.Snapshots
 		if m.OS == "" {
 			m.OS = v.DefaultOS
 		}

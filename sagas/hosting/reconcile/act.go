@@ -24,6 +24,9 @@ func (a *attempt) act(
 	if err := a.findSuspended(ctx, run); err != nil {
 		return nil, nil, err
 	}
+	if a.ending, err = a.reconciler.partsWithDisk(ctx, &a.want); err != nil {
+		return nil, nil, err
+	}
 	kind := a.want.strategy
 	bring, then := kind.bring, a.brought
 	switch {

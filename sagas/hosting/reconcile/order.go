@@ -99,7 +99,7 @@ func (r *Reconciler) afterParents(ctx context.Context, w desired) error {
 			// Its own record may have been read before that of the parent went.
 			missing := domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("%s is not there", ref.Stream()))
 			return cmp.Or(r.afterOrder(ctx, w), missing)
-		case engineID(row) == 0:
+		case engineID(row) == 0 && row.External == "":
 			return errors.Join(r.making(ctx, row), sagas.Await(ref.Stream(), "parent", 0))
 		}
 	}

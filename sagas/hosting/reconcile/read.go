@@ -78,6 +78,9 @@ func (r *Reconciler) resource(ref hosting.Ref) desired {
 		w.strategy = certificates{plain{r}}
 	case w.kind.Backend == hosting.Compute:
 		w.strategy = machines{plain{r}}
+		if _, isPart := w.kind.Parent(); isPart {
+			w.strategy = snapshots{machines{plain{r}}}
+		}
 	}
 	return w
 }
@@ -119,10 +122,9 @@ func (w *desired) needs() (refs []hosting.Ref) {
 	switch {
 	case w.kind.Owner:
 		return append(refs, w.to(hosting.Reference{Field: "package", Kind: "package"}))
-	case w.kind.Backend == hosting.Compute:
-		return nil
+	case w.kind.Backend != hosting.Compute:
+		refs = append(refs, w.tenant())
 	}
-	refs = append(refs, w.tenant())
 	for _, r := range w.kind.Refs {
 		refs = append(refs, w.to(r))
 	}

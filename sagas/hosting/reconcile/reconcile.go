@@ -100,6 +100,7 @@ type attempt struct {
 	secretMissing bool                   // a secret is gone
 	suspended     []projections.Resource // children that the engine may have switched on
 	woken         bool                   // it has
+	ending        []projections.Resource // parts that end with it at the hypervisor
 	seen          hosting.EngineObject   // read back after the act
 }
 
