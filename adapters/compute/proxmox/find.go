@@ -15,13 +15,14 @@ import (
 // readers is how many machines of a list are read at once.
 const readers = 8
 
-// Find implements [compute.Hypervisor]. What Proxmox is making or deleting, and a clone that
-// has not begun to write, is found as a part.
+// Find implements [compute.Hypervisor]. What Proxmox is making or deleting under the
+// machine's number has no mark, and a clone may not have begun to write. Both are found as a
+// part: a creation and a removal wait for their end, and then look whose it is.
 func (h *Hypervisor) Find(ctx context.Context, m compute.Machine) (compute.Seen, bool, error) {
 	v, all, err := h.find(ctx, "", m)
 	switch {
 	case codeOf(err) == "moving" && v != nil:
-		return compute.Seen{External: v.external(), Name: m.Name, Host: v.node, State: compute.Moving, Partial: true}, true, nil
+		return v.part(m), true, nil
 	case err != nil:
 		return compute.Seen{}, false, err
 	case v == nil:
@@ -35,20 +36,20 @@ func (h *Hypervisor) Find(ctx context.Context, m compute.Machine) (compute.Seen,
 }
 
 // findClone looks for a clone of which there is nothing but its task.
-func (h *Hypervisor) findClone(ctx context.Context, all []entry, m compute.Machine) (seen compute.Seen, is bool, err error) {
+func (h *Hypervisor) findClone(ctx context.Context, all []entry, m compute.Machine) (compute.Seen, bool, error) {
 	id, err := h.number("", m)
 	if err != nil {
-		return seen, false, err
+		return compute.Seen{}, false, err
 	}
 	from, err := h.settings.template(m.Template, m.Host, all)
 	if err != nil {
-		return seen, false, nil //nolint:nilerr // without its template there is no clone
+		return compute.Seen{}, false, nil //nolint:nilerr // without its template there is no clone
 	}
-	if is, err = h.tasks.isCloning(ctx, from.Node, id); err != nil || !is {
-		return seen, false, err
+	is, err := h.tasks.isCloning(ctx, from.Node, id)
+	if err != nil || !is {
+		return compute.Seen{}, false, err
 	}
-	v := vm{id: id, node: from.Node}
-	return compute.Seen{External: v.external(), Name: m.Name, Host: v.node, State: compute.Moving, Partial: true}, true, nil
+	return (&vm{id: id, node: from.Node}).part(m), true, nil
 }
 
 // find looks for a machine: the one with its number, and those with its name or its host

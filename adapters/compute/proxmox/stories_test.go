@@ -127,7 +127,7 @@ func TestACloneWithoutAnAnswerIsFoundAndNotMadeAgain(t *testing.T) {
 	_, err := panel(t, pve, "ours", hasty).Create(t.Context(), m)
 	fails(t, err, domain.Unknown, "no_answer")
 	h := panel(t, pve, "ours", hasty) // the panel was started anew meanwhile
-	if seen := found(t, h, m); !seen.Partial || seen.State != compute.Moving {
+	if seen := found(t, h, m); !seen.Partial || !seen.Ours || seen.ID != m.ID || seen.State != compute.Moving {
 		t.Errorf("of a clone that has not written yet: %+v", seen)
 	}
 	for range 3 {
@@ -139,6 +139,33 @@ func TestACloneWithoutAnAnswerIsFoundAndNotMadeAgain(t *testing.T) {
 	made(t, h, m)
 	if pve.Tasks("qmclone") != 1 || len(pve.Machines()) != 1 {
 		t.Errorf("%d clones, and %d machines", pve.Tasks("qmclone"), len(pve.Machines()))
+	}
+}
+
+// While an operator's clone takes our number, it may be ours; in the end it is not.
+func TestAStrangersCloneUnderOurNumberIsWaitedForAndLeft(t *testing.T) {
+	t.Parallel()
+	pve, m := cluster(t), vm77()
+	h := panel(t, pve, "ours", hasty)
+	pve.AddStranger(1077, "theirs")
+	description := pve.Machine(1077).Config["description"]
+	pve.Set(1077, "description", "qmclone temporary file\n")
+	pve.Set(1077, "lock", "clone")
+	other := m
+	other.Name, other.Hostname = "vm78", "other.example.com"
+	pve.Faults.Hold("qmclone") // a clone that runs
+	_, err := h.Create(t.Context(), other)
+	fails(t, err, domain.Waiting, "moving")
+	_, err = h.Create(t.Context(), m)
+	fails(t, err, domain.Waiting, "moving")
+	fails(t, h.Remove(t.Context(), "1077", m), domain.Waiting, "moving")
+	pve.Set(1077, "description", description)
+	pve.Set(1077, "lock", "")
+	_, err = h.Create(t.Context(), m)
+	fails(t, err, domain.Permanent, "name_taken")
+	fails(t, h.Remove(t.Context(), "1077", m), domain.Permanent, "drift")
+	if pve.Machine(1077) == nil {
+		t.Error("it is gone")
 	}
 }
 

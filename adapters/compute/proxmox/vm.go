@@ -207,6 +207,14 @@ func (v *vm) seen() compute.Seen {
 	return s
 }
 
+// part is a machine that is being made or deleted, and that tells nothing of itself.
+func (v *vm) part(m compute.Machine) compute.Seen {
+	return compute.Seen{
+		External: v.external(), ID: m.ID, Name: m.Name, Ours: true, Service: m.Service, Host: v.node,
+		State: compute.Moving, Partial: true,
+	}
+}
+
 // given are the addresses that it was given.
 func (v *vm) given() (all []netip.Addr) {
 	p := readProperties(v.next["ipconfig0"])
