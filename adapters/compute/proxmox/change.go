@@ -37,7 +37,7 @@ func (h *Hypervisor) bring(ctx context.Context, v *vm, m compute.Machine) error 
 	if err := h.idle(ctx, v, m.Soft); err != nil {
 		return err
 	}
-	fresh := !v.mark.Ready || m.Disk > v.mark.Disk
+	fresh := !v.mark.Ready || m.Disk > v.mark.Disk && m.Snapshot == ""
 	if m.Disk > v.mark.Disk {
 		if err := h.remake(ctx, v, m); err != nil {
 			return err

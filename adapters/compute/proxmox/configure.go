@@ -56,7 +56,7 @@ func (h *Hypervisor) configure(ctx context.Context, v *vm, m compute.Machine, fr
 			form.Set(key, value)
 		}
 	}
-	if fresh && m.Password != "" && m.Snapshot == "" {
+	if fresh && m.Password != "" {
 		form.Set("cipassword", m.Password)
 	}
 	for _, key := range unwanted(v, want) {

@@ -79,7 +79,7 @@ func (h *Hypervisor) find(ctx context.Context, external string, m compute.Machin
 			return nil, nil, permanentf("ambiguous", "machines %d and %d have the id %s", found.id, v.id, m.ID)
 		case v.ours && v.mark.Machine == m.ID:
 			found = v
-		case e.id() == id || e.Name == m.Name:
+		case e.id() == id || v.seen().Name == m.Name: // a host name is no name
 			stranger = v
 		}
 	}

@@ -112,7 +112,7 @@ func (s Settings) template(name, node string, all []entry) (entry, error) {
 		if e.Type != "qemu" || !e.isTemplate() && e.Name != "" || !slices.Contains(s.namesOf(e), name) {
 			continue
 		}
-		if e.Node == node || node == "" {
+		if e.Node == node || node == "" && e.Status != "unknown" { // as of a node that is away
 			return e, nil
 		}
 		elsewhere = &e

@@ -75,12 +75,16 @@ func New(s Settings) (*Hypervisor, error) {
 	return open(s, trust), nil
 }
 
+// idleTimeout is how long a connection is kept: less than the five seconds of Proxmox, which would
+// end it under a call.
+const idleTimeout = 3 * time.Second
+
 func open(s Settings, trust *tls.Config) *Hypervisor {
 	s.Grace, s.Patience = cmp.Or(s.Grace, time.Minute), cmp.Or(s.Patience, 20*time.Second)
 	api := &client{
 		base: strings.TrimRight(s.URL, "/") + "/api2/json", token: "PVEAPIToken=" + s.TokenID + "=" + s.Secret,
 		http: &http.Client{
-			Transport:     &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: readers},
+			Transport:     &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: readers, IdleConnTimeout: idleTimeout},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

@@ -243,6 +243,30 @@ func TestTwoPanelsShareACluster(t *testing.T) {
 	}
 }
 
+// Owners choose host names, and with them the names that Proxmox shows.
+func TestAHostNameTakesNoOthersName(t *testing.T) {
+	t.Parallel()
+	pve, m := cluster(t), vm77()
+	h := panel(t, pve, "ours", nil)
+	m.Hostname = "vm78"
+	made(t, h, m)
+	other := vm77()
+	other.Name, other.ID, other.Service = "vm78", compute.ID("ours", "another"), "another"
+	other.Hostname = m.Name
+	if external := made(t, h, other); external != "1078" {
+		t.Errorf("it is called %s", external)
+	}
+	for _, one := range []compute.Machine{m, other} {
+		if seen := found(t, h, one); seen.ID != one.ID || seen.Name != one.Name {
+			t.Errorf("%+v", seen)
+		}
+	}
+	pve.AddStranger(150, "vm79")
+	other.Name, other.ID = "vm79", compute.ID("ours", "one more")
+	_, err := h.Create(t.Context(), other)
+	fails(t, err, domain.Permanent, "name_taken")
+}
+
 func TestAGuestHasItsGraceUnlessItIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	pve, m := cluster(t), vm77()
