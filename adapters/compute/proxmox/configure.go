@@ -78,6 +78,9 @@ func (h *Hypervisor) wanted(v *vm, m compute.Machine) (map[string]string, error)
 		"smbios1": firmware(m), "net0": card(v.next["net0"], m),
 		"ciuser": "root", "nameserver": joined(m.Network.NameServers), "sshkeys": escaped(m.Keys),
 	}
+	if v.next["protection"] == "1" && !v.mark.Ready { // the template's; later it is an operator's
+		want["protection"] = "0"
+	}
 	if whole(v.next["sockets"]) > 1 {
 		want["sockets"] = "1"
 	}

@@ -55,12 +55,18 @@ func TestAFullStorageIsToldBeforeACloneBegins(t *testing.T) {
 	}
 }
 
+// The template's own protection is not passed on; that of an operator counts.
 func TestAProtectedMachineStays(t *testing.T) {
 	t.Parallel()
 	pve, m := cluster(t), vm77()
+	pve.Set(9000, "protection", "1")
 	h := panel(t, pve, "ours", nil)
 	made(t, h, m)
+	if is := pve.Machine(1077).Config["protection"]; is != "0" {
+		t.Errorf("its protection is %s", is)
+	}
 	pve.Set(1077, "protection", "1")
+	changed(t, h, &m, func(m *compute.Machine) { m.Boot++ })
 	fails(t, h.Remove(t.Context(), "1077", m), domain.Permanent, "protected")
 }
 

@@ -208,7 +208,7 @@ func (h *Hypervisor) seenEntry(ctx context.Context, e entry, now status) (comput
 	}
 	seen := v.seen()
 	if err == nil && v.isUnmarked() {
-		seen.Name, seen.Partial = "", true
+		seen.Name, seen.Partial = h.name(v.id), true
 	}
 	return seen, err
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -123,6 +124,14 @@ func (h *Hypervisor) number(external string, m compute.Machine) (int64, error) {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(m.Name))
 	return h.settings.FirstID + drawnFrom + int64(sum.Sum32()%drawn), nil
+}
+
+// name is the one from which a number follows; "": it was drawn.
+func (h *Hypervisor) name(number int64) string {
+	if n := number - h.settings.FirstID; n < drawnFrom {
+		return "vm" + strconv.FormatInt(n, 10)
+	}
+	return ""
 }
 
 // alone makes a call that changes a machine, one at a time.

@@ -135,7 +135,15 @@ func TestACloneWithoutAnAnswerIsFoundAndNotMadeAgain(t *testing.T) {
 		fails(t, err, domain.Waiting, "moving")
 	}
 	fails(t, h.Remove(t.Context(), "1077", m), domain.Waiting, "moving")
+	pve.Faults.Pace(20)
 	pve.Release("qmclone")
+	for pve.Machine(1077) == nil {
+		pve.Pass(1)
+	}
+	if all, err := h.List(t.Context()); err != nil || len(all) != 1 || all[0].Name != "vm77" || !all[0].Partial || all[0].Ours {
+		t.Errorf("of a clone that has no mark yet: %+v, %v", all, err)
+	}
+	pve.Faults.Pace(1)
 	made(t, h, m)
 	if pve.Tasks("qmclone") != 1 || len(pve.Machines()) != 1 {
 		t.Errorf("%d clones, and %d machines", pve.Tasks("qmclone"), len(pve.Machines()))
