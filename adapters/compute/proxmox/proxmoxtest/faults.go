@@ -12,6 +12,7 @@ type Faults struct {
 	lose     int                            // the answer of the nth call from now on
 	cut      int                            // the same, of all calls
 	losing   func(method, path string) bool // the answer of the next call that fits
+	always   func(method, path string) bool // the answers of all that fit
 	failing  map[string]string              // kind of task → the text with which the next one ends
 	holding  map[string]bool                // kinds whose tasks do not go on
 	every    int                            // calls between the steps of a task
@@ -49,6 +50,13 @@ func (f *Faults) LoseAnswerOf(fits func(method, path string) bool) {
 	f.losing = fits
 }
 
+// LoseAnswersOf loses the answers of all calls that fit; nil: of none.
+func (f *Faults) LoseAnswersOf(fits func(method, path string) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.always = fits
+}
+
 // Lost tells whether the answer that was to be lost was lost.
 func (f *Faults) Lost() bool {
 	f.mu.Lock()
@@ -61,6 +69,9 @@ func (f *Faults) loses(method, path string) bool {
 	defer f.mu.Unlock()
 	if f.losing != nil && f.losing(method, path) {
 		f.losing = nil
+		return true
+	}
+	if f.always != nil && f.always(method, path) {
 		return true
 	}
 	if f.cut > 0 {
