@@ -5,6 +5,7 @@ package libvirt_test
 import (
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,5 +159,44 @@ func TestASystemThatDoesNotShutDownIsSwitchedOff(t *testing.T) {
 	}
 	if seen, _, err := h.Find(t.Context(), m); err != nil || seen.State != compute.Stopped || seen.Generation != 2 {
 		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// A machine with a bridge sends from its own addresses alone.
+func TestAMachineSendsFromItsAddressesAlone(t *testing.T) {
+	server := libvirttest.StartWithBridge(t)
+	server.EmptyTemplate(t, "empty.qcow2")
+	h, m := open(t, "qemu", server.Socket()), machine("vm77")
+	m.Network = compute.Network{Bridge: "br0", Addresses: []netip.Prefix{
+		netip.MustParsePrefix("192.0.2.10/24"), netip.MustParsePrefix("192.0.2.11/24"), netip.MustParsePrefix("2001:db8::10/64"),
+	}}
+	external, err := h.Create(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := server.Rules(t)
+	for _, want := range []string{
+		"-s ! " + compute.MAC(m.ID) + " -j DROP", "--ip-src 192.0.2.10 -j ACCEPT", "--ip-src 192.0.2.11 -j ACCEPT",
+		"--ip6-src 2001:db8::10 -j ACCEPT", "--arp-ip-src 192.0.2.10 ", "router-advertisement -j DROP",
+	} {
+		if !strings.Contains(rules, want) {
+			t.Errorf("without %q: %s", want, rules)
+		}
+	}
+	m.Generation, m.Boot, m.Network.Addresses = 2, 2, m.Network.Addresses[1:]
+	if err := h.Change(t.Context(), external, m); err != nil {
+		t.Fatal(err)
+	}
+	if rules := server.Rules(t); strings.Contains(rules, "192.0.2.10 ") {
+		t.Errorf("it still has the address: %s", rules)
+	}
+	if u, err := h.Usage(t.Context(), external, m); err != nil || u.CPU == 0 || u.Epoch == "" {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if err := h.Remove(t.Context(), external, m); err != nil {
+		t.Fatal(err)
+	}
+	if rules := server.Rules(t); strings.Contains(rules, "192.0.2.11") {
+		t.Errorf("left: %s", rules)
 	}
 }

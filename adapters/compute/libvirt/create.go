@@ -93,6 +93,9 @@ func (h *Hypervisor) define(s *session, g *guest, m compute.Machine, number int6
 	if paths.rescue, err = h.rescueOf(s, p, g, m); err != nil {
 		return err
 	}
+	if err := s.haveFilter(h.Config, m.Network); err != nil {
+		return fmt.Errorf("define the network filter: %w", err)
+	}
 	if err := shape(h.Config, g.defined, m, paths); err != nil {
 		return err
 	}

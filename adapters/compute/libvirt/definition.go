@@ -176,21 +176,9 @@ func bridged(c Config, card *libvirtxml.DomainInterface, n compute.Network) {
 			OpenVSwitch: &libvirtxml.DomainInterfaceVirtualPortParamsOpenVSwitch{},
 		}}
 	}
-	if c.Filter != "" {
+	if isFiltered(c, n) {
 		card.FilterRef = &libvirtxml.DomainInterfaceFilterRef{Filter: c.Filter, Parameters: allowed(n)}
 	}
-}
-
-// allowed are the source addresses of a machine, as parameters of a network filter.
-func allowed(n compute.Network) (all []libvirtxml.DomainInterfaceFilterParam) {
-	for _, p := range n.Addresses {
-		name := "IP"
-		if p.Addr().Is6() {
-			name = "IPV6"
-		}
-		all = append(all, libvirtxml.DomainInterfaceFilterParam{Name: name, Value: p.Addr().String()})
-	}
-	return all
 }
 
 // bandwidth limits both directions; libvirt counts in kilobytes.

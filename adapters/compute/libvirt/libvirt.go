@@ -26,7 +26,7 @@ type Config struct {
 	Pool    string // of machines' volumes and templates; "": "default"
 	Network string // of libvirt, for machines without a bridge; "": "default", "user": QEMU's own
 	Rescue  string // volume from which a machine's rescue system starts; "": there is none
-	Filter  string // network filter of libvirt for machines with a bridge; "": none
+	Filter  string // network filter for machines with a bridge; "": this package's own, "none": none
 	Switch  bool   // bridges are of Open vSwitch
 	Serial  string // folder of the host for logs of serial consoles; "": none
 
@@ -59,7 +59,8 @@ func New(c Config) (*Hypervisor, error) {
 	if c.Installation == "" || c.Now == nil {
 		return nil, errors.New("a hypervisor needs the id of the installation and a clock")
 	}
-	c.Pool, c.Network, c.Grace = cmp.Or(c.Pool, "default"), cmp.Or(c.Network, "default"), cmp.Or(c.Grace, time.Minute)
+	c.Pool, c.Network, c.Filter = cmp.Or(c.Pool, "default"), cmp.Or(c.Network, "default"), cmp.Or(c.Filter, ownFilter)
+	c.Grace = cmp.Or(c.Grace, time.Minute)
 	h := &Hypervisor{Config: c, target: target, copies: map[string]*diskCopy{}}
 	h.ended, h.end = context.WithCancel(context.Background())
 	return h, nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,7 +27,9 @@ type Server struct {
 	Pool   string // folder of the storage pool "machines"
 	Serial string // folder for logs of serial consoles
 
-	daemon *exec.Cmd
+	unshare []string // flags of the program
+	network string   // for the script
+	daemon  *exec.Cmd
 }
 
 //go:embed start.sh
@@ -36,32 +39,56 @@ var startScript string
 // says why.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	return begin(t, "none")
+}
+
+// StartWithBridge starts a server in a network of its own, with a bridge "br0".
+func StartWithBridge(t testing.TB) *Server {
+	t.Helper()
+	Need(t, "ip", "ebtables", "nsenter")
+	return begin(t, "bridge", "--net")
+}
+
+func begin(t testing.TB, network string, unshare ...string) *Server {
+	t.Helper()
+	unshare = append(unshare, "--mount", "--propagation", "private")
 	Need(t, "libvirtd", "qemu-system-x86_64", "qemu-img", "unshare", "mount")
 	if os.Geteuid() != 0 {
 		t.Skip("libvirt's daemon is started by root alone")
 	}
-	if out, err := exec.Command("unshare", "--mount", "--propagation", "private", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("unshare", append(slices.Clone(unshare), "true")...).CombinedOutput(); err != nil {
 		t.Skipf("there are no mounts of its own for libvirt here: %s", bytes.TrimSpace(out))
 	}
 	folder, err := os.MkdirTemp("", "lv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Folder: folder, Pool: filepath.Join(folder, "pool"), Serial: filepath.Join(folder, "serial")}
+	s := &Server{Folder: folder, Pool: filepath.Join(folder, "pool"), Serial: filepath.Join(folder, "serial"), unshare: unshare, network: network}
 	t.Cleanup(func() {
 		s.end(t)
 		if err := os.RemoveAll(folder); err != nil {
 			t.Error(err)
 		}
 	})
+	s.makeFolders(t)
+	s.start(t)
+	s.makePool(t)
+	return s
+}
+
+func (s *Server) makeFolders(t testing.TB) {
+	t.Helper()
 	for _, path := range []string{s.Pool, s.Serial} {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.start(t)
-	s.makePool(t)
-	return s
+}
+
+// Rules are the rules of the server's network for frames of bridges.
+func (s *Server) Rules(t testing.TB) string {
+	t.Helper()
+	return Run(t, "nsenter", "--target", strconv.Itoa(s.daemon.Process.Pid), "--net", "ebtables", "-t", "nat", "-L")
 }
 
 // Need skips a test without programs.
@@ -86,7 +113,7 @@ func URL(driver, socket string) string {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	// It outlives the context of a test, which ends before its cleanup.
-	s.daemon = exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", startScript, "start.sh", s.Folder, cache(t))
+	s.daemon = exec.Command("unshare", append(slices.Clone(s.unshare), "sh", "-c", startScript, "start.sh", s.Folder, cache(t), s.network)...)
 	var said bytes.Buffer
 	s.daemon.Stdout, s.daemon.Stderr = &said, &said
 	if err := s.daemon.Start(); err != nil {

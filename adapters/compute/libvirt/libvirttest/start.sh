@@ -1,6 +1,7 @@
 #!/bin/sh
-# Starts libvirtd in the foreground, with a folder for all that it reads and writes, and one
-# for its cache. It runs in a mount namespace of its own, so that it does not meet the machine's libvirt.
+# Starts libvirtd in the foreground, in a mount namespace of its own, so that it does not meet
+# the machine's libvirt. Arguments: the folder for all that it reads and writes, one for its
+# cache, and "bridge" or "none".
 set -eu
 folder=$1
 mkdir -p "$folder/etc" "$folder/run" "$folder/var/lib" "$folder/var/log" "$folder/var/cache"
@@ -26,6 +27,11 @@ cp /etc/passwd /etc/group "$folder/"
 grep -q '^libvirt-qemu:' "$folder/passwd" || echo 'libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin' >> "$folder/passwd"
 grep -q '^libvirt-qemu:' "$folder/group" || echo 'libvirt-qemu:x:64055:' >> "$folder/group"
 grep -q '^kvm:' "$folder/group" || echo 'kvm:x:64056:' >> "$folder/group"
+if [ "$3" = bridge ]; then # it is in a network of its own
+	ip link set lo up
+	ip link add br0 type bridge
+	ip link set br0 up
+fi
 mkdir -p /etc/libvirt
 mount --bind "$folder/etc" /etc/libvirt
 mount --bind "$folder/passwd" /etc/passwd
