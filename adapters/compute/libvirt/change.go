@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -177,7 +178,7 @@ func (h *Hypervisor) remove(s *session, external string, m compute.Machine) erro
 	}
 	g, err := h.ours(s, external, m)
 	if err != nil {
-		if f, is := err.(*domain.Failure); !is || f.Code != "absent" {
+		if f, is := errors.AsType[*domain.Failure](err); !is || f.Code != "absent" {
 			return err
 		}
 	}

@@ -1,15 +1,10 @@
 package libvirt_test
 
 import (
-	"encoding/json"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/kdomanski/iso9660"
 
 	"hostpanel/adapters/compute/libvirt"
 	"hostpanel/adapters/compute/libvirt/libvirttest"
@@ -46,34 +41,4 @@ func machine(name string) compute.Machine {
 		ID: compute.ID(installation, name), Name: name, Service: uuid.NewString(), Generation: 1, Cores: 1, MemoryMB: 64, DiskGB: 1,
 		On: true, Boot: 1, Disk: 1, Template: "empty.qcow2", Hostname: name + ".example.test",
 	}
-}
-
-// hostname is what cloud-init is told.
-func (b *bench) hostname(t *testing.T, m compute.Machine) string {
-	t.Helper()
-	f, err := os.Open(strings.TrimSuffix(b.disk(t, m), ".qcow2") + ".cidata.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	image, err := iso9660.OpenImage(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := image.RootDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := root.GetChildren()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(files, func(f *iso9660.File) bool { return f.Name() == "meta-data" })
-	var meta struct {
-		Hostname string `json:"local-hostname"`
-	}
-	if err := json.NewDecoder(files[i].Reader()).Decode(&meta); err != nil {
-		t.Fatal(err)
-	}
-	return meta.Hostname
 }

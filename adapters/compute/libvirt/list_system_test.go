@@ -9,17 +9,26 @@ import (
 	"time"
 )
 
-// A thousand machines are read within the ten seconds that a comparison may take.
+// A thousand machines are read within the ten seconds that a comparison may take. QEMU's are
+// a hundred, in a tenth of that: their disks are files.
 func TestAThousandMachinesAreListed(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) *bench{"the test driver": onTestDriver, "QEMU": onQEMU} {
-		t.Run(name, func(t *testing.T) {
-			b := start(t)
+	for _, c := range []struct {
+		name     string
+		start    func(*testing.T) *bench
+		machines int
+		within   time.Duration
+	}{
+		{"the test driver", onTestDriver, 1000, 10 * time.Second},
+		{"QEMU", onQEMU, 100, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := c.start(t)
 			h, begun := open(t, b.driver, b.Socket()), time.Now()
 			var all sync.WaitGroup
 			for worker := range 4 {
 				all.Go(func() {
-					for i := range 250 {
-						m := machine(fmt.Sprintf("vm%d", worker*250+i))
+					for i := range c.machines / 4 {
+						m := machine(fmt.Sprintf("vm%d", worker*c.machines/4+i))
 						m.On = false
 						if _, err := h.Create(t.Context(), m); err != nil {
 							t.Error(err)
@@ -34,7 +43,7 @@ func TestAThousandMachinesAreListed(t *testing.T) {
 			seen, err := h.List(t.Context())
 			took := time.Since(begun)
 			t.Logf("made in %s, listed in %s", made, took)
-			if err != nil || len(seen) < 1000 || took > 10*time.Second {
+			if err != nil || len(seen) < c.machines || took > c.within {
 				t.Errorf("%d machines in %s, %v", len(seen), took, err)
 			}
 		})

@@ -44,6 +44,7 @@ func TestAHypervisorIsReachedOverSSH(t *testing.T) {
 	}
 	before, _, _ := strings.Cut(address, "&known_hosts")
 	_, query, _ := strings.Cut(address, "&socket=")
-	_, err = open(t, "qemu", "", func(c *libvirt.Config) { c.URL = before + "&known_hosts=" + unknown + "&socket=" + query }).List(t.Context())
+	elsewhere := func(c *libvirt.Config) { c.URL = before + "&known_hosts=" + unknown + "&socket=" + query }
+	_, err = open(t, "qemu", "", elsewhere).List(t.Context())
 	fails(t, err, domain.Transient, "unreachable")
 }

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/adapters/compute/computetest"
 	"hostpanel/adapters/compute/libvirt/libvirttest"
+	"hostpanel/domain"
 )
 
 func onQEMU(t *testing.T) *bench {
@@ -39,7 +40,29 @@ func TestQEMUSurvivesLostAnswers(t *testing.T) {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	computetest.RunCampaigns(t, func(t *testing.T) computetest.Hypervisor {
 		h := b.suite(t)
+		h.Hostname = nil // below, of machines that are off
 		h.Cut = func(n int) func() bool { return b.proxy.Cut((n-1)*stride + 1 + chance.IntN(4)) }
 		return h
 	})
+}
+
+// What a machine is to be called reaches cloud-init as it was asked for, or nothing is made.
+func TestHostileHostNamesReachCloudInitAsTheyAre(t *testing.T) {
+	b := onQEMU(t)
+	h := open(t, b.driver, b.Socket())
+	for _, text := range computetest.Hostile {
+		m := machine("vm77")
+		m.On, m.Hostname = false, text
+		external, err := h.Create(t.Context(), m)
+		if err != nil {
+			fails(t, err, domain.Permanent, "refused")
+			continue
+		}
+		if told := b.hostname(t, m); told != text {
+			t.Errorf("%q was told as %q", text, told)
+		}
+		if err := h.Remove(t.Context(), external, m); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -73,6 +73,7 @@ func stem(m compute.Machine) string { return m.Name + "." + shortID(m.ID) + "." 
 func diskName(m compute.Machine, disk int64) string {
 	return stem(m) + strconv.FormatInt(disk, 10) + ".qcow2"
 }
+
 func seedName(m compute.Machine, disk int64) string {
 	return stem(m) + strconv.FormatInt(disk, 10) + ".cidata.iso"
 }

@@ -1,6 +1,7 @@
 package libvirttest
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -48,7 +49,7 @@ func NewProxy(t testing.TB, to string) *Proxy {
 			if err != nil {
 				return
 			}
-			go p.serve(c)
+			go p.serve(t.Context(), c)
 		}
 	}()
 	return p
@@ -107,8 +108,8 @@ func (p *Proxy) loses(procedure uint32) bool {
 	return p.left == 0
 }
 
-func (p *Proxy) serve(from net.Conn) {
-	to, err := net.Dial("unix", p.to)
+func (p *Proxy) serve(ctx context.Context, from net.Conn) {
+	to, err := new(net.Dialer).DialContext(ctx, "unix", p.to)
 	if err != nil {
 		_ = from.Close()
 		return

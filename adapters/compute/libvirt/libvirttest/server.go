@@ -4,6 +4,7 @@ package libvirttest
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"errors"
 	"net"
@@ -56,14 +57,15 @@ func begin(t testing.TB, network string, unshare ...string) *Server {
 	if os.Geteuid() != 0 {
 		t.Skip("libvirt's daemon is started by root alone")
 	}
-	if out, err := exec.Command("unshare", append(slices.Clone(unshare), "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "unshare", append(slices.Clone(unshare), "true")...).CombinedOutput(); err != nil {
 		t.Skipf("there are no mounts of its own for libvirt here: %s", bytes.TrimSpace(out))
 	}
 	folder, err := os.MkdirTemp("", "lv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Folder: folder, Pool: filepath.Join(folder, "pool"), Serial: filepath.Join(folder, "serial"), unshare: unshare, network: network}
+	s := &Server{Folder: folder, Pool: filepath.Join(folder, "pool"), Serial: filepath.Join(folder, "serial")}
+	s.unshare, s.network = unshare, network
 	t.Cleanup(func() {
 		s.end(t)
 		if err := os.RemoveAll(folder); err != nil {
@@ -113,7 +115,8 @@ func URL(driver, socket string) string {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	// It outlives the context of a test, which ends before its cleanup.
-	s.daemon = exec.Command("unshare", append(slices.Clone(s.unshare), "sh", "-c", startScript, "start.sh", s.Folder, cache(t), s.network)...)
+	arguments := append(slices.Clone(s.unshare), "sh", "-c", startScript, "start.sh", s.Folder, cache(t), s.network)
+	s.daemon = exec.CommandContext(context.WithoutCancel(t.Context()), "unshare", arguments...)
 	var said bytes.Buffer
 	s.daemon.Stdout, s.daemon.Stderr = &said, &said
 	if err := s.daemon.Start(); err != nil {
@@ -249,7 +252,7 @@ func (s *Server) EmptyTemplate(t testing.TB, name string) {
 // Run runs a program that has to succeed, and returns what it says.
 func Run(t testing.TB, program string, arguments ...string) string {
 	t.Helper()
-	c := exec.Command(program, arguments...)
+	c := exec.CommandContext(t.Context(), program, arguments...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", strings.Join(c.Args, " "), err, out)

@@ -1,6 +1,7 @@
 package libvirttest
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -45,10 +46,12 @@ func OverSSH(t testing.TB, driver, socket string) string {
 			if err != nil {
 				return
 			}
-			go serveSSH(c, config)
+			go serveSSH(t.Context(), c, config)
 		}
 	}()
-	query := url.Values{"socket": {socket}, "keyfile": {filepath.Join(folder, "key")}, "known_hosts": {filepath.Join(folder, "known_hosts")}}
+	query := url.Values{
+		"socket": {socket}, "keyfile": {filepath.Join(folder, "key")}, "known_hosts": {filepath.Join(folder, "known_hosts")},
+	}
 	return (&url.URL{
 		Scheme: driver + "+ssh", User: url.User("panel"), Host: listener.Addr().String(), Path: "/system", RawQuery: query.Encode(),
 	}).String()
@@ -77,7 +80,7 @@ func newKey(t testing.TB, path string) ssh.Signer {
 	return signer
 }
 
-func serveSSH(c net.Conn, config *ssh.ServerConfig) {
+func serveSSH(ctx context.Context, c net.Conn, config *ssh.ServerConfig) {
 	defer func() { _ = c.Close() }()
 	_, channels, requests, err := ssh.NewServerConn(c, config)
 	if err != nil {
@@ -85,13 +88,13 @@ func serveSSH(c net.Conn, config *ssh.ServerConfig) {
 	}
 	go ssh.DiscardRequests(requests)
 	for channel := range channels {
-		go forward(channel)
+		go forward(ctx, channel)
 	}
 }
 
 // forward passes a connection to a socket or a port of this machine on.
-func forward(channel ssh.NewChannel) {
-	to, err := forwarded(channel)
+func forward(ctx context.Context, channel ssh.NewChannel) {
+	to, err := forwarded(ctx, channel)
 	if err != nil {
 		_ = channel.Reject(ssh.ConnectionFailed, err.Error())
 		return
@@ -110,7 +113,7 @@ func forward(channel ssh.NewChannel) {
 	_, _ = io.Copy(from, to)
 }
 
-func forwarded(channel ssh.NewChannel) (net.Conn, error) {
+func forwarded(ctx context.Context, channel ssh.NewChannel) (net.Conn, error) {
 	switch channel.ChannelType() {
 	case "direct-streamlocal@openssh.com":
 		var to struct {
@@ -120,7 +123,7 @@ func forwarded(channel ssh.NewChannel) (net.Conn, error) {
 		if err := ssh.Unmarshal(channel.ExtraData(), &to); err != nil {
 			return nil, err
 		}
-		return net.Dial("unix", to.Path)
+		return new(net.Dialer).DialContext(ctx, "unix", to.Path)
 	case "direct-tcpip":
 		var to struct {
 			Host       string
@@ -131,7 +134,7 @@ func forwarded(channel ssh.NewChannel) (net.Conn, error) {
 		if err := ssh.Unmarshal(channel.ExtraData(), &to); err != nil {
 			return nil, err
 		}
-		return net.Dial("tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
+		return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
 	}
 	return nil, errors.New("unknown")
 }

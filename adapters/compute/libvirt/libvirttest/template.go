@@ -31,7 +31,8 @@ func (s *Server) BootableTemplates(t testing.TB) {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("sh", "-c", templateScript, "template.sh", folder, guestScript).CombinedOutput(); err != nil {
+		script := exec.CommandContext(t.Context(), "sh", "-c", templateScript, "template.sh", folder, guestScript)
+		if out, err := script.CombinedOutput(); err != nil {
 			t.Skipf("the template cannot be made here: %v: %s", err, out)
 		}
 	}
