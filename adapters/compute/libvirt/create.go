@@ -46,17 +46,14 @@ func (h *Hypervisor) create(ctx context.Context, s *session, m compute.Machine) 
 	if err != nil {
 		return err
 	}
-	g = &guest{Domain: rpc.Domain{Name: m.Name, UUID: rpc.UUID(m.ID), ID: -1}, defined: d}
+	g = &guest{Domain: rpc.Domain{Name: m.Name, UUID: rpc.UUID(m.ID), ID: -1}, defined: d, partial: true}
 	if err := h.define(s, g, m, m.Disk); err != nil {
 		return err
 	}
 	if !m.On {
 		return nil
 	}
-	if err := s.start(g); err != nil {
-		return err
-	}
-	return s.noteCreated(g.Domain)
+	return s.start(g)
 }
 
 // nameFree refuses a machine whose name another one has.
@@ -99,7 +96,7 @@ func (h *Hypervisor) define(s *session, g *guest, m compute.Machine, number int6
 	if err := shape(h.Config, g.defined, m, paths); err != nil {
 		return err
 	}
-	if m.On && g.mark.Installation == "" {
+	if m.On && g.partial {
 		g.defined.Metadata.XML += unfinished
 	}
 	if err := s.define(g.defined); err != nil {
@@ -130,8 +127,15 @@ func (s *session) refusedName(m compute.Machine, err error) error {
 	return fmt.Errorf("define the machine: %w", err)
 }
 
-// start starts a machine. One that runs is a success.
+// start starts a machine. One that runs is a success. With its first start it is made.
 func (s *session) start(g *guest) error {
+	if err := s.run(g); err != nil || !g.partial {
+		return err
+	}
+	return s.noteCreated(g.Domain)
+}
+
+func (s *session) run(g *guest) error {
 	err := s.DomainCreate(g.Domain)
 	if is(err, rpc.ErrOperationInvalid, rpc.ErrInternalError) {
 		if now, lookErr := s.lookup(g.id()); lookErr == nil && now != nil && now.running() {

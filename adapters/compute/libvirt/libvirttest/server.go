@@ -40,17 +40,17 @@ var startScript string
 // says why.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	return begin(t, "none")
+	return begin(t, "none", nil)
 }
 
 // StartWithBridge starts a server in a network of its own, with a bridge "br0".
 func StartWithBridge(t testing.TB) *Server {
 	t.Helper()
 	Need(t, "ip", "ebtables", "nsenter")
-	return begin(t, "bridge", "--net")
+	return begin(t, "bridge", nil, "--net")
 }
 
-func begin(t testing.TB, network string, unshare ...string) *Server {
+func begin(t testing.TB, network string, before func(*Server), unshare ...string) *Server {
 	t.Helper()
 	unshare = append(unshare, "--mount", "--propagation", "private")
 	Need(t, "libvirtd", "qemu-system-x86_64", "qemu-img", "unshare", "mount")
@@ -73,6 +73,9 @@ func begin(t testing.TB, network string, unshare ...string) *Server {
 		}
 	})
 	s.makeFolders(t)
+	if before != nil {
+		before(s)
+	}
 	s.start(t)
 	s.makePool(t)
 	return s

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Starts libvirtd in the foreground, in a mount namespace of its own, so that it does not meet
 # the machine's libvirt. Arguments: the folder for all that it reads and writes, one for its
-# cache, and "bridge" or "none".
+# cache, and "bridge", "tls:" with a port, or "none".
 set -eu
 folder=$1
 mkdir -p "$folder/etc" "$folder/run" "$folder/var/lib" "$folder/var/log" "$folder/var/cache"
@@ -39,4 +39,18 @@ mount --bind "$folder/group" /etc/group
 mkdir -p "$2/libvirt"
 mount --bind "$2" "$folder/var/cache" # what QEMU can do, which takes seconds to find out
 for each in var/lib var/log var/cache run; do mount --rbind "$folder/$each" "/$each"; done
-exec libvirtd -f "$folder/libvirtd.conf" -p "$folder/pid"
+listen=
+case $3 in
+tls:*)
+	listen=--listen
+	cat >> "$folder/libvirtd.conf" <<END
+listen_tls = 1
+listen_addr = "127.0.0.1"
+tls_port = "${3#tls:}"
+key_file = "$folder/pki/serverkey.pem"
+cert_file = "$folder/pki/servercert.pem"
+ca_file = "$folder/pki/cacert.pem"
+END
+	;;
+esac
+exec libvirtd $listen -f "$folder/libvirtd.conf" -p "$folder/pid"
