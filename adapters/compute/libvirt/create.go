@@ -2,10 +2,12 @@ package libvirt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	rpc "github.com/digitalocean/go-libvirt"
 
+	"hostpanel/domain"
 	"hostpanel/domain/compute"
 )
 
@@ -137,13 +139,15 @@ func (s *session) start(g *guest) error {
 
 func (s *session) run(g *guest) error {
 	err := s.DomainCreate(g.Domain)
-	if is(err, rpc.ErrOperationInvalid, rpc.ErrInternalError) {
-		if now, lookErr := s.lookup(g.id()); lookErr == nil && now != nil && now.running() {
-			return nil
-		}
+	if err == nil || !is(err, rpc.ErrOperationInvalid, rpc.ErrInternalError, rpc.ErrOperationFailed) {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("start the machine: %w", err)
+	now, lookErr := s.lookup(g.id())
+	switch {
+	case lookErr != nil || now == nil:
+		return fmt.Errorf("start the machine: %w", errors.Join(err, lookErr))
+	case now.running():
+		return nil
 	}
-	return nil
+	return domain.Fail(domain.Transient, "not_started", fmt.Errorf("start the machine: %w", err))
 }

@@ -97,6 +97,28 @@ func TestALostConnectionIsMadeAnew(t *testing.T) {
 	}
 }
 
+// A copy that takes longer than its call goes on, and is made once.
+func TestACopyOutlivesItsCall(t *testing.T) {
+	server := libvirttest.Start(t)
+	server.EmptyTemplate(t, "empty.qcow2")
+	proxy := libvirttest.NewProxy(t, server.Socket())
+	h, m := open(t, "qemu", proxy.Socket), machine("vm77")
+	m.On = false
+	release := proxy.Hold(libvirttest.VolumeCopy)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := h.Create(ctx, m)
+	fails(t, err, domain.Waiting, "moving")
+	fails(t, h.Remove(t.Context(), "", m), domain.Waiting, "moving")
+	if err := os.Rename(filepath.Join(server.Pool, "empty.qcow2"), filepath.Join(server.Pool, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if _, err := h.Create(t.Context(), m); err != nil { // it copies no template again
+		t.Fatal(err)
+	}
+}
+
 // The daemon is killed after the disk is copied, and once more while it is copied: the
 // machine is made once, and its disk is whole.
 func TestLibvirtIsRestartedBetweenCloneAndDefine(t *testing.T) {

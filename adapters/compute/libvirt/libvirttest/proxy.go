@@ -23,6 +23,8 @@ type Proxy struct {
 	lose   uint32 // procedure whose next answer is lost; 0: none
 	done   bool   // an answer was lost
 	silent bool   // no answer is passed on
+	held   uint32 // procedure whose answers wait; 0: none
+	free   chan struct{}
 }
 
 // NewProxy starts a proxy before a socket of libvirt. It ends with the test.
@@ -80,6 +82,29 @@ func (p *Proxy) end() bool {
 	return p.done
 }
 
+// Hold lets the answers of a procedure wait until they are released.
+func (p *Proxy) Hold(procedure uint32) (release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	free := make(chan struct{})
+	p.held, p.free = procedure, free
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.held = 0
+		close(free)
+	}
+}
+
+func (p *Proxy) wait(procedure uint32) {
+	p.mu.Lock()
+	held, free := p.held == procedure, p.free
+	p.mu.Unlock()
+	if held {
+		<-free
+	}
+}
+
 // Silence passes no answers on, or does again.
 func (p *Proxy) Silence(is bool) {
 	p.mu.Lock()
@@ -130,8 +155,11 @@ const (
 	reply       = 1
 )
 
-// VolumeUpload is the procedure that fills a volume.
-const VolumeUpload = 208
+// Procedures that fill a volume, and that make one as a copy.
+const (
+	VolumeUpload = 208
+	VolumeCopy   = 125
+)
 
 // answers passes messages on until one is lost.
 func (p *Proxy) answers(from io.Writer, to io.Reader) {
@@ -148,6 +176,7 @@ func (p *Proxy) answers(from io.Writer, to io.Reader) {
 		if kind == reply && procedure != connectOpen && procedure != authList && p.loses(procedure) {
 			return
 		}
+		p.wait(procedure)
 		if p.isSilent() {
 			continue
 		}

@@ -12,7 +12,10 @@ auth_unix_ro = "none"
 log_level = 3
 log_outputs = "3:file:$folder/libvirtd.log"
 END
+screens=$((10000 + $$ % 400 * 100)) # ports of its own: each libvirt takes the first that is free
 cat > "$folder/etc/qemu.conf" <<END
+remote_display_port_min = $screens
+remote_display_port_max = $((screens + 99))
 user = "root"
 group = "root"
 security_driver = "none"
