@@ -88,14 +88,16 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 		"another machine has is taken": {failed: silent("name_taken")},
 		"is never touched":             {failed: silent("drift")},
 		"usage never falls":            {used: func(u compute.Usage) compute.Usage { sent--; u.Sent = sent; return u }},
+		"done without an answer":       {change: func(m compute.Machine) compute.Machine { boots++; m.Boot = boots; return m }},
 		"another installation":         {seen: func(s compute.Seen) compute.Seen { s.Ours = true; return s }},
 	} {
 		t.Run(check, func(t *testing.T) {
 			hosts := sandbox.Hosts(compute.Host{Name: "one", Cores: 8, MemoryMB: 8 << 10, DiskGB: 80, Templates: []string{"debian-13"}})
 			f.Hypervisor = sandbox.New(pool, hosts, sandbox.OfInstallation("ours"))
 			var said []conformance.Result
+			between := &computetest.Between{Hypervisor: f}
 			computetest.Check(t.Context(), computetest.Hypervisor{
-				Hypervisor: f, Like: compute.Machine{Template: "debian-13"}, Patience: 50 * time.Millisecond,
+				Hypervisor: between, Lose: between.Lose, Like: compute.Machine{Template: "debian-13"}, Patience: 50 * time.Millisecond,
 				Other: sandbox.New(pool, hosts, sandbox.OfInstallation("theirs")),
 			}, conformance.NewTag(), check, func(r conformance.Result) { said = append(said, r) })
 			if len(said) != 1 || len(said[0].Failures) == 0 {
