@@ -132,6 +132,7 @@ func examine(ctx context.Context, s config.Settings, sendTest string, w world) [
 		f.Check = check.name
 		found = append(found, f)
 	}
+	found = append(found, p.hypervisors(ctx)...)
 	found = append(found, p.providers(ctx)...)
 	return append(found,
 		within(ctx, p.mail),

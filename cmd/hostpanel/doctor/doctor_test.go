@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostpanel/adapters/compute/proxmox/proxmoxtest"
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/adapters/payments/stripe"
 	"hostpanel/adapters/payments/stripe/stripetest"
@@ -101,6 +102,35 @@ func TestTheResultIsAnExitCodeAndJSON(t *testing.T) {
 	var found []Finding
 	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) < 12 || found[len(found)-1].State != failed {
 		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// A hypervisor is asked for its hosts; what its token is stays untold.
+func TestEachHypervisorIsExamined(t *testing.T) {
+	h, pve := wellHoster(t), proxmoxtest.Start()
+	defer pve.Close()
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte(proxmoxtest.Secret), 0o600))
+	h.settings.Compute = "paper=sandbox:,pve=proxmox://" + proxmoxtest.Token + "@" + strings.TrimPrefix(pve.URL(), "https://") +
+		"/?storage=local-lvm&fingerprint=" + pve.Fingerprint() + "&secret_file=" + secret
+	says := func() (all string) {
+		for _, f := range examine(t.Context(), h.settings, "", h.world) {
+			if f.Check == "hypervisors" {
+				all += f.State + " " + f.Says + ": " + f.Mend + "\n"
+			}
+		}
+		return all
+	}
+	if all := says(); !strings.Contains(all, "ok paper is the sandbox") || !strings.Contains(all, "ok pve answers: ") {
+		t.Error(all)
+	}
+	must(t, os.WriteFile(secret, []byte("canary-1"), 0o600))
+	if all := says(); !strings.Contains(all, "failed pve: ") || !strings.Contains(all, "HOSTPANEL_COMPUTE") || strings.Contains(all, "canary") {
+		t.Error(all)
+	}
+	pve.Close()
+	if all := says(); !strings.Contains(all, "failed pve: ") || !strings.Contains(all, "start it") {
+		t.Error(all)
 	}
 }
 

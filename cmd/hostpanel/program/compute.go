@@ -32,6 +32,9 @@ func (p *Program) openHypervisors(installation string) (fleet compute.Fleet, err
 	return fleet, nil
 }
 
+// Hypervisors are those of the settings, in their order.
+func (p *Program) Hypervisors() compute.Fleet { return p.hypervisors }
+
 // A Place is what a hypervisor is opened with.
 type Place struct {
 	Installation string        // of the panel
