@@ -205,9 +205,10 @@ func TestAFullClusterRefusesAndTells(t *testing.T) {
 		}
 	}
 	wantRoom(false)
-	first := machine(machines[0].Name)
-	wantFailure(t, change(t, c, machines[0].External, &first, func(m *compute.Machine) { m.MemoryMB++ }), domain.Permanent, "node_full")
-	if err := c.Remove(t.Context(), machines[0].External, first); err != nil {
+	full := machines[slices.IndexFunc(machines, func(m compute.Seen) bool { return m.Host == "big" })]
+	first := machine(full.Name)
+	wantFailure(t, change(t, c, full.External, &first, func(m *compute.Machine) { m.MemoryMB++ }), domain.Permanent, "node_full")
+	if err := c.Remove(t.Context(), full.External, first); err != nil {
 		t.Fatal(err)
 	}
 	wantRoom(true)

@@ -125,7 +125,8 @@ func TestEachHypervisorIsExamined(t *testing.T) {
 		t.Error(all)
 	}
 	must(t, os.WriteFile(secret, []byte("canary-1"), 0o600))
-	if all := says(); !strings.Contains(all, "failed pve: ") || !strings.Contains(all, "HOSTPANEL_COMPUTE") || strings.Contains(all, "canary") {
+	all := says()
+	if !strings.Contains(all, "failed pve: ") || !strings.Contains(all, "HOSTPANEL_COMPUTE") || strings.Contains(all, "canary") {
 		t.Error(all)
 	}
 	pve.Close()
