@@ -57,6 +57,8 @@ var orders = New("orders", `
 		test               boolean not null,
 		domain             text    not null,
 		os_choice          text    not null,
+		hostname           text    not null default '', -- of a virtual server
+		ssh_key            text    not null default '', -- of who may sign in there
 		language           text    not null,
 		widget_id          text    not null,
 		api_key            text    not null, -- its public id
@@ -166,6 +168,7 @@ var orders = New("orders", `
 			{"customer_company", ""},
 			{"success_url", ""},
 			{"cancel_url", ""},
+			{"ssh_key", ""},
 		}, detailColumns(buyer.Details{})...)))...,
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner"), ofTenant("tenant")).
@@ -240,6 +243,7 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"test", e.Test},
 		{"domain", e.Domain},
 		{"os_choice", e.OS},
+		{"hostname", e.Hostname}, {"ssh_key", e.SSHKey},
 		{"language", e.Language},
 		{"widget_id", e.Widget},
 		{"api_key", e.APIKey},

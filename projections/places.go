@@ -266,6 +266,19 @@ func (s HostingReader) nodes(ctx context.Context) (all []stock.Node, err error) 
 	return all, nil
 }
 
+// NodeNamed is a node; false: there is none of this name.
+func (s HostingReader) NodeNamed(ctx context.Context, name string) (n hosting.Node, known bool, err error) {
+	w := s.caller.operators()
+	w.and("r.kind = ?", hosting.NodeKind)
+	w.and("r.called = ?", name)
+	w.conditions = append(w.conditions, present)
+	found, err := list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, "")
+	if err != nil || len(found) == 0 {
+		return n, false, err
+	}
+	return n, true, found[0].Load(&n)
+}
+
 // ofInstallation are all records of a kind that belongs to the installation.
 func (s HostingReader) ofInstallation(ctx context.Context, kind string) ([]Resource, error) {
 	w := s.caller.operators()

@@ -14,6 +14,15 @@ import (
 // options: its type, its value in base64 and perhaps a comment.
 var sshPublicKey = field.Rule{Max: 2048, Message: "Enter a valid SSH public key.", Holds: isSSHPublicKey}
 
+// SSHPublicKey is the rule of a public key of SSH.
+var SSHPublicKey = sshPublicKey
+
+// WithoutComment is a public key of SSH without its comment, which may name a person.
+func WithoutComment(key string) string {
+	parts := strings.Fields(key)
+	return strings.Join(parts[:min(len(parts), 2)], " ")
+}
+
 const rsaBitsMin = 2048
 
 func isSSHPublicKey(line string) bool {

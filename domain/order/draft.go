@@ -10,6 +10,8 @@ type Draft struct {
 	PaymentMethod string
 	Period        Period
 	Domain, OS    string
+	Hostname      string // of a virtual server; "": the panel names it
+	SSHKey        string // of who may sign in there; "": none
 	Language      string
 	AnyLanguage   bool // none was asked for: a widget's own counts
 	Widget        string

@@ -77,7 +77,7 @@ func (f *orderForm) Fields() field.Set {
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
 		field.Text("language", &f.Language).Spoken().Doc("That of the caller when absent."),
-	})
+	}, record.MachineFields(&f.Draft))
 }
 
 // barClosed refuses orders for no tenant, and for one that is out of service.

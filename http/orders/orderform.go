@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 )
 
@@ -44,7 +45,7 @@ func (f *orderForm) Fields() field.Set {
 		),
 		field.Text("cancel_url", &f.Return.CancelURL).Is(field.HTTPSURL).Default("").Doc("Likewise, where the payment is cancelled."),
 		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
-	})
+	}, record.MachineFields(&f.Draft))
 }
 
 // check looks up what the order needs, and says what else is wrong with it.

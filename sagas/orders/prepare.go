@@ -7,6 +7,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/domain/tax"
@@ -38,6 +39,7 @@ func (s *Service) prepare(ctx context.Context, d *order.Draft, wrong *field.Erro
 	}
 	buyer.Check(d.Customer.Details, wrong)
 	checkOS(d, plan, wrong)
+	checkMachine(d, plan, wrong)
 	if err := s.checkDomain(ctx, d, plan, wrong); err != nil {
 		return err
 	}
@@ -111,6 +113,18 @@ func checkOS(d *order.Draft, plan projections.Plan, wrong *field.Errors) {
 	}
 }
 
+// checkMachine refuses what only the customer of a virtual server may say.
+func checkMachine(d *order.Draft, plan projections.Plan, wrong *field.Errors) {
+	if wrong.Has("plan_id") || plan.ResourceType == storefront.VPSPlan {
+		return
+	}
+	for _, one := range []struct{ name, value string }{{"hostname", d.Hostname}, {"ssh_key", d.SSHKey}} {
+		if one.value != "" && !wrong.Has(one.name) {
+			wrong.Add(one.name, "This field is only valid for VPS plans.")
+		}
+	}
+}
+
 // checkDomain looks early whether the domain is free, where a unique index
 // decides again, and whether a customer may have it.
 func (s *Service) checkDomain(ctx context.Context, d *order.Draft, plan projections.Plan, wrong *field.Errors) error {
@@ -158,7 +172,7 @@ func (s *Service) agreed(d *order.Draft, plan projections.Plan, taxed tax.Decisi
 		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: plan.Currency,
 		Method: offer.Method, Test: !offer.Live,
 		Domain: d.Domain, OS: d.OS, Language: d.Language, Widget: d.Widget, APIKey: d.APIKey, Owner: d.Owner,
-		Return: d.Return, Joins: d.Joins,
+		Return: d.Return, Joins: d.Joins, Machine: order.Machine{Hostname: d.Hostname, SSHKey: hosting.WithoutComment(d.SSHKey)},
 	}
 }
 

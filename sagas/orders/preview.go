@@ -87,6 +87,7 @@ func readAs(c order.Place, cost money.Totals) projections.Order {
 		PlanID:          c.Plan.ID, PlanName: c.Plan.Name, ResourceType: c.Plan.ResourceType, Plan: c.Plan, BillingPeriod: c.Period,
 		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate, Treatment: c.Tax,
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
+		Hostname: c.Machine.Hostname, SSHKey: c.Machine.SSHKey,
 		Domain: c.Domain, OSChoice: c.OS, Language: c.Language, Owner: c.Owner,
 	}
 	if c.Joins.Tenant != 0 {

@@ -3,7 +3,6 @@ package orders
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -52,6 +52,7 @@ type ProvisionInput struct {
 	Tenant int64     `json:"tenant"`
 	Site   int64     `json:"site,omitempty"`
 	VM     int64     `json:"vm,omitempty"`
+	Server string    `json:"server,omitempty"`    // the hypervisor of the machine; "": the first one
 	Client int64     `json:"client,omitempty"`    // the engine's id of the tenant
 	Domain string    `json:"domain,omitempty"`    // instead of the one that was ordered
 	OS     string    `json:"os_choice,omitempty"` // likewise
@@ -60,7 +61,8 @@ type ProvisionInput struct {
 }
 
 func (p *Provisioner) registerProvision() {
-	engine, compute, outside := p.deps.Outside.EngineQueue(), p.deps.Outside.ComputeQueue(""), p.deps.Policies
+	engine, outside := p.deps.Outside.EngineQueue(), p.deps.Policies
+	compute := func(in ProvisionInput) string { return p.deps.Outside.ComputeQueue(in.Server) }
 	p.provision = sagas.Register(p.deps.Runner, sagas.Saga[ProvisionInput]{
 		Name: "provision", Definition: "provision/1",
 		Begun: func(in ProvisionInput) []domain.Command {
@@ -103,12 +105,12 @@ func (p *Provisioner) registerProvision() {
 				Wait: p.applied(p.siteRequest), Of: "site",
 			},
 			{
-				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine, Joins: true,
+				Name: "vm", Says: "create the virtual server", QueueOf: compute, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.push(p.machineRequest)},
 			},
 			{
-				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute,
+				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", QueueOf: compute,
 				Policy: outside.Machine, Joins: true,
 				Wait: p.applied(machineName), Of: "vm",
 			},
@@ -160,8 +162,11 @@ func listFor(o projections.Order, chosen bool) []string {
 
 // provisioning is the run that a paid order starts. The numbers of everything
 // that it may make are drawn now, so that names outside follow from them.
-// An order that pays an invoice makes nothing.
-func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas.Start, begins bool, err error) {
+// An order that pays an invoice makes nothing. The place of a machine is given if it is
+// reserved just now.
+func (p *Provisioner) provisioning(
+	ctx context.Context, id uuid.UUID, place *compute.Placement,
+) (run sagas.Start, begins bool, err error) {
 	o, err := p.order(ctx, id)
 	if err != nil || o.Invoice != nil {
 		return run, false, err
@@ -175,33 +180,15 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 	if err != nil {
 		return run, false, err
 	}
+	if place == nil && job.VM != 0 {
+		if place, err = placeOf(ctx, p.deps.Tables, id); err != nil {
+			return run, false, err
+		}
+	}
+	if place != nil {
+		job.Server = place.Server
+	}
 	return p.provision.Start(id.String(), job, id, list...), true, nil
-}
-
-// jobFor is the job of an order, with numbers for all that it may make.
-func jobFor(
-	ctx context.Context, o projections.Order, list []string,
-	numbered func(ctx context.Context, names ...string) ([]int64, error),
-) (job ProvisionInput, err error) {
-	job = ProvisionInput{Order: o.ID, Type: o.ResourceType}
-	names := []string{}
-	var at []*int64
-	if o.OrderedBy != nil {
-		job.User, job.Tenant, job.Joins = *o.OrderedBy, domain.OrZero(o.Tenant), true
-	} else {
-		names, at = []string{"user", "tenant"}, []*int64{&job.User, &job.Tenant}
-	}
-	if slices.Contains(list, "site") {
-		names, at = append(names, "site"), append(at, &job.Site)
-	}
-	if slices.Contains(list, "vm") {
-		names, at = append(names, "vm"), append(at, &job.VM)
-	}
-	numbers, err := numbered(ctx, names...)
-	for i, number := range numbers {
-		*at[i] = number
-	}
-	return job, err
 }
 
 // orderOf is the key of an order among what a run has read.
@@ -292,7 +279,11 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 		commands = append(commands, requestOf(job, o, "site", job.Site, siteOf(job, o)))
 	}
 	if job.VM != 0 {
-		commands = append(commands, requestOf(job, o, "vm", job.VM, machineOf(job, o)))
+		machine, err := machineFor(ctx, p.deps.Tables, job, o)
+		if err != nil {
+			return sagas.Work{}, err
+		}
+		commands = append(commands, requestOf(job, o, "vm", job.VM, machine))
 	}
 	return sagas.Work{Commands: commands}, nil
 }

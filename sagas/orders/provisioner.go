@@ -115,9 +115,11 @@ func NewProvisioner(d Deps) *Provisioner {
 // with the money, another plan, and the end of a service.
 func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 	return sagas.StartEach(p.deps.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
-		switch r.Event.(type) {
-		case order.PaymentConfirmed, order.Reopened:
-			return p.provisioning(ctx, uuid.MustParse(r.Stream.ID))
+		switch e := r.Event.(type) {
+		case order.PaymentConfirmed:
+			return p.provisioning(ctx, uuid.MustParse(r.Stream.ID), nil)
+		case order.Reopened:
+			return p.provisioning(ctx, uuid.MustParse(r.Stream.ID), e.Placement)
 		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
 			if !ends(r.Event) {
 				break

@@ -99,7 +99,10 @@ func siteOf(job *ProvisionInput, o projections.Order) *hosting.Site {
 
 func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 	m := hosting.NewMachine(job.VM, job.Order.String())
-	m.OS = o.OSChoice
+	m.OS, m.Server, m.Hostname = o.OSChoice, job.Server, o.Hostname
+	if o.SSHKey != "" {
+		m.Keys = []string{o.SSHKey}
+	}
 	if v := o.Plan.VPS; v != nil {
 		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB, m.MaxSnapshots = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB, v.Snapshots
 		if m.OS == "" {
@@ -166,7 +169,11 @@ func machineName(_ context.Context, job *ProvisionInput) (hosting.Request, error
 
 func (p *Provisioner) machineRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {
 	o, err := p.order(ctx, job.Order)
-	return requestOf(job, o, "vm", job.VM, machineOf(job, o)), err
+	if err != nil {
+		return hosting.Request{}, err
+	}
+	machine, err := machineFor(ctx, p.deps.Tables, job, o)
+	return requestOf(job, o, "vm", job.VM, machine), err
 }
 
 func (p *Provisioner) tenantRequest(ctx context.Context, job *ProvisionInput) (hosting.Request, error) {

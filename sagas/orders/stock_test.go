@@ -189,3 +189,32 @@ func addressOf(w *sagastest.World, id uuid.UUID) netip.Prefix {
 	w.Equal("it has a place", has, true)
 	return place.Placement.Addresses[0].Block
 }
+
+func TestAMachineIsMadeAtItsPlace(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Does(hosting.Request{Ref: hosting.Ref{Kind: hosting.NodeKind, ID: 1}, Spec: (&hosting.Node{
+		Name: "alpha", Host: "h2", Cores: 4, MemoryMB: 4096, DiskGB: 100, Weight: 100, Templates: []string{"debian-12=d12.qcow2"},
+	}).Fields().Values()})
+	for i, p := range []*hosting.AddressPool{
+		{Name: "four", Network: "192.0.2.0/28", Gateway: "192.0.2.1", Bridge: "br0", VLAN: 7, Excluded: []string{"192.0.2.2-192.0.2.4"}},
+		{
+			Name: "six", Network: "2001:db8::/48", Gateway: "fe80::1", Bridge: "br0", VLAN: 7, NameServers: []string{"2001:db8::53"},
+			Nodes: []string{"alpha"},
+		},
+		{Name: "other", Network: "198.51.100.0/24", Nodes: []string{"beta"}},
+	} {
+		hosting.Complete(p, hosting.Place{})
+		w.Does(hosting.Request{Ref: hosting.Ref{Kind: hosting.PoolKind, ID: int64(i + 1)}, Spec: p.Fields().Values()})
+	}
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqJCJkLWjXWrdq2xzNWPGQwy4cqzkXLrqIUwMDqQ7Gy"
+	id := w.Buy(sagastest.OrderForm{Kind: "vps", Machine: order.Machine{Hostname: "web.example.com", SSHKey: key}})
+	w.Becomes(id, order.StatusActive)
+	var m hosting.Machine
+	row := w.Resource(hosting.Ref{Kind: "vm", ID: w.Provision(id).Job.VM})
+	w.Must(row.Load(&m))
+	w.Equal("node, host and template", fmt.Sprint(m.Node, " ", m.Host, " ", m.Template), "alpha h2 d12.qcow2")
+	w.Equal("network", fmt.Sprint(m.Bridge, m.VLAN, m.Addresses, m.Gateways, m.NameServers),
+		"br07 [192.0.2.5/28 2001:db8:0:1::1/64] [192.0.2.1 fe80::1] [2001:db8::53]")
+	w.Equal("what its customer wants", fmt.Sprint(m.Hostname, m.Keys), "web.example.com["+key+"]")
+}

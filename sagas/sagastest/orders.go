@@ -32,6 +32,7 @@ type OrderForm struct {
 	Taxes                                  tax.Policy // zero: 21 percent for all
 	Joins                                  order.Joining
 	Package                                *int64         // of the plan; nil: it has quotas
+	Machine                                order.Machine  // what its customer wants of it
 	Places                                 *orders.Places // that choose the place of a machine; nil: new ones
 }
 
@@ -95,7 +96,8 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 		Price:    decimal.RequireFromString(cmp.Or(o.Price, "12.10")),
 		SetupFee: decimal.RequireFromString(cmp.Or(o.Setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.Provider, "test"), Test: true, Currencies: money.Currencies()},
-		Domain: o.Domain, Language: cmp.Or(o.Language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Runner.Now(),
+		Domain: o.Domain, Language: cmp.Or(o.Language, "es"),
+		Machine: o.Machine, APIKey: "ab12CD34", Owner: 7, Joins: o.Joins, At: w.Runner.Now(),
 	}
 	if o.keeps {
 		c.KeepFor = subject

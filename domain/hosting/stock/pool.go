@@ -59,8 +59,8 @@ func (p Pool) First() (block netip.Prefix, free bool) {
 // A span is addresses that no machine gets.
 type span struct{ first, last netip.Addr }
 
-// kept are the addresses of the pool that no machine gets: its gateway, what is excluded,
-// the network's own of IPv4 and the routers' of IPv6.
+// kept are the addresses of the pool that no machine gets: its gateway and name servers, what
+// is excluded, the network's own of IPv4 and the routers' of IPv6.
 func (p Pool) kept() (all []span) {
 	of := p.network()
 	first, last := of.Addr(), lastOf(of)
@@ -70,7 +70,7 @@ func (p Pool) kept() (all []span) {
 	case first.Is6() && p.PrefixLength == 128:
 		all = append(all, span{first, first})
 	}
-	for _, text := range append([]string{p.Gateway}, p.Excluded...) {
+	for _, text := range slices.Concat([]string{p.Gateway}, p.NameServers, p.Excluded) {
 		if from, to, ok := hosting.RangeOf(text); ok {
 			all = append(all, span{from, to})
 		}
