@@ -204,9 +204,12 @@ func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
 	t.Helper()
 	id := 990 + tenant
 	vm := hosting.NewMachine(id, service.String())
-	vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS = 2, 2048, 40, 1, "debian-12"
+	vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, vm.MaxSnapshots = 2, 2048, 40, 1, "debian-12", 2
 	s.Do(t, hosting.Request{
 		Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
 		For: "order:" + service.String(),
 	})
+	kept := &hosting.MachineSnapshot{Machine: id, Name: "first"}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm_snapshot", ID: id}, Tenant: tenant, Spec: kept.Fields().Values()})
+	s.Do(t, hosting.Confirm{Ref: hosting.Ref{Kind: "vm_snapshot", ID: id}, External: hosting.SnapshotName(id)})
 }

@@ -185,3 +185,45 @@ func TestAnOwnerInstallsASystemAnewInTheBrowser(t *testing.T) {
 		t.Errorf("%+v", seen)
 	}
 }
+
+// A snapshot keeps a disk, is restored once, and ends with the disk. There are no more than
+// the plan has.
+func TestSnapshotsAreTakenRestoredAndEndWithTheDisk(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	r.settled()
+	taken := func(name string, status int) map[string]any {
+		return bodyOf(t, as(r.Shop, "ben", "POST", "vm-snapshots/", fmt.Sprintf(`{"vm":%d,"name":%q}`, r.id, name)), status)
+	}
+	names := func() (all []string) {
+		list, err := r.at.Snapshots(t.Context(), r.settled().External, r.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list {
+			all = append(all, one.Name)
+		}
+		return all
+	}
+	first, second := taken("before", http.StatusCreated), taken("after", http.StatusCreated)
+	path := fmt.Sprintf("vm-snapshots/%v/", first["id"])
+	paneltest.WaitFor(t, func() bool { return bodyOf(t, as(r.Shop, "ben", "GET", path, ""), 200)["taken_at"] != nil })
+	paneltest.WaitFor(t, func() bool { return len(names()) == 2 })
+	refused := as(r.Shop, "ben", "POST", "vm-snapshots/", fmt.Sprintf(`{"vm":%d,"name":"third"}`, r.id))
+	if refused.Code != http.StatusBadRequest || !strings.Contains(refused.Body.String(), "vm_snapshots") {
+		t.Errorf("one too many: %d %s", refused.Code, refused.Body)
+	}
+	if w := as(r.Shop, "ben", "POST", path+"restore/", `{"confirm":"it"}`); w.Code != http.StatusBadRequest {
+		t.Errorf("without its name: %d", w.Code)
+	}
+	bodyOf(t, as(r.Shop, "ben", "POST", path+"restore/", `{"confirm":"`+r.name+`"}`), http.StatusOK)
+	if seen := r.settled(); seen.Disk != 2 || seen.State != compute.Running || len(names()) != 2 {
+		t.Errorf("restored: %+v, %v", seen, names())
+	}
+	if w := as(r.Shop, "ben", "DELETE", fmt.Sprintf("vm-snapshots/%v/", second["id"]), ""); w.Code != http.StatusNoContent {
+		t.Errorf("deleted: %d %s", w.Code, w.Body)
+	}
+	paneltest.WaitFor(t, func() bool { return len(names()) == 1 })
+	r.act("reinstall", `{"confirm":"`+r.name+`"}`)
+	paneltest.WaitFor(t, func() bool { return as(r.Shop, "ben", "GET", path, "").Code == http.StatusNotFound && len(names()) == 0 })
+}

@@ -73,7 +73,7 @@ func (a *attempt) brought(r sagas.Result) sagas.Work {
 // answered is what follows from the engine's answer. Of all names that the
 // resource has claimed it keeps at most one. In its first generation it has no other.
 func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work {
-	work := sagas.Work{Commands: append([]domain.Command{confirm}, endParts(a.ending)...), Releases: a.want.ref.Stream()}
+	work := sagas.Work{Commands: append([]domain.Command{confirm}, a.endParts()...), Releases: a.want.ref.Stream()}
 	if confirm.Version > first {
 		work.Rows = append(work.Rows, sagas.FreeClaims(a.want.ref.Stream(), kept))
 	}

@@ -102,11 +102,13 @@ func (s snapshots) applied(ctx context.Context, w *desired) (bool, sagas.Work, e
 	return true, sagas.Work{Commands: []domain.Command{confirm}, Releases: w.ref.Stream()}, nil
 }
 
-// endParts are the commands that end the records of all parts of a machine. They have gone
-// with its disk.
-func endParts(parts []projections.Resource) (all []domain.Command) {
-	for _, part := range parts {
-		all = append(all, hosting.Remove{Ref: part.Ref()}, hosting.Confirm{Ref: part.Ref()})
+// endParts are the commands that end the parts of a machine. They have gone with one that is
+// removed; with another disk they are removed by runs of their own.
+func (a *attempt) endParts() (all []domain.Command) {
+	for _, part := range a.ending {
+		if all = append(all, hosting.Remove{Ref: part.Ref()}); a.want.row.Status == hosting.Leaving {
+			all = append(all, hosting.Confirm{Ref: part.Ref()})
+		}
 	}
 	return all
 }
