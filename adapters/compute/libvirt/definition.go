@@ -152,7 +152,7 @@ func setCard(c Config, d *libvirtxml.Domain, m compute.Machine) {
 	if m.Network.Bridge != "" {
 		bridged(c, card, m.Network)
 	}
-	if card.Source.User == nil {
+	if card.Source.User == nil && m.Network.RateMbit > 0 {
 		card.Bandwidth = bandwidth(m.Network.RateMbit)
 	}
 }
@@ -183,9 +183,6 @@ func bridged(c Config, card *libvirtxml.DomainInterface, n compute.Network) {
 
 // bandwidth limits both directions; libvirt counts in kilobytes.
 func bandwidth(mbit int64) *libvirtxml.DomainInterfaceBandwidth {
-	if mbit == 0 {
-		return nil
-	}
 	rate := int(mbit * 125)
 	limit := &libvirtxml.DomainInterfaceBandwidthParams{Average: &rate}
 	return &libvirtxml.DomainInterfaceBandwidth{Inbound: limit, Outbound: limit}

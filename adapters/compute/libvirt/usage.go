@@ -23,7 +23,8 @@ func (h *Hypervisor) Usage(ctx context.Context, external string, m compute.Machi
 
 func (h *Hypervisor) usage(s *session, g *guest) (u compute.Usage, err error) {
 	u = compute.Usage{At: h.Now(), Epoch: fmt.Sprintf("%d/off", g.mark.Boot)}
-	if u.DiskMB, err = s.allocation(diskPath(g.defined)); err != nil || !g.running() {
+	_, allocated, err := s.infoOf(diskPath(g.defined))
+	if u.DiskMB = int64(allocated >> 20); err != nil || !g.running() {
 		return u, err
 	}
 	u.Epoch = fmt.Sprintf("%d/%d", g.runs.Boot, g.ID)
@@ -43,14 +44,4 @@ func (h *Hypervisor) usage(s *session, g *guest) (u compute.Usage, err error) {
 		u.Received, u.Sent = u.Received+received, u.Sent+sent
 	}
 	return u, nil
-}
-
-// allocation is what the disk at a path takes at the host, in MiB.
-func (s *session) allocation(path string) (int64, error) {
-	v, err := s.StorageVolLookupByPath(path)
-	if err != nil {
-		return 0, err
-	}
-	_, _, allocated, err := s.StorageVolGetInfo(v)
-	return int64(allocated >> 20), err
 }

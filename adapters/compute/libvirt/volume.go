@@ -105,18 +105,23 @@ func (s *session) volume(p pool, name string) (rpc.StorageVol, bool, error) {
 
 // sizeOf is how many bytes the disk at a path has for the machine; 0: there is none.
 func (s *session) sizeOf(path string) (uint64, error) {
+	capacity, _, err := s.infoOf(path)
+	return capacity, err
+}
+
+// infoOf is how many bytes a disk has for the machine, and takes at the host.
+func (s *session) infoOf(path string) (capacity, allocated uint64, err error) {
 	if path == "" {
-		return 0, nil
+		return 0, 0, nil
 	}
 	v, err := s.StorageVolLookupByPath(path)
+	if err == nil {
+		_, capacity, allocated, err = s.StorageVolGetInfo(v)
+	}
 	if is(err, rpc.ErrNoStorageVol) {
-		return 0, nil
+		return 0, 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	_, capacity, _, err := s.StorageVolGetInfo(v)
-	return capacity, err
+	return capacity, allocated, err
 }
 
 // drop deletes a volume. One that is gone, or is being made by a call that went on without

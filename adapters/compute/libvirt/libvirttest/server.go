@@ -83,10 +83,8 @@ func begin(t testing.TB, network string, before func(*Server), unshare ...string
 
 func (s *Server) makeFolders(t testing.TB) {
 	t.Helper()
-	for _, path := range []string{s.Pool, s.Serial} {
-		if err := os.Mkdir(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(os.Mkdir(s.Pool, 0o755), os.Mkdir(s.Serial, 0o755)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -156,11 +154,7 @@ func cache(t testing.TB) string {
 
 func (s *Server) answers() bool {
 	l := rpc.NewWithDialer(dialers.NewLocal(dialers.WithSocket(s.Socket())))
-	if l.ConnectToURI(rpc.QEMUSystem) != nil {
-		return false
-	}
-	_ = l.Disconnect()
-	return true
+	return l.ConnectToURI(rpc.QEMUSystem) == nil && l.Disconnect() == nil
 }
 
 // Restart kills the daemon and starts it again. Machines that run go on.
