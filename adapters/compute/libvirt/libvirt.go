@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,7 +105,7 @@ func (h *Hypervisor) hostOf(s *session) (host compute.Host, err error) {
 		return host, err
 	}
 	p, err := s.pool(h.Pool)
-	if failure, is := errors.AsType[*domain.Failure](err); is && failure.Class == domain.Permanent {
+	if failure, is := errors.AsType[*domain.Failure](classify("read the pool", err)); is && failure.Code == "no_pool" {
 		host.Down = failure.Err.Error()
 		return host, nil
 	}
@@ -116,13 +117,24 @@ func (h *Hypervisor) hostOf(s *session) (host compute.Host, err error) {
 	return host, err
 }
 
-// freeMemory is what the host has left. libvirt's test driver cannot say.
-func (h *Hypervisor) freeMemory(s *session, all int64) (int64, error) {
-	free, err := s.NodeGetFreeMemory()
+// freeMemory is what the host can give: what is free, and what holds files meanwhile.
+// libvirt's test driver cannot say.
+func (h *Hypervisor) freeMemory(s *session, all int64) (free int64, err error) {
+	const allCells = -1
+	_, n, err := s.NodeGetMemoryStats(0, allCells, 0)
 	if is(err, rpc.ErrNoSupport) {
 		return all, nil
 	}
-	return min(int64(free>>20), all), err
+	if err != nil {
+		return 0, err
+	}
+	stats, _, err := s.NodeGetMemoryStats(n, allCells, 0)
+	for _, stat := range stats {
+		if slices.Contains([]string{"free", "buffers", "cached"}, stat.Field) {
+			free += int64(stat.Value >> 10)
+		}
+	}
+	return min(free, all), err
 }
 
 // hostName is the name of the host, which is asked for once.

@@ -42,3 +42,21 @@ func machine(name string) compute.Machine {
 		On: true, Boot: 1, Disk: 1, Template: "empty.qcow2", Hostname: name + ".example.test",
 	}
 }
+
+// A host has the memory that it can give, of which the cache of files is a part.
+func TestAHostTellsItsMemory(t *testing.T) {
+	server := libvirttest.Start(t)
+	for _, driver := range []string{"qemu", "test"} {
+		hosts, err := open(t, driver, server.Socket()).Hosts(t.Context())
+		if err != nil || len(hosts) != 1 {
+			t.Fatalf("%+v, %v", hosts, err)
+		}
+		if host := hosts[0]; host.FreeMB < 1 || host.FreeMB > host.MemoryMB || host.Cores < 1 || host.Down != "" {
+			t.Errorf("%s: %+v", driver, host)
+		}
+	}
+	h := open(t, "qemu", server.Socket(), func(c *libvirt.Config) { c.Pool = "none" })
+	if hosts, err := h.Hosts(t.Context()); err != nil || hosts[0].Down == "" {
+		t.Errorf("%+v, %v", hosts, err)
+	}
+}
