@@ -121,10 +121,9 @@ func (h *Hypervisor) rescueOf(s *session, p pool, g *guest, m compute.Machine) (
 // refusedName says so when libvirt refuses a definition because of its name: another
 // machine came to it meanwhile. libvirt has no code of its own for that.
 func (s *session) refusedName(m compute.Machine, err error) error {
-	if is(err, rpc.ErrOperationFailed, rpc.ErrDomExist) {
-		if taken := s.nameFree(m); taken != nil {
-			return taken
-		}
+	taken := s.nameFree(m)
+	if taken != nil && is(err, rpc.ErrOperationFailed, rpc.ErrDomExist) {
+		return taken
 	}
 	return fmt.Errorf("define the machine: %w", err)
 }

@@ -56,10 +56,8 @@ func (h *Hypervisor) newDefinition(s *session, m compute.Machine) (*libvirtxml.D
 
 // accelerate lets the host's processors run the machine, if they can.
 func (h *Hypervisor) accelerate(s *session, d *libvirtxml.Domain) {
-	if h.Emulated {
-		return
-	}
-	if text, err := s.ConnectGetCapabilities(); err == nil && strings.Contains(text, "<domain type='kvm'") {
+	text, err := s.ConnectGetCapabilities()
+	if err == nil && !h.Emulated && strings.Contains(text, "<domain type='kvm'") {
 		d.Type, d.CPU = "kvm", &libvirtxml.DomainCPU{Mode: "host-passthrough"}
 	}
 }
@@ -68,9 +66,8 @@ func serial(c Config, m compute.Machine) *libvirtxml.DomainChardevSource {
 	if c.Serial == "" {
 		return &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}
 	}
-	return &libvirtxml.DomainChardevSource{
-		File: &libvirtxml.DomainChardevSourceFile{Path: c.Serial + "/" + m.Name + ".log", Append: "on"},
-	}
+	log := &libvirtxml.DomainChardevSourceFile{Path: c.Serial + "/" + m.Name + ".log", Append: "on"}
+	return &libvirtxml.DomainChardevSource{File: log}
 }
 
 // disks are the paths of a machine's volumes.

@@ -3,6 +3,7 @@ package libvirt
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	rpc "github.com/digitalocean/go-libvirt"
@@ -52,12 +53,7 @@ var classes = map[rpc.ErrorNumber]struct {
 // is reports whether err is an error of libvirt with one of the numbers.
 func is(err error, numbers ...rpc.ErrorNumber) bool {
 	e, ok := errors.AsType[rpc.Error](err)
-	for _, n := range numbers {
-		if ok && e.Code == uint32(n) {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(numbers, rpc.ErrorNumber(e.Code))
 }
 
 // classify makes an error of libvirt a failure.
