@@ -144,8 +144,7 @@ type Order struct {
 	Test             bool
 	Domain           string
 	OSChoice         string
-	Hostname         string // of a virtual server
-	SSHKey           string `db:"ssh_key"`
+	Hostname, SSHKey string // of a virtual server
 	Language         string
 	WidgetID         string
 	APIKey           string // public id
@@ -176,10 +175,10 @@ const taxColumnNames = `tax_kind, tax_country, tax_removed, tax_id_accepted_by`
 
 const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
 	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
-	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency,
-	minor, payment_method, test, domain, os_choice, hostname, ssh_key, language, widget_id, api_key, owner, success_url, cancel_url,
-	session_id, payment_url, session_expires_at, payment_id, payment_status, refunded, cancel_requested, tenant,
-	subscribed, ordered_by, invoice, keep_for, kept_method, created_at, updated_at, version`
+	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency, minor, payment_method,
+	test, domain, os_choice, hostname, ssh_key, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url,
+	session_expires_at, payment_id, payment_status, refunded, cancel_requested, tenant, subscribed, ordered_by, invoice, keep_for,
+	kept_method, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is

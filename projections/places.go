@@ -60,7 +60,12 @@ var places = New("places", `
 	On(func(at eventstore.RecordedEvent, e order.PlaceResized) Change {
 		return update("machine_places", ofOrder(at), Row{{"cores", e.Cores}, {"memory_mb", e.MemoryMB}, {"disk_gb", e.DiskGB}})
 	}),
-	Rule(noRoomToGrow, func(at eventstore.RecordedEvent, _ order.PlaceResized) []any { return []any{at.Stream.ID} }).
+	Rule(noRoomToGrow, func(at eventstore.RecordedEvent, e order.PlaceResized) []any {
+		if !e.Grows {
+			return nil
+		}
+		return []any{at.Stream.ID}
+	}).
 		Unique("no_room", ErrPlaceTaken),
 
 	// A machine takes the place over from its order, and its end frees it.

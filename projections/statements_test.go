@@ -127,6 +127,7 @@ func allExamples(t *testing.T) (all []eventstore.RecordedEvent) {
 	})
 	for _, e := range []domain.Event{
 		order.Placed{Placement: place}, order.Reopened{Placement: place}, order.RefundCompleted{Before: order.StatusPaymentProcessing},
+		order.PlaceResized{Grows: true},
 		order.DisputeClosed{Before: order.StatusPaymentProcessing, Chargeback: true},
 	} {
 		all = append(all, eventstore.RecordedEvent{

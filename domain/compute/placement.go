@@ -12,6 +12,16 @@ type Size struct {
 	DiskGB   int64 `json:"disk_gb"`
 }
 
+// Exceeds tells whether a size is larger than another in anything.
+func (s Size) Exceeds(other Size) bool {
+	return s.Cores > other.Cores || s.MemoryMB > other.MemoryMB || s.DiskGB > other.DiskGB
+}
+
+// Less is what a size has more than another.
+func (s Size) Less(other Size) Size {
+	return Size{s.Cores - other.Cores, s.MemoryMB - other.MemoryMB, s.DiskGB - other.DiskGB}
+}
+
 // A Placement is the place of a machine as it was reserved: its node, and its addresses
 // (docs/machines-stock.md).
 type Placement struct {

@@ -24,7 +24,8 @@ type ResizePlace struct {
 // PlaceResized: the place of the machine has another size.
 type PlaceResized struct {
 	compute.Size
-	At time.Time `json:"at"`
+	Grows bool      `json:"grows,omitempty"`
+	At    time.Time `json:"at"`
 }
 
 func (PlaceResized) EventName() string { return "order.place_resized" }
@@ -40,7 +41,7 @@ func (c ResizePlace) decide(o Order) ([]Event, error) {
 	case o.Place == nil || *o.Place == c.Size:
 		return nil, nil
 	}
-	return []Event{PlaceResized{Size: c.Size, At: c.At}}, nil
+	return []Event{PlaceResized{Size: c.Size, Grows: c.Size.Exceeds(*o.Place), At: c.At}}, nil
 }
 
 func (e PlaceResized) evolve(o Order) Order {

@@ -52,6 +52,9 @@ type Places interface {
 	// EngineCalls are the calls that would bring what a plan grants to a tenant. Nothing
 	// is changed.
 	EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error)
+	// Resize is the command that reserves what the machine of an order needs with another plan;
+	// nil: nothing is to be reserved. What cannot be is refused.
+	Resize(ctx context.Context, order uuid.UUID, grants field.Values) (domain.Command, error)
 }
 
 // A Service bills subscriptions.

@@ -14,7 +14,6 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
-	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
@@ -30,6 +29,7 @@ type change struct {
 	to        billing.PlanTerms
 	proration billing.Proration
 	over      []billing.Overrun
+	reserve   domain.Command // of a virtual server: the place that it needs; nil: it stays
 	at        time.Time
 }
 
@@ -95,6 +95,9 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 		At: c.at, Terms: s.Terms,
 	}
 	commands, seen := []domain.Command{ask}, domain.Versions{}
+	if c.reserve != nil {
+		commands = append(commands, c.reserve)
+	}
 	if before := c.sub.Change; before != nil && before.Invoice != uuid.Nil && !c.sub.Awaits(c.to) {
 		commands = append(commands, billing.Withdraw{Invoice: before.Invoice, Reason: billing.Replaced, At: c.at})
 	}
@@ -147,6 +150,9 @@ func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64
 		Plan: offer.ID, PlanName: offer.In(c.language).Name, BillingPeriod: cycle, Price: cost.Period, Grants: s.Places.Grants(offer),
 	}
 	c.proration = c.sub.Prorate(c.to, c.at)
+	if c.reserve, err = s.Places.Resize(ctx, subscription, c.to.Grants); err != nil {
+		return nil, err
+	}
 	c.over, err = s.Places.Overruns(ctx, c.sub.Tenant, c.to.Grants)
 	return c, err
 }
@@ -164,8 +170,6 @@ func refuseOffer(offer projections.Plan, missing error, bought projections.Order
 		return domain.RefuseField("plan", "The plan is for another sort of service.")
 	case offer.Currency != sub.Currency:
 		return domain.RefuseField("plan", "The plan has another currency.")
-	case offer.ResourceType == storefront.VPSPlan && offer.ID != sub.Plan:
-		return domain.RefuseField("plan", "A virtual server cannot get another size. Only its billing period can be changed.")
 	}
 	return nil
 }

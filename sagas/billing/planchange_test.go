@@ -181,7 +181,7 @@ func TestAPlanThatAServiceCannotHaveIsRefused(t *testing.T) {
 	}
 	w.Equal(
 		"a server", w.Changes(server, 4, "monthly"),
-		"plan: A virtual server cannot get another size. Only its billing period can be changed.",
+		"plan: The disk of a virtual server cannot shrink: it has 40 GB.",
 	)
 	w.Equal("no subscription", domain.CodeOf(w.Changes(uuid.New(), sagastest.LargePlan, "monthly")), domain.NotFound)
 	w.Must(w.Billing.Cancel(t.Context(), sagastest.Cause(), site))

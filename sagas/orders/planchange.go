@@ -79,6 +79,9 @@ func (p *PlanChanges) changeLimits(ctx context.Context, in *ChangePlanInput) (sa
 	if err := p.deps.Runner.AfterEarlier(ctx, subscriptionOf(in.Order), in.Version); err != nil {
 		return sagas.Work{}, err
 	}
+	if grantsMachine(in.Grants) {
+		return p.changeMachine(ctx, in)
+	}
 	ref, now, err := p.tenantAt(ctx, in.Order)
 	if err != nil {
 		return sagas.Work{}, err
@@ -108,6 +111,9 @@ func isPlaceless(t hosting.Resource) bool {
 
 // limitsApplied is when the engine has taken the last change of the tenant.
 func (p *PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (bool, sagas.Work, error) {
+	if grantsMachine(in.Grants) {
+		return true, sagas.Work{}, nil // a run of the machine brings it to the hypervisor
+	}
 	ref, now, err := p.tenantAt(ctx, in.Order)
 	if err != nil {
 		return false, sagas.Work{}, err
@@ -170,6 +176,8 @@ func (*PlanChanges) Grants(plan projections.Plan) field.Values {
 		grants["package"] = values["package"]
 	case storefront.SaaSPlan:
 		grants = t.SaaS.Fields().Values()
+	case storefront.VPSPlan:
+		grants = machineGrants(bought(plan).VPS)
 	}
 	return grants
 }
@@ -236,8 +244,11 @@ func (p *PlanChanges) limitsWith(ctx context.Context, tenant int64, grants field
 }
 
 // EngineCalls are the calls at the engine that would bring what a plan grants to a tenant.
-// A tenant without a place there needs none.
+// A tenant without a place there needs none, and a machine is none of its objects.
 func (p *PlanChanges) EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error) {
+	if grantsMachine(grants) {
+		return nil, nil
+	}
 	ref := hosting.Ref{Kind: "tenant", ID: tenant}
 	row, err := p.recorded(ctx, ref)
 	if err != nil {

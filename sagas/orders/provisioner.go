@@ -107,6 +107,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	d.Runner.OnEvent(p.react, sagas.NamesOf(
 		order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
 		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{},
+		billing.ChangeWithdrawn{}, billing.ChangeDropped{},
 	)...)
 	return p
 }
@@ -145,6 +146,8 @@ func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) err
 		return p.compensateOrder(ctx, r, "refunded")
 	case billing.SubscriptionSuspended, billing.PeriodRenewed, billing.PaymentExtended:
 		return p.keepPaid(ctx, r)
+	case billing.ChangeWithdrawn, billing.ChangeDropped:
+		return p.Changes.release(ctx, r)
 	case billing.SubscriptionEnded:
 		return errors.Join(p.endUnpaid(ctx, r, e.Reason), p.keepOthers(ctx, r))
 	}
