@@ -28,6 +28,7 @@ func (a *Area) OperatorRoutes() route.Area {
 		About: "Where superusers look after tenants.",
 		Routes: []route.Route{
 			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page"),
+			web.View(web.NodesPath, "Nodes and address pools, and how full they are", s.showNodes).As("nodes_page"),
 			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant"),
 			s.web.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},

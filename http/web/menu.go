@@ -110,6 +110,7 @@ var menu = []section{
 		{InboxPath, "inbox_title"},
 		{ReconciliationPath, "reconciliation_title"},
 		{MailsPath, "mails_title"},
+		{NodesPath, "nodes_title"},
 		{ReadTablesPath, "read_tables_title"},
 		{SettingsPath, "settings_title"},
 	}},

@@ -38,6 +38,7 @@ const (
 	PlansPath          = StorefrontPath + "plans/"
 	WidgetsPath        = StorefrontPath + "widgets/"
 	KeysPath           = StorefrontPath + "keys/"
+	NodesPath          = StorefrontPath + "nodes/"   // of hypervisors, with their address pools
 	CustomersPath      = StorefrontPath + "tenants/" // the tenants, for operators
 	UsersPath          = StorefrontPath + "users/"
 	IncidentsPath      = notice.IncidentsPath

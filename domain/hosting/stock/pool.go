@@ -56,6 +56,16 @@ func (p Pool) First() (block netip.Prefix, free bool) {
 	return netip.Prefix{}, false
 }
 
+// Given is how many blocks of the pool machines have.
+func (p Pool) Given() (n int) {
+	for block := range p.Taken {
+		if p.network().Overlaps(block) {
+			n++
+		}
+	}
+	return n
+}
+
 // A span is addresses that no machine gets.
 type span struct{ first, last netip.Addr }
 

@@ -100,6 +100,12 @@ func (n Node) free(more compute.Size) (share int64, has bool) {
 	return share, true
 }
 
+// HasRoom tells whether a machine of this size fits.
+func (n Node) HasRoom(more compute.Size) bool {
+	_, has := n.free(more)
+	return has
+}
+
 // installs is the template of a system. A node that names none has each under its own name.
 func (n Node) installs(system string) (template string, has bool) {
 	if system == "" || len(n.Templates) == 0 {
@@ -112,11 +118,7 @@ func (n Node) installs(system string) (template string, has bool) {
 // HasRoom tells whether a machine of a node may grow by so much.
 func (s Stock) HasRoom(node string, more compute.Size) bool {
 	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == node })
-	if i < 0 {
-		return false
-	}
-	_, has := s.Nodes[i].free(more)
-	return has
+	return i >= 0 && s.Nodes[i].HasRoom(more)
 }
 
 // connect gives a machine its addresses: one of IPv4 and one of IPv6, of the segment of its
