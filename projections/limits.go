@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -250,7 +252,58 @@ var usage = `
 	);
 	insert into engine_comparison default values on conflict do nothing;
 	grant select, update on engine_comparison to ` + eventstore.AppRole + `;
-	` + strings.Join(append(wall("tenant_usage", operators, ofTenant("tenant")), wall("engine_comparison", operators)...), ";")
+	create table if not exists machine_usage (
+		machine   bigint primary key,
+		tenant    bigint not null,
+		read_at   timestamptz not null, -- the last reading, by the clock of the hypervisor
+		epoch     text   not null,      -- and its counters, which begin at zero in each
+		cpu       bigint not null,      -- microseconds
+		received  bigint not null,
+		sent      bigint not null,
+		cores     double precision,     -- that were busy since the reading before; null: not known
+		memory_mb bigint not null,
+		disk_mb   bigint not null,
+		next_at   timestamptz not null default business_now() -- the next reading
+	);
+	create index if not exists machine_usage_due on machine_usage (next_at);
+	create table if not exists machine_traffic (
+		machine  bigint not null,
+		month    date   not null, -- its first day, in UTC
+		tenant   bigint not null,
+		received bigint not null,
+		sent     bigint not null,
+		primary key (machine, month)
+	);
+	grant select, insert, update, delete on machine_usage, machine_traffic to ` + eventstore.AppRole + `;
+	` + strings.Join(slices.Concat(
+	wall("tenant_usage", operators, ofTenant("tenant")), wall("engine_comparison", operators),
+	wall("machine_usage", operators, ofTenant("tenant")), wall("machine_traffic", operators, ofTenant("tenant")),
+), ";")
+
+// notedOfMachines is what causes no request to the hypervisor.
+func notedOfMachines() []Handler {
+	return []Handler{
+		On(func(at eventstore.RecordedEvent, _ hosting.ConsoleOpened) Change { return stated(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.TrafficReached) Change { return stated(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.TrafficSlowed) Change { return stated(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.TrafficFreed) Change { return stated(at) }),
+	}
+}
+
+// MachineUsage is what a machine uses, as it was read last, with the traffic of the month of
+// a moment.
+func MachineUsage(ctx context.Context, s HostingReader, machine int64, now time.Time) (m hosting.MachineUsage, err error) {
+	w := s.caller.tenantOrAll("u.tenant")
+	w.and("u.machine = ?", machine)
+	m.Month = now.UTC().Format("2006-01")
+	found, err := list[hosting.MachineUsage](ctx, s.db, `select u.read_at, u.cores, u.memory_mb, u.disk_mb, '`+m.Month+`' as month,
+		coalesce(t.received, 0) as received, coalesce(t.sent, 0) as sent
+		from machine_usage u left join machine_traffic t on t.machine = u.machine and t.month = date '`+m.Month+`-01'`, w, "")
+	if err != nil || len(found) == 0 {
+		return m, err
+	}
+	return found[0], nil
+}
 
 // Usage is the last measurement of what a tenant uses; the zero one before the
 // first.

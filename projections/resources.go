@@ -117,9 +117,7 @@ var resources = New("resources", resourcesSQL(`
 	}),
 	erasing("resources", Row{{"spec", withoutPersonal()}}),
 	limited(), limitedParts(), limitedSubTenants(),
-	// What is noted of a machine causes no request either.
-	On(func(at eventstore.RecordedEvent, _ hosting.ConsoleOpened) Change { return stated(at) }),
-}, slices.Concat(inZones(), issuances(), compared())...)...).
+}, slices.Concat(inZones(), issuances(), compared(), notedOfMachines())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants, subTenants).Beside(usage)
 
 // leaving tells whether the resource is to be removed: it stays so until it is gone.

@@ -47,6 +47,7 @@ func Released() []eventstore.TxStatement {
 		"engine_comparison": `tenant = 0, began_at = business_now(), next_at = business_now()`,
 		"task":              `next_at = business_now(), lease_until = null, lease_token = nextval('task_lease')`,
 		"tenant_usage":      `next_at = business_now()`,
+		"machine_usage":     `next_at = business_now()`,
 		"installation":      `takes_over = true`,
 		"saga_daily":        `at = '-infinity'`,
 	} {

@@ -18,7 +18,7 @@ import (
 type (
 	Disable struct {
 		Ref
-		By string // ByTenant, BySite, or ByOrder: the service that it came with does not run
+		By string // ByTenant, BySite, ByTraffic, or ByOrder: the service that it came with does not run
 	}
 	Enable struct {
 		Ref
@@ -28,8 +28,9 @@ type (
 
 // The reasons to disable a resource.
 const (
-	ByTenant = "tenant" // its tenant is suspended or terminated
-	BySite   = "site"   // its site is in the bin
+	ByTenant  = "tenant"  // its tenant is suspended or terminated
+	BySite    = "site"    // its site is in the bin
+	ByTraffic = "traffic" // of a machine: that of the month is used up
 )
 
 type (
@@ -72,7 +73,7 @@ func (c Enable) decide(r Resource) ([]Event, error) {
 func (r Resource) checkDisabling(ref Ref, by string) (Kind, error) {
 	kind, _ := KindNamed(ref.Kind)
 	switch {
-	case by != ByTenant && by != BySite && by != ByOrder:
+	case by != ByTenant && by != BySite && by != ByTraffic && by != ByOrder:
 		return kind, fmt.Errorf("no resource is disabled by %q", by)
 	case r.Status == "":
 		return kind, kind.absent()

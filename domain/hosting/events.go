@@ -42,6 +42,9 @@ var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[CertificateExpiring](),
 	domain.Register[CertificateExpired](),
 	domain.Register[ConsoleOpened](),
+	domain.Register[TrafficReached](),
+	domain.Register[TrafficSlowed](),
+	domain.Register[TrafficFreed](),
 }, syncEventTypes, operationEventTypes)
 
 // The events of a tenant's requests. Personal holds the personal fields of the

@@ -34,7 +34,8 @@ type Resource struct {
 	Trashed    bool         `json:"trashed,omitempty"`     // it is in the bin
 	Binned     int          `json:"binned,omitempty"`      // version of the last move to the bin
 
-	Certificate Issuance `json:"certificate,omitzero"` // of certificates
+	Certificate Issuance     `json:"certificate,omitzero"` // of certificates
+	Traffic     TrafficState `json:"traffic,omitzero"`     // of machines
 
 	Version int `json:"version"` // number of events in the stream
 	Wish    int `json:"wish"`    // version of the last request; an answer to an earlier one is late
@@ -234,7 +235,7 @@ func (r Resource) Shows(record map[string]json.RawMessage) {
 	if kind, known := KindNamed(r.Kind); known && kind.EngineID != "" && r.EngineID != 0 {
 		record[kind.EngineID] = record["engine_id"]
 	}
-	for _, inner := range []string{"observed", "version", "wish", "binned", "certificate"} {
+	for _, inner := range []string{"observed", "version", "wish", "binned", "certificate", "traffic"} {
 		delete(record, inner)
 	}
 }

@@ -1,9 +1,11 @@
 package hosting_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
 
@@ -55,4 +57,56 @@ func TestAMeasurementKeepsWhatTheEngineDoesNotKnow(t *testing.T) {
 			t.Errorf("%s: %d and %d MB at %v", asked.what, m.StorageMB(), m.TrafficMB(), m.CollectedAt)
 		}
 	}
+}
+
+// counted is the traffic of a machine that may use two terabytes a month.
+func counted(month string, gigabytes int64, excess string) hosting.CountTraffic {
+	return hosting.CountTraffic{Ref: vm, Month: month, Bytes: gigabytes * 1_000_000_000, LimitTB: 2, Excess: excess}
+}
+
+func reached(month string, percent int64, excess ...string) hosting.TrafficReached {
+	return hosting.TrafficReached{Month: month, Percent: percent, LimitTB: 2, Excess: strings.Join(excess, "")}
+}
+
+func TestAnOwnerIsToldOfTrafficOnceAMonthAtEachMark(t *testing.T) {
+	given(t, vmWanted, vmMade).When(counted("2026-11", 1599, "tell")).Then()
+	given(t, vmWanted, vmMade).When(counted("2026-11", 1600, "tell")).Then(reached("2026-11", 80))
+	given(t, vmWanted, vmMade, reached("2026-11", 80)).When(counted("2026-11", 1999, "tell")).Then()
+	given(t, vmWanted, vmMade, reached("2026-11", 80)).When(counted("2026-11", 2000, "tell")).Then(reached("2026-11", 100, "tell"))
+	given(t, vmWanted, vmMade).When(counted("2026-11", 5000, "tell")).Then(reached("2026-11", 100, "tell"))
+	given(t, vmWanted, vmMade, reached("2026-11", 100)).When(counted("2026-11", 9000, "tell")).Then()
+	given(t, vmWanted, vmMade, reached("2026-11", 100)).When(counted("2026-12", 1700, "tell")).Then(reached("2026-12", 80))
+	given(t, vmWanted, vmMade, reached("2026-12", 80)).When(counted("2026-11", 2000, "tell")).Then() // late
+	unlimited := counted("2026-11", 9000, "stop")
+	unlimited.LimitTB = 0
+	given(t, vmWanted, vmMade).When(unlimited).Then()
+	given(t, vmWanted, vmMade, leaving).When(counted("2026-11", 2000, "stop")).Then()
+	given(t).When(counted("2026-11", 2000, "tell")).ThenRefused(domain.NotFound, "No VM matches the given query.")
+}
+
+func TestAMachineWhoseTrafficIsUsedUpIsSlowUntilTheMonthEnds(t *testing.T) {
+	full, slow := reached("2026-11", 100, "slow"), hosting.Changed{Spec: values(`{"rate_mbit":10}`)}
+	count := counted("2026-11", 2000, "slow")
+	count.Rate = 500
+	fast := hosting.Changed{Spec: values(`{"rate_mbit":500}`)}
+	slowed := hosting.TrafficSlowed{Before: 500}
+	given(t, vmWanted, vmMade).When(count).Then(full, slow, slowed)
+	count.Rate = 10
+	given(t, vmWanted, vmMade, full, slow, slowed).When(count).Then()
+	next := counted("2026-12", 1, "slow")
+	next.Rate = 10
+	given(t, vmWanted, vmMade, full, slow, slowed).When(next).Then(fast, hosting.TrafficFreed{})
+	more := count // the plan has more by now
+	more.LimitTB = 4
+	given(t, vmWanted, vmMade, full, slow, slowed).When(more).Then(fast, hosting.TrafficFreed{})
+	given(t, vmWanted, vmMade).When(count).Then(full) // it is as slow already
+}
+
+func TestAMachineWhoseTrafficIsUsedUpIsOffUntilTheMonthEnds(t *testing.T) {
+	full, off := reached("2026-11", 100, "stop"), hosting.Disabled{By: hosting.ByTraffic}
+	given(t, vmWanted, vmMade).When(counted("2026-11", 2000, "stop")).Then(full, off)
+	given(t, vmWanted, vmMade, full, off).When(counted("2026-11", 2000, "stop")).Then()
+	given(t, vmWanted, vmMade, full, off).When(counted("2026-12", 0, "stop")).Then(hosting.Enabled{By: hosting.ByTraffic})
+	given(t, vmWanted, vmMade, full, off).When(counted("2026-11", 2000, "tell")).Then(hosting.Enabled{By: hosting.ByTraffic}) // it was set
+	given(t, vmWanted, vmMade, full, off, halted).When(counted("2026-12", 0, "stop")).Then(hosting.Enabled{By: hosting.ByTraffic})
 }

@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -59,6 +60,16 @@ func CertificateExpiring(domain string, left int, language string) Text {
 // is what one of its kind is called in the language.
 func EngineRefused(noun, name, language string) Text {
 	return say("engine_refused", language, "kind", noun, "name", name)
+}
+
+// Traffic tells how much of its traffic of a month a machine has used. Excess is what happens
+// when all of it is used; blank: not all of it is.
+func Traffic(name string, limit int64, excess, language string) Text {
+	template, known := map[string]string{"": "traffic_near", "slow": "traffic_slowed", "stop": "traffic_stopped"}[excess]
+	if !known {
+		template = "traffic_used"
+	}
+	return say(template, language, "name", name, "limit", strconv.FormatInt(limit, 10))
 }
 
 // Installed tells that a program was installed in a site.

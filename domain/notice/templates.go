@@ -58,6 +58,7 @@ func sampleOf(template, language string, values map[string]string) Text {
 var samples = map[string]map[string]string{
 	"en": {
 		"number": "ORD-20261121-7F3K9Q", "plan": "Basic", "method": "visa …4242", "name": "example.com", "kind": "site", "days": "14 days",
+		"limit":   "2",
 		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders",
 		"reader": "sagas.reactions",
 		"queue":  "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7",
@@ -68,7 +69,7 @@ var samples = map[string]map[string]string{
 	},
 	"es": {
 		"number": "ORD-20261121-7F3K9Q", "plan": "Básico", "method": "visa …4242", "name": "example.com",
-		"kind": "sitio", "days": "14 días",
+		"kind": "sitio", "days": "14 días", "limit": "2",
 		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders",
 		"reader": "sagas.reactions",
 		"queue":  "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7",

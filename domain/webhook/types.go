@@ -30,6 +30,7 @@ var others = []Type{
 	{"certificate.issued", "A certificate was issued or renewed."},
 	{"certificate.failed", "A certificate was not issued or renewed."},
 	{"certificate.expiring", "A certificate is about to expire and was not renewed."},
+	{"vm.traffic", "A virtual server has used 80 % of its traffic of the month, or all of it."},
 	{"order.active", "An order is paid and its service is set up."},
 	{"order.refunded", "An order was refunded in full."},
 	{"order.cancelled", "An order was cancelled."},

@@ -56,6 +56,7 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 	}
 	var vm []web.Aspect
 	var console string
+	used := &machineUsage{}
 	if d.machine != nil {
 		if s.web.AsOf.IsZero() {
 			console = web.ServicesPath + d.OrderID.String() + "/" + consolePage
@@ -65,10 +66,14 @@ func (s *services) show(ctx context.Context, c route.Call) (*route.Document, err
 			return nil, err
 		}
 		vm = m.aspects(w, language)
+		if used, err = s.usageOf(ctx, c, d.machine); err != nil {
+			return nil, err
+		}
 	}
 	return s.web.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
 		"Title": d.PlanName, "Service": w.Card(serviceCards, d.Fields()),
-		"Facts": d.aspects(w), "Machine": vm, "Console": console, "Made": d.madeAspects(w),
+		"Facts": d.aspects(w), "Machine": vm, "Console": console,
+		"Usage": used.bars(w), "UsageTitle": used.usageTitle(w), "Made": d.madeAspects(w),
 		"Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }

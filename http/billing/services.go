@@ -45,6 +45,7 @@ func (s *services) routes() []route.Route {
 			"{id:uuid}/vm/", "The virtual server of a service, as it is now",
 			s.vm).As("service_vm").Of("VM").Finding(s.find).Caching("no-store").
 			Saying("The hypervisor is asked. It has 5 seconds to answer."),
+		s.usageRoute(),
 	}
 }
 

@@ -56,6 +56,8 @@ func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) e
 		return n.tellOfResource(ctx, r, notice.EngineRefused)
 	case hosting.Changed:
 		return n.tellOfSuspension(ctx, r, e)
+	case hosting.TrafficReached:
+		return tellOfTraffic(ctx, n, r, e)
 	case hosting.OperationSucceeded:
 		return n.tellOfInstallation(ctx, r)
 	case webhook.EndpointDisabled:
@@ -162,11 +164,6 @@ func wasActive(ctx context.Context, log *eventstore.Reader, id uuid.UUID, positi
 		_, is := r.Event.(order.Activated)
 		return is && r.Position < position
 	}), err
-}
-
-func isMachine(r eventstore.RecordedEvent) bool {
-	kind, known := hosting.KindOf(r.Stream)
-	return known && kind.Backend == hosting.Compute
 }
 
 // tellOfResource notifies the administrators of a tenant of one of its
@@ -304,6 +301,7 @@ var toldOf = []domain.Event{
 	hosting.CertificateExpiring{},
 	hosting.EngineConfirmed{},
 	hosting.EngineRefused{},
+	hosting.TrafficReached{},
 	hosting.Changed{},
 	hosting.OperationSucceeded{},
 	webhook.EndpointDisabled{},

@@ -35,6 +35,7 @@ var webhookEvents = map[string]webhookEvent{
 	hosting.CertificateIssued{}.EventName():   {"certificate.issued", (*publisher).aboutRecord, nil},
 	hosting.CertificateFailed{}.EventName():   {"certificate.failed", (*publisher).aboutRecord, nil},
 	hosting.CertificateExpiring{}.EventName(): {"certificate.expiring", (*publisher).aboutRecord, nil},
+	hosting.TrafficReached{}.EventName():      {"vm.traffic", (*publisher).aboutMachine, nil},
 	order.Activated{}.EventName():             {"order.active", (*publisher).aboutOrderOf, nil},
 	order.RefundCompleted{}.EventName():       {"order.refunded", (*publisher).aboutOrderOf, nil},
 	order.Cancelled{}.EventName():             {"order.cancelled", (*publisher).aboutOrderOf, nil},
@@ -154,6 +155,20 @@ func (*publisher) aboutRecord(_ context.Context, r eventstore.RecordedEvent) (we
 	return webhook.Thing{
 		Kind: kind.Name, ID: id, Tenant: r.Tenant,
 		URL: "/hosting/api/rest/" + kind.Collection + "/" + r.Stream.ID + "/",
+	}, nil
+}
+
+// aboutMachine is the usage of a machine, which stands at its service.
+func (p *publisher) aboutMachine(ctx context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
+	ref := hosting.RefOf(r.Stream)
+	found, err := p.tables.For(projections.System).Hosting().Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known {
+		return webhook.Thing{}, err
+	}
+	service := strings.TrimPrefix(row.RequestedFor, "order:")
+	return webhook.Thing{
+		Kind: ref.Kind, ID: ref.ID, Tenant: r.Tenant, OrderID: service, URL: billingAPI + "services/" + service + "/vm/usage/",
 	}, nil
 }
 

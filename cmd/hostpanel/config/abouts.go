@@ -44,11 +44,12 @@ func (*Settings) Abouts() map[string]string {
 			"again.",
 		"HOSTPANEL_REMINDER_DAYS": "Days after the due date of an invoice, before it if negative, when its customer " +
 			"is reminded.",
-		"HOSTPANEL_SUSPEND_DAYS":  "Days, 1 to 365, after the due date, when the service is suspended.",
-		"HOSTPANEL_END_DAYS":      "Days, 1 to 365, after its suspension, when the service ends.",
-		"HOSTPANEL_LANGUAGE":      "Of people, orders and widgets that name none: es or en.",
-		"HOSTPANEL_DISPUTES":      "What a disputed payment does to its service: suspend it, or notify operators only.",
-		"HOSTPANEL_LATE_PAYMENTS": "What money for an expired order does: reopen it, or refund.",
+		"HOSTPANEL_SUSPEND_DAYS":   "Days, 1 to 365, after the due date, when the service is suspended.",
+		"HOSTPANEL_END_DAYS":       "Days, 1 to 365, after its suspension, when the service ends.",
+		"HOSTPANEL_LANGUAGE":       "Of people, orders and widgets that name none: es or en.",
+		"HOSTPANEL_TRAFFIC_EXCESS": "What happens to a virtual server whose traffic of the month is used up: tell, slow or stop.",
+		"HOSTPANEL_DISPUTES":       "What a disputed payment does to its service: suspend it, or notify operators only.",
+		"HOSTPANEL_LATE_PAYMENTS":  "What money for an expired order does: reopen it, or refund.",
 		"HOSTPANEL_FISCAL_YEARS": "Years, 1 to 30, after the year of issue, when buyers' data on invoices is " +
 			"destroyed.",
 		"HOSTPANEL_UNUSED_TIME": "Whether paid time that is not used is refunded when a subscription is cancelled at " +

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/orders"
 )
@@ -33,6 +35,7 @@ type Config struct {
 	ErasuresCopy   string // second file with the list of erasures; empty: there is none
 	Listen         string
 	PublicURL      string // empty: known once we listen
+	TrafficExcess  string // of virtual servers: see [hosting.CountTraffic]
 	secretKey      string // empty: to be found, or made, in the data directory
 	AdminEmail     string
 	AdminPassword  string            // empty: to be drawn
@@ -149,6 +152,9 @@ func (c *Config) policy(s Settings) (err error) {
 	if c.Policy.RefundUnused, err = oneOf("HOSTPANEL_UNUSED_TIME", s.UnusedTime, "keep", "refund"); err != nil {
 		return err
 	}
+	if c.TrafficExcess, err = trafficExcess(s.Excess); err != nil {
+		return err
+	}
 	if c.Policy.RefundLate, err = oneOf("HOSTPANEL_LATE_PAYMENTS", s.LatePayments, "reopen", "refund"); err != nil {
 		return err
 	}
@@ -196,6 +202,16 @@ func setDays(into *time.Duration, name, setting string, least, most int) error {
 }
 
 // oneOf tells whether a setting has its other value instead of the default.
+// trafficExcess is what happens to a virtual server whose traffic is used up.
+func trafficExcess(value string) (string, error) {
+	all := []string{hosting.TellTraffic, hosting.SlowTraffic, hosting.StopTraffic}
+	excess := cmp.Or(value, hosting.TellTraffic)
+	if !slices.Contains(all, excess) {
+		return "", console.Misused("HOSTPANEL_TRAFFIC_EXCESS is tell, slow or stop, not %q", value)
+	}
+	return excess, nil
+}
+
 func oneOf(setting, value, otherwise, other string) (bool, error) {
 	if v := cmp.Or(value, otherwise); v != otherwise && v != other {
 		return false, console.Misused("%s is %s or %s, not %q", setting, otherwise, other, value)

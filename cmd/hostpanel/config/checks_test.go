@@ -130,6 +130,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Connections: "many"}, "HOSTPANEL_DATABASE_CONNECTIONS"},
 		{Settings{Language: "fr"}, "HOSTPANEL_LANGUAGE"},
 		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
+		{Settings{Excess: "remove"}, "HOSTPANEL_TRAFFIC_EXCESS"},
 		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},
 		{Settings{AddressRest: "0"}, "HOSTPANEL_ADDRESS_REST"},
 		{Settings{AddressRest: "366"}, "HOSTPANEL_ADDRESS_REST"},

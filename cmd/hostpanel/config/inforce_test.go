@@ -85,7 +85,8 @@ func TestTheSettingsInForceAreCompleted(t *testing.T) {
 			"HOSTPANEL_TRUSTED_PROXIES": "10.0.0.0/8", "HOSTPANEL_CORS_ORIGINS": "", "HOSTPANEL_LOG_LEVEL": "info",
 			"HOSTPANEL_REFUND_GRACE": "7", "HOSTPANEL_ADDRESS_REST": "7", "HOSTPANEL_LOOKS_KEPT": "365",
 			"HOSTPANEL_COMPUTE": "sandbox", "HOSTPANEL_ENGINE_WAIT": "3s", "HOSTPANEL_DISPUTES": "suspend",
-			"HOSTPANEL_LATE_PAYMENTS": "reopen",
+			"HOSTPANEL_TRAFFIC_EXCESS": "tell",
+			"HOSTPANEL_LATE_PAYMENTS":  "reopen",
 			"HOSTPANEL_SELLER": `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","postal_code":"",` +
 				`"country":"ES","tax_id":"","register":"","iban":"","bic":""}`,
 			"HOSTPANEL_ABUSE_LIMITS": onOrOff(!demo), "HOSTPANEL_TEST_PAYMENTS": onOrOff(demo), "HOSTPANEL_SECRET_KEY": "",

@@ -63,6 +63,7 @@ type Settings struct {
 	SuspendDays  string `group:"settings" env:"HOSTPANEL_SUSPEND_DAYS" placeholder:"14"`
 	EndDays      string `group:"settings" env:"HOSTPANEL_END_DAYS" placeholder:"30"`
 	Language     string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es"`
+	Excess       string `name:"traffic-excess" group:"settings" env:"HOSTPANEL_TRAFFIC_EXCESS" placeholder:"tell"`
 	Disputes     string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend"`
 	LatePayments string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen"`
 	FiscalYears  string `group:"settings" env:"HOSTPANEL_FISCAL_YEARS" placeholder:"10"`

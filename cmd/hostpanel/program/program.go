@@ -34,6 +34,7 @@ import (
 	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/billing"
 	"hostpanel/sagas/catalogue"
+	usage "hostpanel/sagas/hosting/traffic"
 )
 
 // A Program is the panel, put together: the log, the read tables, the sagas,
@@ -296,6 +297,9 @@ func (p *Program) assemble(ctx context.Context) error {
 		o.Payments, o.Mail, o.Outbox, o.Webhooks, o.Rebuild = nil, nowhere{}, nil, nowhere{}, nil
 	}
 	p.Sagas = assembly.New(o)
+	usage.Add(usage.Deps{
+		Runner: p.Sagas.Runner, Store: p.Store, Tables: p.Tables, Machines: p.Sagas.Reconciler, Excess: p.Config.TrafficExcess,
+	})
 	p.Sagas.Audit.RecordIn(p.present())
 	p.Store.Attach(eventstore.WithStarter(p.Sagas.Runner))
 	return nil
