@@ -77,8 +77,11 @@ func (c *Console) Sees() string {
 	return string(name)
 }
 
-// Asks asks for the next picture, as browsers do by themselves.
-func (c *Console) Asks() { c.t.Helper(); c.says([]byte{3, 1, 0, 0, 0, 0, 0, width, 0, height}) }
+// Asks asks for the next picture, as browsers do by themselves, until the console ends.
+func (c *Console) Asks() {
+	for c.with.Write(c.ctx, websocket.MessageBinary, []byte{3, 1, 0, 0, 0, 0, 0, width, 0, height}) == nil {
+	}
+}
 
 // Presses presses a key, and waits for the picture after it.
 func (c *Console) Presses(key byte) {

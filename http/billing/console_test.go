@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/http/caller"
 	"hostpanel/paneltest"
+	"hostpanel/sagas/hosting/traffic"
 )
 
 // withScreens is a shop in which tenant 1 has a virtual server with a screen.
@@ -209,7 +210,7 @@ func TestAConsoleThatIsNotUsedEnds(t *testing.T) {
 		address, ticket := s.AsksForConsole(t, service, paneltest.Bearer(s.Known["ben"])...)
 		console, _, _ := paneltest.OpensConsole(t, address, ticket)
 		console.Sees()
-		console.Asks() // a browser's own request is no use of it
+		go console.Asks() // a browser's own requests are no use of it
 		if code := console.Ends(); code != c.want {
 			t.Errorf("%s: closed with %d", name, code)
 		}
@@ -268,4 +269,28 @@ func TestTheProgramStopsThoughConsolesAreOpenAndLeavesNothing(t *testing.T) {
 		strings.Contains(text, "hostpanel/http/route.(*exchange).hold") {
 		t.Errorf("goroutines are left:\n%s", text)
 	}
+}
+
+// From the order to the screen and the usage that the hypervisor tells.
+func TestAMachineThatWasOrderedHasAConsoleAndIsRead(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t).Stock(t)
+	traffic.Add(traffic.Deps{
+		Runner: s.Runner, Store: s.Store, Tables: s.Tables, Machines: s.Reconciler, Times: traffic.Times{Poll: 20 * time.Millisecond},
+	})
+	s.Start(t)
+	service := rents(t, s).ID
+	bearer := paneltest.Bearer(s.Known["ben"])
+	address, ticket := s.AsksForConsole(t, service, bearer...)
+	c, status, refusal := paneltest.OpensConsole(t, address, ticket)
+	if c == nil {
+		t.Fatal(status, refusal)
+	}
+	if name := c.Sees(); name == "" {
+		t.Error("the screen has no name")
+	}
+	s.Until(t, "it was read", func() bool {
+		text := s.Call("GET", servicesAPI+service+"/vm/usage/", "", bearer...).Body.String()
+		return strings.Contains(text, `"month":"`) && !strings.Contains(text, `"read_at":null`)
+	})
 }
