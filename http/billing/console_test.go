@@ -155,7 +155,12 @@ func TestAConsoleEndsWithTheRightToIt(t *testing.T) {
 		},
 		{
 			"the tenant is out of service", bearer, func() { s.Do(t, hosting.SuspendService{Ref: tenant, By: hosting.ByInvoice}) },
-			func() { s.Do(t, hosting.ResumeService{Ref: tenant, By: hosting.ByInvoice}) }, 4403,
+			func() {
+				s.Until(t, "the machine is off with its tenant", func() bool {
+					return s.Count(t, `select count(*) from resources where kind = 'vm' and disabled_by = '{tenant}'`) == 1
+				})
+				s.Do(t, hosting.ResumeService{Ref: tenant, By: hosting.ByInvoice})
+			}, 4403,
 		},
 		{
 			"the user leaves the tenant", bearer, func() {
