@@ -107,7 +107,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	d.Runner.OnEvent(p.react, sagas.NamesOf(
 		order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
 		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{},
-		billing.ChangeWithdrawn{}, billing.ChangeDropped{},
+		billing.ChangeWithdrawn{}, billing.ChangeDropped{}, hosting.Removed{},
 	)...)
 	return p
 }
@@ -136,8 +136,14 @@ func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEv
 // react is the reaction of provisioning to an event of the log.
 func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
-	case order.Activated, order.DisputeOpened:
+	case order.Activated:
+		return errors.Join(p.keepService(ctx, r), reverseDNS{p.deps}.publish(ctx, r))
+	case order.DisputeOpened:
 		return p.keepService(ctx, r)
+	case hosting.Removed:
+		if kind, _ := hosting.KindOf(r.Stream); kind.Backend == hosting.Compute {
+			return reverseDNS{p.deps}.withdraw(ctx, r)
+		}
 	case order.DisputeClosed:
 		return errors.Join(p.keepService(ctx, r), p.compensateOrder(ctx, r, "charged back"))
 	case order.CancelRequested:
