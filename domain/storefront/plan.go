@@ -103,7 +103,8 @@ func (p *Plan) Fields() field.Set {
 // plan's own sort.
 func (p *Plan) Shown() field.Set {
 	common := p.common().Only("name", "slug", "description", "price", "setup_fee", "currency", "billing_period", "resource_type")
-	return append(common, slices.DeleteFunc(p.own(), func(f field.Field) bool { return f.Name == "vps_nodes" || f.Name == "vps_snapshots" })...)
+	own := p.own()
+	return append(common, slices.DeleteFunc(own, func(f field.Field) bool { return f.Name == "vps_nodes" || f.Name == "vps_snapshots" })...)
 }
 
 // own are the fields that only plans of this sort have.

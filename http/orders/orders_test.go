@@ -148,7 +148,7 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 		o.AddressLine(), "|", o.CustomerTaxID, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
 		o.Currency, o.Minor, o.PaymentMethod, o.Test, o.OSChoice, o.Language, o.WidgetID, o.APIKey, o.Owner, *o.Plan.VPS)
 	want := "Ana|Ana@example.com|+34 600|Ana SL|Gran Vía 2, 48001 Bilbao, ES|ESB-87.654321|49.9 479.04 5 21 484.04 " +
-		"400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12 []}"
+		"400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12 2 []}"
 	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
 		t.Fatalf("\n got %s\nwant %s", got, want)
 	}
