@@ -72,6 +72,8 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 			ofA: "1 " + deliveryOf[tenantA].String(), ofB: "2 " + deliveryOf[tenantB].String(), missing: none + " " + nowhere,
 			deformed: "x x",
 		}},
+		{"/hosting/api/rest/vms/", map[string]string{ofA: "1011", ofB: "1012", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/vm-snapshots/", map[string]string{ofA: "1011", ofB: "1012", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
 		{"/panel/novnc/", map[string]string{existing: "core/rfb.js", missing: "core/none.js", deformed: "~"}},

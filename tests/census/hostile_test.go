@@ -35,6 +35,7 @@ func TestListsAnswerAnyBytes(t *testing.T) {
 		Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1,
 		Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values(),
 	})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: 1}, Tenant: 1, Spec: hosting.NewMachine(1, "").Fields().Values()})
 	lists := 0
 	for _, r := range s.Server.Routes() {
 		if !r.Answer.Paged {
