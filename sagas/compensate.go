@@ -41,7 +41,11 @@ func (s *executor) undoEffect(ctx context.Context, c claimed, step step) (attemp
 	}
 	r, found := known.Result, Yes
 	if r.External == "" {
-		if r, found, err = s.lookUp(ctx, c, step, call); err != nil {
+		r, found, err = s.lookUp(ctx, c, step, call)
+		if RefusedAs(err, "name_taken") { // what is another's was never made by the step
+			found, err = No, nil
+		}
+		if err != nil {
 			return attemptResult{}, err
 		}
 	}

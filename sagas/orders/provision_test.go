@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -139,4 +142,36 @@ func TestAPaidOrderWhoseNameIsTakenIsAnIncident(t *testing.T) {
 	w.Must(w.Orders.Retry(t.Context(), sagastest.Operator, id, nil, "the login is free"))
 	w.Becomes(id, order.StatusActive)
 	sagastest.Ends(w, trouble, 1)
+}
+
+// An order whose machine's name a stranger has can be given up. The stranger's machine stays.
+func TestAPaidOrderOfAMachineWhoseNameIsTakenIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	name := hosting.MachineName(w.Draw("vm") + 1)
+	w.Compute.Put(compute.Seen{Name: name, ID: uuid.New(), State: compute.Running})
+	id := w.Buy(sagastest.OrderForm{Kind: "vps"})
+	w.Becomes(id, order.StatusFailed)
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the name is another's"))
+	w.Refunded(id)
+	w.Equal("its machine", w.Compute.Creations(id.String()), 0)
+	w.Equal("the stranger's", w.Compute.All()[name].State, compute.Running)
+	w.Equal("claims left", w.Count(`select count(*) from external_claim`), 0)
+	w.Equal("records left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
+}
+
+// So can an order whose site a stranger has at the engine.
+func TestAPaidOrderOfASiteWhoseNameIsTakenIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Engine.Mu.Lock()
+	w.Engine.Objects["site/shop.example.com"] = hosting.EngineObject{Kind: "site", ID: 4711, Owner: 99, Name: "shop.example.com"}
+	w.Engine.Mu.Unlock()
+	id := w.Buy(sagastest.OrderForm{Domain: "shop.example.com"})
+	w.Becomes(id, order.StatusFailed)
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, id, "the name is another's"))
+	w.Refunded(id)
+	w.Equal("the stranger's", w.Engine.All()["site/shop.example.com"].ID, 4711)
+	w.Equal("claims left", w.Count(`select count(*) from external_claim`), 0)
+	w.Equal("records left", w.Count(`select count(*) from resources where status <> 'gone'`), 0)
 }
