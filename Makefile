@@ -58,6 +58,9 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 	$(BESIDE) HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./tests/faults
 	$(BESIDE) HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -tags system -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./tests/faults
 
+machines: ## let services with machines live at libvirt's test driver, at QEMU and at the double of Proxmox VE, while answers are lost and panels are killed (LIVES=100 LOST=20 KILLS=5 SEED=n); needs root, Debian's libvirt-daemon and QEMU
+	$(BESIDE) HOSTPANEL_MACHINE_LIVES=$(LIVES) HOSTPANEL_MACHINE_LOST=$(LOST) HOSTPANEL_MACHINE_KILLS=$(KILLS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -tags system -count=1 -timeout 30m -v -run 'TestEachServiceHasExactlyOneMachine' ./tests/faults
+
 # The stories of orders that are told at a distance as they stand. They need no real time.
 ORDERS_TOLD = ./sagas/orders ./http/orders
 

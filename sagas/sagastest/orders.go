@@ -34,6 +34,7 @@ type OrderForm struct {
 	Package                                *int64         // of the plan; nil: it has quotas
 	Machine                                order.Machine  // what its customer wants of it
 	Places                                 *orders.Places // that choose the place of a machine; nil: new ones
+	Size                                   *order.VPS     // of the machine that the plan sells; nil: a usual one
 }
 
 // Place puts in an order and takes it to the provider's page.
@@ -84,7 +85,7 @@ func (w *World) TryPut(id uuid.UUID, o OrderForm) error {
 		plan.Package = o.Package
 		plan.Quotas = map[string]int64{"quota_sites": 5, "quota_storage_gb": 10}
 	case "vps":
-		plan.VPS = &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}
+		plan.VPS = cmp.Or(o.Size, &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"})
 	case "saas":
 		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
 	}

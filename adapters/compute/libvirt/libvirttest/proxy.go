@@ -25,6 +25,7 @@ type Proxy struct {
 	silent bool   // no answer is passed on
 	held   uint32 // procedure whose answers wait; 0: none
 	free   chan struct{}
+	always func(procedure uint32) bool // the answers of all that fit are lost
 }
 
 // NewProxy starts a proxy before a socket of libvirt. It ends with the test.
@@ -74,6 +75,13 @@ func (p *Proxy) CutAfter(procedure uint32) (cut func() bool) {
 	return p.end
 }
 
+// LoseAnswersOf loses the answers of all procedures that fit; nil: of none.
+func (p *Proxy) LoseAnswersOf(fits func(procedure uint32) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.always = fits
+}
+
 // end loses no answer any more, and tells whether one was lost.
 func (p *Proxy) end() bool {
 	p.mu.Lock()
@@ -119,6 +127,12 @@ func (p *Proxy) isSilent() bool {
 }
 
 func (p *Proxy) loses(procedure uint32) bool {
+	p.mu.Lock()
+	always := p.always
+	p.mu.Unlock()
+	if always != nil && always(procedure) {
+		return true
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if procedure == p.lose {
