@@ -5,6 +5,7 @@ package faults_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,13 +25,13 @@ type rig struct {
 
 	losing    func(loses func(call string) bool) // decides about each answer
 	copies    string                             // the call that makes a disk; "": not told
-	restart   func()                             // of the hypervisor; nil: it cannot be restarted
+	restart   func()                             // of the hypervisor; nil: see lacks
 	template  string
-	volumes   func() int
+	volumes   func() []string
 	ofMachine int                      // volumes of one machine
 	stranger  func(name string)        // is made as an operator does
 	raw       func(name string) string // all that is known of a machine
-	lacks     map[string]string        // step → why it cannot be done here
+	lacks     string                   // what cannot be done here, and why
 }
 
 // onLibvirt is a driver of a libvirt of the campaign's own. The test driver forgets everything
@@ -43,6 +44,7 @@ func onLibvirt(t *testing.T, driver string) *rig {
 	held := func() *rpc.Libvirt { return server.Connect(t, driver) }
 	if driver == "test" {
 		pool, kind, arch = "default-pool", "test", "i686"
+		r.lacks = "restarts of libvirtd: with them the test driver forgets everything"
 		l := held()
 		held = func() *rpc.Libvirt { return l }
 		for _, name := range []string{"empty.qcow2", "rescue.qcow2"} {
@@ -66,7 +68,7 @@ func onLibvirt(t *testing.T, driver string) *rig {
 	r.losing = func(loses func(string) bool) {
 		proxy.LoseAnswersOf(func(number uint32) bool { return loses(procedure(number)) })
 	}
-	r.volumes = func() int {
+	r.volumes = func() (names []string) {
 		l := held()
 		p, err := l.StoragePoolLookupByName(pool)
 		if err != nil {
@@ -76,7 +78,11 @@ func onLibvirt(t *testing.T, driver string) *rig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(all)
+		for _, v := range all {
+			names = append(names, v.Name)
+		}
+		slices.Sort(names)
+		return names
 	}
 	r.stranger = func(name string) {
 		text := `<domain type=%q><name>%s</name><memory unit="MiB">32</memory><os><type arch=%q>hvm</type></os></domain>`
@@ -121,7 +127,7 @@ func onProxmox(t *testing.T) *rig {
 	pve := proxmoxtest.Start()
 	t.Cleanup(pve.Close)
 	return &rig{
-		template: "debian-13", ofMachine: 2,
+		template: "debian-13", ofMachine: 2, lacks: "restarts of the cluster's API: it has no state of its own",
 		open: func(installation string) (compute.Hypervisor, func()) {
 			h, err := proxmox.New(proxmox.Settings{
 				URL: pve.URL(), TokenID: proxmoxtest.Token, Secret: proxmoxtest.Secret, Fingerprint: pve.Fingerprint(),
@@ -136,7 +142,7 @@ func onProxmox(t *testing.T) *rig {
 		losing: func(loses func(string) bool) {
 			pve.Faults.LoseAnswersOf(func(method, path string) bool { return loses(method + " " + numbers.ReplaceAllString(path, "N")) })
 		},
-		volumes:  func() int { return len(pve.Volumes()) },
+		volumes:  pve.Volumes,
 		stranger: func(name string) { pve.AddStranger(120, name) },
 		raw: func(name string) string {
 			for _, m := range pve.Machines() {
