@@ -87,7 +87,7 @@ type livingKinds struct {
 func ofAPI() (all []hosting.Kind) {
 	first := []string{"package", "tenant"}
 	for _, kind := range hosting.Kinds {
-		if kind.Verbs&hosting.Create != 0 && !slices.Contains(first, kind.Name) {
+		if kind.Verbs&hosting.Create != 0 && kind.Backend != hosting.Compute && !slices.Contains(first, kind.Name) { // orders make machines
 			all = append(all, kind)
 		}
 	}
