@@ -225,5 +225,7 @@ func TestSnapshotsAreTakenRestoredAndEndWithTheDisk(t *testing.T) {
 	}
 	paneltest.WaitFor(t, func() bool { return len(names()) == 1 })
 	r.act("reinstall", `{"confirm":"`+r.name+`"}`)
-	paneltest.WaitFor(t, func() bool { return as(r.Shop, "ben", "GET", path, "").Code == http.StatusNotFound && len(names()) == 0 })
+	paneltest.WaitFor(t, func() bool {
+		return as(r.Shop, "ben", "GET", path, "").Code == http.StatusNotFound && len(names()) == 0
+	})
 }
