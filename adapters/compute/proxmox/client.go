@@ -71,10 +71,6 @@ func (c *client) put(ctx context.Context, path string, form url.Values) error {
 	return c.call(ctx, http.MethodPut, path, form, nil)
 }
 
-func (c *client) post(ctx context.Context, path string, form url.Values) error {
-	return c.call(ctx, http.MethodPost, path, form, nil)
-}
-
 // begin starts a task and returns its name; "": it was done at once.
 func (c *client) begin(ctx context.Context, method, path string, form url.Values) (task string, err error) {
 	var answer text

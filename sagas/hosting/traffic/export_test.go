@@ -11,6 +11,3 @@ import (
 func (d *Deps) Record(ctx context.Context, row projections.Resource, u compute.Usage) error {
 	return d.record(ctx, row, u)
 }
-
-// Count decides what follows from the traffic of the month.
-func (d *Deps) Count(ctx context.Context, row projections.Resource) error { return d.count(ctx, row) }
