@@ -41,8 +41,8 @@ func (s *Screens) Screen(_ context.Context, machine hosting.Ref) (io.ReadWriteCl
 	ours, theirs := net.Pipe()
 	s.open, s.Asked = append(s.open, theirs), append(s.Asked, machine)
 	s.work.Go(func() {
-		defer theirs.Close()
 		_ = s.serve(theirs)
+		_ = theirs.Close()
 	})
 	return ours, ScreenPassword, nil
 }

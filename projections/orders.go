@@ -12,8 +12,7 @@ import (
 	"hostpanel/eventstore"
 )
 
-// orders is every order as it stands: what its customer sees of it, what
-// operators see, and what provisioning has to know.
+// orders is every order as it stands, for its customer, for operators and for provisioning.
 var orders = New("orders", `
 	create table orders (
 		id                 uuid    primary key,
@@ -243,7 +242,8 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"test", e.Test},
 		{"domain", e.Domain},
 		{"os_choice", e.OS},
-		{"hostname", e.Hostname}, {"ssh_key", e.SSHKey},
+		{"hostname", e.Hostname},
+		{"ssh_key", e.SSHKey},
 		{"language", e.Language},
 		{"widget_id", e.Widget},
 		{"api_key", e.APIKey},

@@ -112,8 +112,12 @@ func reserved(at eventstore.RecordedEvent, p *compute.Placement) Change {
 		return Change{}
 	}
 	return insert("machine_places", append(ofOrder(at), Row{
-		{"node", p.Node}, {"cores", p.Cores}, {"memory_mb", p.MemoryMB}, {"disk_gb", p.DiskGB},
-		{"placement", p}, {"since", now},
+		{"node", p.Node},
+		{"cores", p.Cores},
+		{"memory_mb", p.MemoryMB},
+		{"disk_gb", p.DiskGB},
+		{"placement", p},
+		{"since", now},
 	}...))
 }
 

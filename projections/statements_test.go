@@ -126,7 +126,9 @@ func allExamples(t *testing.T) (all []eventstore.RecordedEvent) {
 		Event: hosting.Requested{Kind: machineKind.Name, For: "order:" + uuid.Nil.String()},
 	})
 	for _, e := range []domain.Event{
-		order.Placed{Placement: place}, order.Reopened{Placement: place}, order.RefundCompleted{Before: order.StatusPaymentProcessing},
+		order.Placed{Placement: place},
+		order.Reopened{Placement: place},
+		order.RefundCompleted{Before: order.StatusPaymentProcessing},
 		order.PlaceResized{Grows: true},
 		order.DisputeClosed{Before: order.StatusPaymentProcessing, Chargeback: true},
 	} {

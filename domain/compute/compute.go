@@ -138,7 +138,7 @@ var space = uuid.MustParse("6d4c1c0e-8f2a-5b7e-9c55-3a0b7e2f1d46")
 // ID is the id of the machine of a service: always the same for an installation of the
 // panel, so that a repetition finds what an earlier attempt has made.
 func ID(installation, service string) uuid.UUID {
-	return uuid.NewSHA1(space, []byte(installation+"/"+service))
+	return uuid.NewSHA1(space, []byte(installation+"/"+service)) //nolint:forbidigo // the same for the same service
 }
 
 // MAC is the hardware address of a machine's network card, of those that are administered

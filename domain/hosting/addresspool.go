@@ -126,7 +126,7 @@ func (p *AddressPool) check(at Place, wrong *field.Errors) {
 		wrong.Add("gateway", "The gateway is not in the network.")
 	}
 	for _, excluded := range p.Excluded {
-		if first, last, ok := RangeOf(excluded); ok && !wrong.Has("excluded") && !(of.Contains(first) && of.Contains(last)) {
+		if first, last, ok := RangeOf(excluded); ok && !wrong.Has("excluded") && (!of.Contains(first) || !of.Contains(last)) {
 			wrong.Add("excluded", excluded+" is not in the network.")
 		}
 	}

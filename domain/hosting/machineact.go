@@ -96,7 +96,7 @@ func MachineActNamed(name string) (MachineAct, bool) {
 // IsOpen tells whether the act can be done with a machine that runs the rescue system, or
 // not.
 func (a MachineAct) IsOpen(inRescue bool) bool {
-	return !(a.InRescue && !inRescue || a.NotInRescue && inRescue)
+	return (inRescue || !a.InRescue) && (!inRescue || !a.NotInRescue)
 }
 
 // A MachineForm is what a caller sends along with an act.

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -42,12 +43,11 @@ func (s *consoles) page(ctx context.Context, c route.Call) (*route.Document, err
 		return nil, err
 	}
 	refusal := ""
-	switch _, err := s.machine(ctx, s.callers.Scope(c), c); closing(err) {
-	case nil:
-	case suspended:
+	if _, err := s.machine(ctx, s.callers.Scope(c), c); err != nil {
+		if !errors.Is(closing(err), suspended) {
+			return nil, err
+		}
 		refusal = w["console_said_4403"]
-	default:
-		return nil, err
 	}
 	back := web.ServicesPath + d.OrderID.String() + "/"
 	return s.web.Sheet(c, http.StatusOK, "console", "", map[string]any{

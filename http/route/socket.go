@@ -105,7 +105,7 @@ func (s socket) hold() error {
 		if why != nil {
 			s.close(why) // before ctx ends, which would cut the connection
 			cancel()
-			<-spoken
+			<-spoken //nolint:errcheck // it ends with ctx
 			return why
 		}
 	}

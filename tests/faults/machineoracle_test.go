@@ -123,5 +123,5 @@ func (c *machineCampaign) finish() {
 	c.Equal("effects left", c.Count(`select count(*) from effect where step = 'vm' and state not in ('undone', 'absent')`), 0)
 	c.Equal("claims left", c.Count(`select count(*) from external_claim`), 0)
 	c.Equal("machines left", c.Count(`select count(*) from resources where kind = 'vm' and status <> 'gone'`), 0)
-	c.accidents.came(c.T)
+	c.came(c.T)
 }

@@ -93,8 +93,17 @@ type machineLife struct {
 
 // deeds are what owners and their banks do, in steps.
 var machineDeeds = [][]string{
-	{"restart"}, {"reset"}, {"reinstall"}, {"shutdown", "start"}, {"power_off", "start"}, {"rescue", "leave_rescue"},
-	{"suspend", "resume"}, {"power_off", "suspend", "resume", "start"}, {"suspend", "end"}, {"end"}, {},
+	{"restart"},
+	{"reset"},
+	{"reinstall"},
+	{"shutdown", "start"},
+	{"power_off", "start"},
+	{"rescue", "leave_rescue"},
+	{"suspend", "resume"},
+	{"power_off", "suspend", "resume", "start"},
+	{"suspend", "end"},
+	{"end"},
+	{},
 }
 
 func newMachineCampaign(t *testing.T, r *rig, seed int64) *machineCampaign {
@@ -114,7 +123,7 @@ func newMachineCampaign(t *testing.T, r *rig, seed int64) *machineCampaign {
 		}).Fields().Values()},
 		hosting.Request{Ref: hosting.Ref{Kind: hosting.PoolKind, ID: 1}, Spec: addresses("10.7.0.0/22").Fields().Values()},
 	)
-	c.losing(c.accidents.loses)
+	c.losing(c.loses)
 	c.begins()
 	t.Cleanup(func() { c.losing(nil) })
 	return c
@@ -285,7 +294,7 @@ func (c *machineCampaign) stand(all []*machineLife) {
 		}
 	}()
 	c.Eventually("all services stand as they are to", func() bool {
-		c.accidents.do()
+		c.do()
 		open = slices.DeleteFunc(open, func(l *machineLife) bool { return c.stands(l) })
 		return len(open) == 0
 	})

@@ -117,7 +117,9 @@ func marking(h Hypervisor) string { return missing(h.Mark == nil, "disks cannot 
 func telling(h Hypervisor) string {
 	return missing(h.Hostname == nil, "what a system is told cannot be read here")
 }
+
 func elsewhere(h Hypervisor) string { return missing(h.Other == nil, "there is no other installation") }
+
 func strange(h Hypervisor) string {
 	return missing(h.Stranger == nil, "machines can be made by the panel alone here")
 }

@@ -121,7 +121,7 @@ func (l *livingMachine) repeat(call func(context.Context, *proxmox.Hypervisor) e
 			ctx, end = context.WithTimeout(l.Context(), time.Duration(l.random.IntN(50))*time.Millisecond)
 		}
 		err := call(ctx, h)
-		if end(); ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // as it is
+		if end(); ctx.Err() == context.DeadlineExceeded {
 			h = panel(l.T, l.pve, "ours", nil)
 		}
 		switch {

@@ -43,7 +43,7 @@ func (h *Hypervisor) Screen(ctx context.Context, external string, m compute.Mach
 // dial opens a WebSocket. It lasts longer than the call.
 func (c *client) dial(ctx context.Context, path string, query url.Values) (io.ReadWriteCloser, error) {
 	address := "wss" + strings.TrimPrefix(c.base, "https") + path + "?" + query.Encode()
-	connection, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{
+	connection, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{ //nolint:bodyclose // it has none left
 		HTTPClient: c.http, HTTPHeader: http.Header{"Authorization": {c.token}}, Subprotocols: []string{"binary"},
 	})
 	if err != nil {

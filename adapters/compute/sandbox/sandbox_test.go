@@ -356,9 +356,15 @@ func TestWhatIsOrderedToGoWrongGoesWrong(t *testing.T) {
 	wantCreated(t, c, machine("vm2"), 1)
 	wantCreated(t, c, machine("vm4"), 0)
 	for _, ordered := range []faults.Fault{
-		{Call: faults.Find, Kind: "vm"}, {Call: faults.List, Kind: "vm"}, {Call: faults.List, Kind: "host"},
-		{Call: faults.List, Kind: "usage"}, {Call: faults.Find, Kind: "screen"}, {Call: faults.List, Kind: "snapshot"},
-		{Call: faults.Change, Kind: "snapshot"}, {Call: faults.Remove, Kind: "snapshot"}, {Call: faults.Change, Kind: "vm"},
+		{Call: faults.Find, Kind: "vm"},
+		{Call: faults.List, Kind: "vm"},
+		{Call: faults.List, Kind: "host"},
+		{Call: faults.List, Kind: "usage"},
+		{Call: faults.Find, Kind: "screen"},
+		{Call: faults.List, Kind: "snapshot"},
+		{Call: faults.Change, Kind: "snapshot"},
+		{Call: faults.Remove, Kind: "snapshot"},
+		{Call: faults.Change, Kind: "vm"},
 		{Call: faults.Remove, Kind: "vm"},
 	} {
 		ordered.What = faults.Busy

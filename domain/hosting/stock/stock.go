@@ -49,10 +49,10 @@ func (s Stock) Place(r Request) (compute.Placement, bool) {
 			best = c
 		}
 	}
-	switch {
-	case fit == 0:
+	switch fit {
+	case 0:
 		return compute.Placement{}, false
-	case fit == 1:
+	case 1:
 		best.Why = "the only one with room"
 	default:
 		best.Why = fmt.Sprintf("most room of %d", fit)

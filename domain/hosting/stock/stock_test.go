@@ -41,36 +41,46 @@ func TestTheNodeWithMostRoomIsChosen(t *testing.T) {
 		{stock.Stock{}, stock.Request{Size: small}, "none"},
 		{
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 5), node("b", 10, 2)}},
-			stock.Request{Size: small}, "b most room of 2: 70 % stay free",
+			stock.Request{Size: small},
+			"b most room of 2: 70 % stay free",
 		},
 		{
 			stock.Stock{Nodes: []stock.Node{node("b", 10, 2), node("a", 10, 2)}},
-			stock.Request{Size: small}, "a most room of 2: 70 % stay free",
+			stock.Request{Size: small},
+			"a most room of 2: 70 % stay free",
 		},
 		{
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 5, func(n *stock.Node) { n.Weight = 300 }), node("b", 10, 2)}},
-			stock.Request{Size: small}, "a most room of 2: 40 % stay free",
+			stock.Request{Size: small},
+			"a most room of 2: 40 % stay free",
 		},
 		{
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 0, func(n *stock.Node) { n.IsDrained = true }), node("b", 10, 9)}},
-			stock.Request{Size: small}, "b the only one with room: 0 % stay free",
+			stock.Request{Size: small},
+			"b the only one with room: 0 % stay free",
 		},
 		{stock.Stock{Nodes: []stock.Node{node("a", 10, 10)}}, stock.Request{Size: small}, "none"},
-		{stock.Stock{Nodes: []stock.Node{node("a", 10, 0), node("b", 10, 9)}}, stock.Request{Size: small, Nodes: []string{"b"}},
-			"b the only one with room: 0 % stay free"},
+		{
+			stock.Stock{Nodes: []stock.Node{node("a", 10, 0), node("b", 10, 9)}},
+			stock.Request{Size: small, Nodes: []string{"b"}},
+			"b the only one with room: 0 % stay free",
+		},
 		{
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 0, func(n *stock.Node) { n.Templates = []string{"alma-9=a"} })}},
-			stock.Request{Size: small, System: "debian-12"}, "none",
+			stock.Request{Size: small, System: "debian-12"},
+			"none",
 		},
 		{ // what a node is short of decides: here it is the disk
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 0, func(n *stock.Node) { n.DiskGB = 40 })}},
-			stock.Request{Size: small}, "a the only one with room: 75 % stay free",
+			stock.Request{Size: small},
+			"a the only one with room: 75 % stay free",
 		},
 		{ // its only pool is used up
 			stock.Stock{Nodes: []stock.Node{node("a", 10, 0)}, Pools: []stock.Pool{pool("p", "192.0.2.0/31", func(p *stock.Pool) {
 				p.Taken[netip.MustParsePrefix("192.0.2.0/32")], p.Taken[netip.MustParsePrefix("192.0.2.1/32")] = true, true
 			})}},
-			stock.Request{Size: small}, "none",
+			stock.Request{Size: small},
+			"none",
 		},
 	} {
 		got := "none"

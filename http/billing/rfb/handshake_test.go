@@ -51,7 +51,7 @@ func TestAScreenIsSignedInToInEachVersionOfTheProtocol(t *testing.T) {
 	} {
 		screen := saying(c.screen)
 		err := join(screen, c.password)
-		if !errors.Is(err, c.err) && !(c.err == io.ErrUnexpectedEOF && errors.Is(err, io.EOF)) || screen.said.String() != c.said {
+		if !errors.Is(err, c.err) && (!errors.Is(c.err, io.ErrUnexpectedEOF) || !errors.Is(err, io.EOF)) || screen.said.String() != c.said {
 			t.Errorf("%s: %v, said %q", name, err, screen.said.String())
 		}
 	}

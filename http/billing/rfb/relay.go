@@ -57,7 +57,7 @@ func (r *Relay) Run(ctx context.Context, with *websocket.Conn, screen io.ReadWri
 	why := <-over
 	ends()
 	_ = with.Close(codeOf(why), "") // the browser may be gone
-	<-over
+	<-over                          //nolint:errcheck // of the other direction, which ended with the first
 	return why
 }
 

@@ -184,7 +184,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer carries a call out; lost: its answer does not arrive.
-func (s *Server) answer(r *http.Request) (data any, err error, lost bool) { //nolint:revive // read as a sentence
+func (s *Server) answer(r *http.Request) (data any, err error, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance(1)
