@@ -64,9 +64,10 @@ func TestAMistakeAboutAHypervisorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxmox := "pve=proxmox://panel@pve!hostpanel@pve1:8006/?storage=local-lvm&secret_file="
+	second := "sandbox,proxmox://u@pve!t:canary-1@h?a=b"
 	for text, says := range map[string]string{
-		"proxmox": "hypervisor 1 is not name=URL",
-		"sandbox,proxmox://u@pve!t:canary-1@h?a=b": "hypervisor 2 is not name=URL",
+		"proxmox":                             "hypervisor 1 is not name=URL",
+		second:                                "hypervisor 2 is not name=URL",
 		"Node=sandbox:":                       "hypervisor 1 is not name=URL",
 		"a=sandbox:,a=sandbox:":               "two hypervisors are called a",
 		"a=qemu:///system":                    `a: "qemu" is none of`,
