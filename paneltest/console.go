@@ -43,7 +43,8 @@ func OpensConsole(t testing.TB, address, ticket string, headers ...string) (c *C
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	with, answer, err := websocket.Dial(ctx, address+"?ticket="+ticket, &websocket.DialOptions{HTTPHeader: h}) //nolint:bodyclose // none left
+	options := &websocket.DialOptions{HTTPHeader: h}
+	with, answer, err := websocket.Dial(ctx, address+"?ticket="+ticket, options) //nolint:bodyclose // none left
 	if err != nil {
 		if answer == nil {
 			t.Fatal(err)
