@@ -58,7 +58,6 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 				}
 			}
 			_, o.endless = described.Responses["200"].Content["text/event-stream"]
-			o.endless = o.endless || strings.HasSuffix(path, "/ws/") // a WebSocket, which they do not speak
 			for _, media := range []string{"application/pdf", "text/csv", "application/zip"} {
 				if _, is := described.Responses["200"].Content[media]; is {
 					o.isFile = true

@@ -25,8 +25,6 @@ func (r *Route) description() string {
 // working is what the route does with its request and its answer.
 func (r *Route) working() string {
 	switch {
-	case r.Converse != nil:
-		return "A WebSocket."
 	case r.Show != nil:
 		return "Sends " + strings.Join(slices.Sorted(maps.Keys(r.sends)), " or ") + "."
 	case r.Method == http.MethodGet:

@@ -19,7 +19,7 @@ func (t *Table) Document() map[string]any {
 		item := map[string]any{}
 		for _, method := range slices.Sorted(maps.Keys(e.methods)) { // the first to have a schema names it
 			r := e.methods[method]
-			if r.showsPages() {
+			if r.showsPages() || r.Converse != nil { // generated clients speak HTTP alone
 				continue
 			}
 			op := r.operation(e, bodies, shared)

@@ -49,7 +49,7 @@ func (r *Route) outcomes() map[int]outcome {
 			all[status] = outcome{name, about}
 		}
 	}
-	json, takes, secured, keyed := r.Show == nil && r.Converse == nil, r.Request.Fields != nil, r.Access.Scheme != "", r.takesKey()
+	json, takes, secured, keyed := r.Show == nil, r.Request.Fields != nil, r.Access.Scheme != "", r.takesKey()
 	gets := r.Method == http.MethodGet
 	barred := r.Access.Admit != nil || r.Bar != nil || r.Access.isForged(r.Method)
 	when(true, http.StatusInternalServerError, "InternalServerError", "A fault of ours.")
