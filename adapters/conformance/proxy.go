@@ -51,8 +51,8 @@ func NewProxy(ctx context.Context, system string, call func(*http.Request) strin
 	return p, nil
 }
 
-// Cut loses the answer of the nth call from now on. What it returns tells
-// whether there was such a call, and loses none any more.
+// Cut loses the answer of the nth call from now on. The returned function ends that, and
+// reports whether such a call came.
 func (p *Proxy) Cut(n int) (cut func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

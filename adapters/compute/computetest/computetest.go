@@ -39,7 +39,7 @@ type Hypervisor struct {
 	Left func(context.Context) ([]string, error)
 	// Starts is how often a machine has been started, since any moment.
 	Starts func(t conformance.T, m compute.Machine) int
-	// Mark writes to the disk of a machine that is off. Marked tells whether that is on it.
+	// Mark writes a mark to the disk of a stopped machine. Marked reports whether the disk has it.
 	Mark   func(t conformance.T, m compute.Machine)
 	Marked func(t conformance.T, m compute.Machine) bool
 	// Hostname is what the system of a machine is told to be called.

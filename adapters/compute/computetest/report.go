@@ -8,8 +8,8 @@ import (
 	"hostpanel/adapters/conformance"
 )
 
-// Check tries a hypervisor that is in use, and tells each result. All names begin with the
-// tag. What a check makes it takes away, also when it fails or the context ends.
+// Check runs the checks against a hypervisor in use and reports each result. All names begin
+// with the tag. Each check deletes what it has made, also after a failure or a cancelled context.
 func Check(ctx context.Context, h Hypervisor, tag, only string, tell func(conformance.Result)) {
 	for i, c := range checks {
 		if ctx.Err() != nil {
@@ -40,7 +40,7 @@ func (c check) trial(ctx context.Context, h Hypervisor, tag string) conformance.
 	return trial
 }
 
-// Clean takes away what the checks of a tag have left, and tells what it could not.
+// Clean deletes what the checks of a tag have left, and returns what it cannot delete.
 func Clean(ctx context.Context, h Hypervisor, tag string) (left []string) {
 	for i := range checks {
 		left = append(left, newWorld(conformance.Quietly(ctx), h, tagOf(tag, i)).vacate()...)

@@ -131,7 +131,7 @@ func (w *world) becomes(m compute.Machine) compute.Seen {
 	return seen
 }
 
-// differs tells where a machine is not as it is wanted; "": it is.
+// differs describes the first difference between a machine and what is wanted; "": none.
 func (w *world) differs(m compute.Machine, seen compute.Seen) string {
 	state := compute.Stopped
 	if m.On {
@@ -247,7 +247,7 @@ func (w *world) fails(err error, class domain.Class, codes ...string) {
 	}
 }
 
-// clean takes away all that a check has made, and tells what it could not.
+// clean deletes everything that a check has made, and returns what it cannot delete.
 func (w *world) clean(before []string) (left []string) {
 	left = w.vacate()
 	now, err := w.left(w.Context())

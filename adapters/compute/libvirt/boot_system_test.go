@@ -81,8 +81,8 @@ func (b *booted) change(wants func(*compute.Machine)) (waits int) {
 	}
 }
 
-// The system of a machine sees the id and the addresses that the panel shows. What it has
-// written to its disk tells what happened to the disk.
+// The guest reports the id and the addresses that the panel shows. A counter of boots on its
+// disk shows which disk it has started from.
 func TestAMachineBootsFromItsOwnDisk(t *testing.T) {
 	b := boot(t)
 	begun := time.Now()

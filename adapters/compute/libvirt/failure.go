@@ -79,7 +79,7 @@ func classify(what string, err error) error {
 	return f
 }
 
-// isLost reports whether err tells of the connection, and not of an answer.
+// isLost reports whether a call failed by its connection, without an answer of libvirt.
 func isLost(err error) bool {
 	_, answered := errors.AsType[rpc.Error](err)
 	_, failed := errors.AsType[*domain.Failure](err)

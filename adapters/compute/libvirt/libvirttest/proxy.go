@@ -58,8 +58,8 @@ func NewProxy(t testing.TB, to string) *Proxy {
 	return p
 }
 
-// Cut loses the answer of the nth call from now on. What it returns tells whether there was
-// such a call, and loses none any more.
+// Cut loses the answer of the nth call from now on. The returned function ends that, and
+// reports whether such a call came.
 func (p *Proxy) Cut(n int) (cut func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *Proxy) LoseAnswersOf(fits func(procedure uint32) bool) {
 	p.always = fits
 }
 
-// end loses no answer any more, and tells whether one was lost.
+// end stops losing answers, and reports whether one was lost.
 func (p *Proxy) end() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
