@@ -132,3 +132,28 @@ func TestARemovalThatTheEngineRefusesIsShown(t *testing.T) {
 	}
 	listed("once it is gone", "0")
 }
+
+// The host names of other tenants' machines stand in the reverse zones of address pools, so a
+// tenant makes none of them. An operator gives it one.
+func TestTheReverseZonesOfAddressPoolsAreNotForTenants(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Everything(t)
+	pool := hosting.AddressPool{Name: "one", Network: "198.51.100.0/25"}
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: hosting.PoolKind, ID: 9}, Spec: pool.Fields().Values()})
+	for _, c := range []struct {
+		who, origin string
+		status      int
+	}{
+		{"ben", "100.51.198.in-addr.arpa", http.StatusBadRequest},
+		{"ben", "7.100.51.198.in-addr.arpa", http.StatusBadRequest},
+		{"ben", "198.in-addr.arpa", http.StatusBadRequest},
+		{"ben", "101.51.198.in-addr.arpa", http.StatusCreated},
+		{"root", "100.51.198.in-addr.arpa", http.StatusCreated},
+	} {
+		w := s.Call("POST", "/hosting/api/rest/dns-zones/", `{"tenant":1,"origin":"`+c.origin+`"}`,
+			append(paneltest.Bearer(s.Known[c.who]), "Content-Type", "application/json")...)
+		if w.Code != c.status {
+			t.Errorf("%s asks for %s: %d %s", c.who, c.origin, w.Code, w.Body)
+		}
+	}
+}

@@ -2,13 +2,16 @@ package hosting
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/projections"
 )
 
 // checkClaim adds why the tenant may not have the domain of a record, new or
@@ -33,7 +36,11 @@ func (s *Service) RefuseDomain(ctx context.Context, name string) (refusal string
 }
 
 func (s *Service) refusal(ctx context.Context, kind, name string, tenant int64) (string, error) {
-	if refusal := hosting.NotForTenants(name, s.hosts()); refusal != "" {
+	networks, err := reverseNames(ctx, s.system())
+	if err != nil {
+		return "", err
+	}
+	if refusal := hosting.NotForTenants(name, append(s.hosts(), networks...)); refusal != "" {
 		return refusal, nil
 	}
 	claimed, err := s.system().Hosting().ClaimedByOthers(ctx, kind, name, tenant, uuid.Nil)
@@ -49,4 +56,27 @@ func (s *Service) hosts() (names []string) {
 		names = append(names, panel.Hostname())
 	}
 	return slices.Concat(names, s.Hosts, s.NameServers)
+}
+
+// reverseNames are the names in DNS of the networks of all address pools. The host names of
+// other tenants' machines are published there.
+func reverseNames(ctx context.Context, scope projections.Scope) (names []string, err error) {
+	kind, _ := hosting.KindNamed(hosting.PoolKind)
+	pools, err := scope.Hosting().OfKind(ctx, kind, projections.Listing{})
+	for _, row := range pools.Rows {
+		of, err := networkOf(row)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, dns.Reverse(of))
+	}
+	return names, err
+}
+
+func networkOf(row projections.Resource) (netip.Prefix, error) {
+	var pool hosting.AddressPool
+	if err := row.Load(&pool); err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.ParsePrefix(pool.Network)
 }

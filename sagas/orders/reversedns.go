@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,23 +23,6 @@ import (
 
 // reverseDNS keeps the PTR records of machines.
 type reverseDNS struct{ deps Deps }
-
-// reverseName is the name of an address in DNS: "7.2.0.192.in-addr.arpa.".
-func reverseName(of netip.Addr) string {
-	var labels []string
-	for _, b := range of.AsSlice() {
-		if of.Is4() {
-			labels = append(labels, fmt.Sprint(b))
-		} else {
-			labels = append(labels, fmt.Sprintf("%x", b>>4), fmt.Sprintf("%x", b&15))
-		}
-	}
-	slices.Reverse(labels)
-	if of.Is4() {
-		return strings.Join(labels, ".") + ".in-addr.arpa."
-	}
-	return strings.Join(labels, ".") + ".ip6.arpa."
-}
 
 // zoneOf is the zone of the panel that has a name; false: there is none.
 func (v reverseDNS) zoneOf(ctx context.Context, name string) (zone projections.Resource, is bool, err error) {
@@ -72,7 +54,7 @@ func (v reverseDNS) publish(ctx context.Context, r eventstore.RecordedEvent) err
 		return err
 	}
 	for _, a := range place.Addresses {
-		if err := v.add(ctx, r, reverseName(a.Address.Addr()), m.Hostname+"."); err != nil {
+		if err := v.add(ctx, r, dns.Reverse(netip.PrefixFrom(a.Address.Addr(), a.Address.Addr().BitLen())), m.Hostname+"."); err != nil {
 			return err
 		}
 	}
@@ -124,7 +106,7 @@ func (v reverseDNS) withdraw(ctx context.Context, r eventstore.RecordedEvent) er
 		if err != nil {
 			return err
 		}
-		if err := v.remove(ctx, r, reverseName(prefix.Addr()), m.Hostname+"."); err != nil {
+		if err := v.remove(ctx, r, dns.Reverse(netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())), m.Hostname+"."); err != nil {
 			return err
 		}
 	}
