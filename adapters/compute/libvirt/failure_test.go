@@ -97,6 +97,20 @@ func TestALostConnectionIsMadeAnew(t *testing.T) {
 	}
 }
 
+// A connection that is closed with the end of a call's context serves no later call.
+func TestTheEndOfACallEndsNoOther(t *testing.T) {
+	h := open(t, "qemu", libvirttest.Start(t).Socket())
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := h.Call(ctx, cancel); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A copy that takes longer than its call goes on, and is made once.
 func TestACopyOutlivesItsCall(t *testing.T) {
 	server := libvirttest.Start(t)

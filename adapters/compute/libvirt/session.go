@@ -111,9 +111,12 @@ func (h *Hypervisor) with(ctx context.Context, unanswered domain.Class, what str
 	if err != nil {
 		return unreachable(what, err)
 	}
-	defer h.giveBack(s)
 	stop := context.AfterFunc(ctx, s.close)
-	defer stop()
+	defer func() {
+		if stop() { // else the end of ctx closes it, perhaps only after this
+			h.giveBack(s)
+		}
+	}()
 	err = do(s)
 	if err != nil && s.conn.failed.Load() && isLost(err) {
 		return domain.Fail(unanswered, "no_answer", errors.Join(errors.New(what), err, ctx.Err()))
