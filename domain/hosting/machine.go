@@ -124,8 +124,11 @@ func sshKeys(at *[]string) field.Field {
 		Doc("Of those who may sign in as root. They count when a system is installed.")
 }
 
+// hashable passwords are hashed whole: bcrypt, which systems know, takes 72 bytes.
+var hashable = field.Rule{Message: "Ensure this password has no more than 72 bytes.", Holds: func(s string) bool { return len(s) <= 72 }}
+
 func rootPassword(at *string) field.Field {
-	return field.Password("root_password", at).Doc("It counts when a system is installed.")
+	return field.Password("root_password", at).Is(hashable).Doc("It counts when a system is installed.")
 }
 
 // derived are the fields whose change waits for the next installation.

@@ -120,6 +120,7 @@ func TestWhatIsWrongWithAnActSaysSoAndChangesNothing(t *testing.T) {
 		{"ben", "reinstall", `{"confirm":"vm"}`, 400, `"confirm":["Type the name of the machine."]`},
 		{"ben", "reinstall", `{"os":"plan-9","confirm":"` + r.name + `"}`, 400, `"os":["\"plan-9\" is not a valid choice."]`},
 		{"ben", "reinstall", `{"ssh_keys":["ssh-rsa x"],"confirm":"` + r.name + `"}`, 400, `"ssh_keys"`},
+		{"ben", "reinstall", `{"root_password":"` + strings.Repeat("ñ9!x", 20) + `","confirm":"` + r.name + `"}`, 400, `than 72 bytes`},
 		{"ben", "leave_rescue", `{}`, 409, `wrong_state`},
 		{"eve", "restart", `{}`, 403, `no_active_tenant`},
 		{"", "restart", `{}`, 401, ``},

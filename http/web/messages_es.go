@@ -43,10 +43,14 @@ var messagesInSpanish = map[string]string{
 	"Invalid pk # - object does not exist.": "# no existe.",
 	"This password is too short. It must contain at least # characters.": "La contraseña es demasiado " +
 		"corta. Debe tener al menos # caracteres.",
-	"This password is too common.":                 "La contraseña es demasiado corriente.",
-	"This password is entirely numeric.":           "La contraseña solo tiene cifras.",
-	"The password is too similar to the username.": "La contraseña se parece demasiado al usuario.",
-	"The two passwords are not the same.":          "Las dos contraseñas no son iguales.",
+	"This password is too common.":                         "La contraseña es demasiado corriente.",
+	"Ensure this password has no more than # bytes.":       "La contraseña no puede tener más de # bytes.",
+	"Type the name of the machine.":                        "Escriba el nombre del servidor.",
+	"The machine does not stand so that this can be done.": "El servidor no está de forma que se pueda hacer esto.",
+	"The snapshot is not taken yet.":                       "La instantánea aún no está tomada.",
+	"This password is entirely numeric.":                   "La contraseña solo tiene cifras.",
+	"The password is too similar to the username.":         "La contraseña se parece demasiado al usuario.",
+	"The two passwords are not the same.":                  "Las dos contraseñas no son iguales.",
 	"This is a view of the past: nothing can be changed here.": "Esta es una vista del pasado: " +
 		"aquí no se puede cambiar nada.",
 	"This is a view of the past: it is for superusers only.": "Esta es una vista del pasado: es solo para superusuarios.",

@@ -87,7 +87,7 @@ func (m machines) find(ctx context.Context, w *desired) (compute.Seen, bool, err
 }
 
 func (m machines) create(ctx context.Context, a *attempt) (sagas.Result, error) {
-	at, wanted, err := m.outside(&a.want, hashed(a.want.object.Secrets["root_password"]))
+	at, wanted, err := m.withPassword(a)
 	if err != nil {
 		return sagas.Result{}, err
 	}
@@ -120,7 +120,7 @@ func (m machines) bring(ctx context.Context, a *attempt) (sagas.Result, error) {
 }
 
 func (m machines) change(ctx context.Context, a *attempt, found compute.Seen) error {
-	at, wanted, err := m.outside(&a.want, hashed(a.want.object.Secrets["root_password"]))
+	at, wanted, err := m.withPassword(a)
 	if err != nil {
 		return err
 	}
@@ -225,15 +225,15 @@ func (r *Reconciler) known(
 	return at, seen, wanted, err
 }
 
-// hashed is the form in which a password reaches a hypervisor, so that neither it nor the
-// machine's disk has the password itself; "": there is none.
-func hashed(password string) string {
-	if password == "" {
-		return ""
+// withPassword is what [machines.outside] returns, with root's password in the form in which
+// it reaches a hypervisor: neither that nor the machine's disk has the password itself.
+func (m machines) withPassword(a *attempt) (at compute.Hypervisor, wanted compute.Machine, err error) {
+	hash := []byte{}
+	if password := a.want.object.Secrets["root_password"]; password != "" {
+		hash, err = bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
 	}
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
 	if err != nil {
-		return "" // longer than 72 bytes, which no password of ours is
+		return at, wanted, domain.Fail(domain.Permanent, "invalid", errors.New("the password cannot be hashed"))
 	}
-	return string(hash)
+	return m.outside(&a.want, string(hash))
 }
