@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"hostpanel/adapters/compute/sandbox"
+	"hostpanel/domain"
 	"hostpanel/domain/compute"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/paneltest"
+	"hostpanel/projections"
 )
 
 // A rented machine is a virtual server that ana has bought for tenant 1.
@@ -25,9 +28,10 @@ type rented struct {
 	of   compute.Machine // as far as its hypervisor is asked for it
 }
 
-func rent(t *testing.T) rented {
+func rent(t *testing.T, before ...domain.Command) rented {
 	t.Helper()
 	s := paneltest.Open(t).People(t).Stock(t).Start(t)
+	s.Do(t, before...)
 	s.PastPeople(t)
 	a := paneltest.Read(t, s.OrdersInto(t, "ana", http.StatusCreated, `{"plan_id":2,"payment_method":"test","os_choice":"ubuntu-24"}`))
 	s.Press(a, "action", "pay")
@@ -185,6 +189,28 @@ func TestAnOwnerInstallsASystemAnewInTheBrowser(t *testing.T) {
 	if seen := r.settled(); seen.Disk != 2 {
 		t.Errorf("%+v", seen)
 	}
+}
+
+// What a system is made of stands at the node, also when its owner installs another one.
+func TestAReinstallationTakesTheTemplateOfTheNode(t *testing.T) {
+	t.Parallel()
+	alpha := hosting.Ref{Kind: hosting.NodeKind, ID: 1}
+	node := hosting.Node{
+		Name: "alpha", Cores: 99, MemoryMB: 1 << 20, DiskGB: 9999, Weight: 100, Templates: []string{"ubuntu-24=u24", "debian-12=d12"},
+	}
+	r := rent(t, hosting.Request{Ref: alpha, Spec: node.Fields().Values()})
+	r.settled()
+	r.act("reinstall", `{"os":"debian-12","confirm":"`+r.name+`"}`)
+	row, err := r.For(projections.System).Hosting().Resource(t.Context(), hosting.Ref{Kind: "vm", ID: r.id})
+	if m := hosting.NewMachine(0, ""); err != nil || row.Load(m) != nil || m.Template != "d12" {
+		t.Errorf("made of %q (%v)", m.Template, err)
+	}
+	r.Do(t, hosting.Change{Ref: alpha, Spec: field.Values{"templates": []byte(`["debian-12=d12"]`)}})
+	w := as(r.Shop, "ben", "POST", fmt.Sprintf("vms/%d/reinstall/", r.id), `{"os":"ubuntu-24","confirm":"`+r.name+`"}`)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"os":[`) {
+		t.Errorf("a system that the node has no more: %d %s", w.Code, w.Body)
+	}
+	r.act("restart", "{}")
 }
 
 // A snapshot keeps a disk, is restored once, and ends with the disk. There are no more than

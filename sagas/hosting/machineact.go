@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -40,6 +41,12 @@ func (a Machines) Act(
 		return domain.Receipt{}, err
 	}
 	hosting.Complete(m, hosting.Place{ID: d.ID, Tenant: d.Tenant})
+	if slices.Contains(f.Act.Takes, "os") {
+		m.Template, err = a.templateOf(ctx, m)
+	}
+	if err != nil {
+		return domain.Receipt{}, err
+	}
 	d.Act = f.Act.Name
 	if len(d.Changes()) == 0 && f.Act.Pushes {
 		return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), nil, hosting.Push{Ref: d.Ref()})
@@ -95,4 +102,33 @@ func (a Machines) restore(
 		m.Snapshot = hosting.SnapshotName(snapshot.ID)
 	}
 	return a.Act(ctx, cause, by, d, f)
+}
+
+// templateOf is what the node of a machine makes its disk of; "": what the system is called.
+// A system that the node has not is refused.
+func (a Machines) templateOf(ctx context.Context, m *hosting.Machine) (string, error) {
+	if m.Node == "" {
+		return "", nil
+	}
+	kind, _ := hosting.KindNamed(hosting.NodeKind)
+	found, err := a.Service.system().Hosting().OfKind(ctx, kind, projections.Listing{
+		Limit: 1, Filters: []projections.Filter{{Field: kind.Called, Op: "=", Value: m.Node}},
+	})
+	if err != nil || len(found.Rows) == 0 {
+		return m.Template, err
+	}
+	return nodeTemplate(found.Rows[0], m)
+}
+
+// nodeTemplate is the template of a machine's system at its node. A node without a table takes
+// systems for templates.
+func nodeTemplate(row projections.Resource, m *hosting.Machine) (string, error) {
+	var node hosting.Node
+	if err := row.Load(&node); err != nil {
+		return "", err
+	}
+	if template := node.Template(m.OS); template != "" || len(node.Templates) == 0 {
+		return template, nil
+	}
+	return "", domain.RefuseField("os", field.NotAChoice(m.OS))
 }

@@ -112,6 +112,7 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 	if job.OS != "" {
 		m.OS = job.OS
 	}
+	m.Settle()
 	return m
 }
 

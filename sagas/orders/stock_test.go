@@ -217,4 +217,5 @@ func TestAMachineIsMadeAtItsPlace(t *testing.T) {
 	w.Equal("network", fmt.Sprint(m.Bridge, m.VLAN, m.Addresses, m.Gateways, m.NameServers),
 		"br07 [192.0.2.5/28 2001:db8:0:1::1/64] [192.0.2.1 fe80::1] [2001:db8::53]")
 	w.Equal("what its customer wants", fmt.Sprint(m.Hostname, m.Keys), "web.example.com["+key+"]")
+	w.Equal("with what its disk was made", fmt.Sprint(m.DiskHostname, m.DiskKeys), "web.example.com["+key+"]")
 }
