@@ -3,6 +3,7 @@
 package notices_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,6 +63,12 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	s.Do(t, account.GrantMembership{User: reader, Tenant: tenant, Role: account.Admin, At: time.Now()})
 	s.OneOfEach(t, tenant, tenant)
 	s.Do(t, paneltest.Endpoint(tenant, tenant))
+	vm := hosting.Ref{Kind: "vm", ID: tenant}
+	kept := &hosting.MachineSnapshot{Machine: tenant, Name: "kept"}
+	machine := hosting.NewMachine(tenant, "")
+	machine.MaxSnapshots = 1
+	s.Do(t, hosting.Request{Ref: vm, Tenant: tenant, Spec: machine.Fields().Values()})
+	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm_snapshot", ID: tenant}, Tenant: tenant, Spec: kept.Fields().Values()})
 	want := map[string]string{} // by template
 	last := func(page string) {
 		t.Helper()
@@ -126,6 +133,12 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 
 	invoice, _ := s.Billed(t, tenant)
+	s.Machined(t, tenant, invoice)
+	for month, excess := range []string{"", hosting.TellTraffic, hosting.SlowTraffic, hosting.StopTraffic} {
+		sold := hosting.Ref{Kind: "vm", ID: 990 + tenant}.Stream()
+		happens(t, s, tenant, sold, hosting.TrafficReached{Month: fmt.Sprintf("2026-%02d", month+1), Percent: 100, LimitTB: 1, Excess: excess})
+		last(web.ServicesPath + invoice.String() + "/")
+	}
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
 	for _, template := range []string{
 		notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.InvoicePartPaid,

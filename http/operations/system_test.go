@@ -30,7 +30,7 @@ func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 	s := paneltest.Office(t)
 	elsewhere := &panel.Server{
 		Settings: s.Server.Settings, Once: s.Server.Once, Limits: s.Server.Limits, Tables: s.Tables,
-		TokenKeys: s.Server.TokenKeys, Log: s.Server.Log,
+		TokenKeys: s.Server.TokenKeys, Log: s.Server.Log, Storefront: s.Server.Storefront,
 	}
 	handler := elsewhere.Handler()
 	get := func() int {

@@ -32,5 +32,19 @@ func tellOfTraffic(ctx context.Context, n *Notifier, r eventstore.RecordedEvent,
 // isMachine tells whether an event is about a machine.
 func isMachine(r eventstore.RecordedEvent) bool {
 	kind, known := hosting.KindOf(r.Stream)
-	return known && kind.Backend == hosting.Compute
+	_, isPart := kind.Parent()
+	return known && kind.Backend == hosting.Compute && !isPart
+}
+
+// tellOfRefusal notifies of what a server has refused: the customer of a machine that was
+// never made, else the administrators of its tenant.
+func (n *Notifier) tellOfRefusal(ctx context.Context, r eventstore.RecordedEvent) error {
+	row, err := n.tables.For(projections.System).Hosting().Resource(ctx, hosting.RefOf(r.Stream))
+	if err != nil {
+		return unlessMissing(err)
+	}
+	if isMachine(r) && row.External == "" && row.RequestedFor != "" {
+		return n.tellOfMachine(ctx, r, notice.MachineFailed)
+	}
+	return n.tellOfResource(ctx, r, notice.EngineRefused)
 }

@@ -50,10 +50,7 @@ func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) e
 	case hosting.EngineConfirmed:
 		return n.tellOfMachine(ctx, r, notice.MachineReady)
 	case hosting.EngineRefused:
-		if isMachine(r) {
-			return n.tellOfMachine(ctx, r, notice.MachineFailed)
-		}
-		return n.tellOfResource(ctx, r, notice.EngineRefused)
+		return n.tellOfRefusal(ctx, r)
 	case hosting.Changed:
 		return n.tellOfSuspension(ctx, r, e)
 	case hosting.TrafficReached:

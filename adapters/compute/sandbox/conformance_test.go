@@ -59,7 +59,7 @@ func hypervisorOf(p *pgxpool.Pool) func(t *testing.T) computetest.Hypervisor {
 // left are all machines and snapshots.
 func left(ctx context.Context, p *pgxpool.Pool) ([]string, error) {
 	rows, err := p.Query(ctx, `select name from sandbox_compute.machines
-		union all select machine || ' ' || name from sandbox_compute.snapshots`)
+		union all select machine || ' ' || name from sandbox_compute.machine_snapshots`)
 	if err != nil {
 		return nil, err
 	}

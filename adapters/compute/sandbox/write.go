@@ -187,7 +187,7 @@ func (c *Cluster) renewDisk(ctx context.Context, tx pgx.Tx, has machine, m compu
 	switch {
 	case m.Snapshot != "":
 		tag, err := tx.Exec(ctx, `update sandbox_compute.machines m set written = s.written
-			from sandbox_compute.snapshots s where m.id = $1 and s.machine = m.id and s.name = $2`, has.id, m.Snapshot)
+			from sandbox_compute.machine_snapshots s where m.id = $1 and s.machine = m.id and s.name = $2`, has.id, m.Snapshot)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = errSnapshot
 		}

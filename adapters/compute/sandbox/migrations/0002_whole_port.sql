@@ -17,10 +17,10 @@ alter table sandbox_compute.machines
   add column received bigint not null default 0,  -- bytes of this epoch
   add column sent bigint not null default 0;
 create index on sandbox_compute.machines (uid);
-create table sandbox_compute.snapshots (
+create table sandbox_compute.machine_snapshots (
   machine bigint not null references sandbox_compute.machines on delete cascade,
   name text not null,
   at timestamptz not null default real_now(),
   written text not null,
   primary key (machine, name));
-grant select, insert, update, delete on sandbox_compute.snapshots to hostpanel_app;
+grant select, insert, update, delete on sandbox_compute.machine_snapshots to hostpanel_app;
