@@ -136,7 +136,8 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	s.Machined(t, tenant, invoice)
 	for month, excess := range []string{"", hosting.TellTraffic, hosting.SlowTraffic, hosting.StopTraffic} {
 		sold := hosting.Ref{Kind: "vm", ID: 990 + tenant}.Stream()
-		happens(t, s, tenant, sold, hosting.TrafficReached{Month: fmt.Sprintf("2026-%02d", month+1), Percent: 100, LimitTB: 1, Excess: excess})
+		used := hosting.TrafficReached{Month: fmt.Sprintf("2026-%02d", month+1), Percent: 100, LimitTB: 1, Excess: excess}
+		happens(t, s, tenant, sold, used)
 		last(web.ServicesPath + invoice.String() + "/")
 	}
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}

@@ -38,7 +38,7 @@ func isMachine(r eventstore.RecordedEvent) bool {
 
 // tellOfRefusal notifies of what a server has refused: the customer of a machine that was
 // never made, else the administrators of its tenant.
-func (n *Notifier) tellOfRefusal(ctx context.Context, r eventstore.RecordedEvent) error {
+func tellOfRefusal(ctx context.Context, n *Notifier, r eventstore.RecordedEvent) error {
 	row, err := n.tables.For(projections.System).Hosting().Resource(ctx, hosting.RefOf(r.Stream))
 	if err != nil {
 		return unlessMissing(err)

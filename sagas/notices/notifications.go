@@ -50,7 +50,7 @@ func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) e
 	case hosting.EngineConfirmed:
 		return n.tellOfMachine(ctx, r, notice.MachineReady)
 	case hosting.EngineRefused:
-		return n.tellOfRefusal(ctx, r)
+		return tellOfRefusal(ctx, n, r)
 	case hosting.Changed:
 		return n.tellOfSuspension(ctx, r, e)
 	case hosting.TrafficReached:

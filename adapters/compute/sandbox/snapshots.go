@@ -20,7 +20,8 @@ func (c *Cluster) Snapshots(ctx context.Context, external string, m compute.Mach
 		if err != nil {
 			return unanswered("list the snapshots", err)
 		}
-		rows, err := c.pool.Query(ctx, `select name, at from sandbox_compute.machine_snapshots where machine = $1 order by at, name`, has.id)
+		rows, err := c.pool.Query(ctx, `
+			select name, at from sandbox_compute.machine_snapshots where machine = $1 order by at, name`, has.id)
 		if err == nil {
 			all, err = pgx.CollectRows(rows, pgx.RowToStructByPos[compute.Snapshot])
 		}
@@ -38,7 +39,8 @@ func (c *Cluster) TakeSnapshot(ctx context.Context, external string, m compute.M
 
 // DropSnapshot deletes one.
 func (c *Cluster) DropSnapshot(ctx context.Context, external string, m compute.Machine, name string) error {
-	return c.onSnapshot(ctx, faults.Remove, external, m, `delete from sandbox_compute.machine_snapshots where machine = $1 and name = $2`, name)
+	return c.onSnapshot(ctx, faults.Remove, external, m, `
+		delete from sandbox_compute.machine_snapshots where machine = $1 and name = $2`, name)
 }
 
 func (c *Cluster) onSnapshot(ctx context.Context, call, external string, m compute.Machine, sql, name string) error {
