@@ -155,5 +155,9 @@ func (f *MachineForm) Apply(m *Machine) error {
 	}
 	m.Password = f.Password
 	f.Act.does(m)
+	Complete(m, Place{})
 	return nil
 }
+
+// Installs tells whether the act makes the disk of a system's template.
+func (f *MachineForm) Installs() bool { return slices.Contains(f.Act.Takes, "os") }

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -28,23 +27,7 @@ func (a Machines) Act(
 	if !is {
 		return domain.Receipt{}, missing("VM")
 	}
-	systems, err := a.systemsOf(ctx, m)
-	if err != nil {
-		return domain.Receipt{}, err
-	}
-	var wrong field.Errors
-	f.Check(m, systems, &wrong)
-	if err := wrong.Err(); err != nil {
-		return domain.Receipt{}, err
-	}
-	if err := f.Apply(m); err != nil {
-		return domain.Receipt{}, err
-	}
-	hosting.Complete(m, hosting.Place{ID: d.ID, Tenant: d.Tenant})
-	if slices.Contains(f.Act.Takes, "os") {
-		m.Template, err = a.templateOf(ctx, m)
-	}
-	if err != nil {
+	if err := a.apply(ctx, m, f); err != nil {
 		return domain.Receipt{}, err
 	}
 	d.Act = f.Act.Name
@@ -52,6 +35,28 @@ func (a Machines) Act(
 		return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), nil, hosting.Push{Ref: d.Ref()})
 	}
 	return s.Change(ctx, cause, by, d)
+}
+
+// apply makes a machine what a form asks for.
+func (a Machines) apply(ctx context.Context, m *hosting.Machine, f *hosting.MachineForm) (err error) {
+	if err := a.check(ctx, m, f); err != nil {
+		return err
+	}
+	if err := f.Apply(m); err != nil || !f.Installs() {
+		return err
+	}
+	m.Template, err = a.templateOf(ctx, m)
+	return err
+}
+
+func (a Machines) check(ctx context.Context, m *hosting.Machine, f *hosting.MachineForm) error {
+	var wrong field.Errors
+	systems, err := a.systemsOf(ctx, m)
+	if err == nil {
+		f.Check(m, systems, &wrong)
+		err = wrong.Err()
+	}
+	return err
 }
 
 // systemsOf are the systems that the owner of a machine may install: those of the plan that

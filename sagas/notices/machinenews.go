@@ -36,6 +36,9 @@ func isMachine(r eventstore.RecordedEvent) bool {
 	return known && kind.Backend == hosting.Compute && !isPart
 }
 
+// wasOrdered tells whether an order makes a resource, and has not made it yet.
+func wasOrdered(row projections.Resource) bool { return row.External == "" && row.RequestedFor != "" }
+
 // tellOfRefusal notifies of what a server has refused: the customer of a machine that was
 // never made, else the administrators of its tenant.
 func tellOfRefusal(ctx context.Context, n *Notifier, r eventstore.RecordedEvent) error {
@@ -43,7 +46,7 @@ func tellOfRefusal(ctx context.Context, n *Notifier, r eventstore.RecordedEvent)
 	if err != nil {
 		return unlessMissing(err)
 	}
-	if isMachine(r) && row.External == "" && row.RequestedFor != "" {
+	if isMachine(r) && wasOrdered(row) {
 		return n.tellOfMachine(ctx, r, notice.MachineFailed)
 	}
 	return n.tellOfResource(ctx, r, notice.EngineRefused)

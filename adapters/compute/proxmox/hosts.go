@@ -48,11 +48,19 @@ func (s Settings) host(node entry, all []entry) compute.Host {
 // promisedMB is the memory of all machines of a node, also of those that are off.
 func promisedMB(node string, all []entry) (sum int64) {
 	for _, e := range all {
-		if (e.Type == "qemu" || e.Type == "lxc") && e.Node == node && !e.isTemplate() {
-			sum += whole(string(e.Memory)) >> 20
+		if e.Node == node {
+			sum += e.promisedMB()
 		}
 	}
 	return sum
+}
+
+// promisedMB is the memory that a guest may take, also one that is off.
+func (e entry) promisedMB() int64 {
+	if isGuest := e.Type == "qemu" || e.Type == "lxc"; !isGuest || e.isTemplate() {
+		return 0
+	}
+	return whole(string(e.Memory)) >> 20
 }
 
 func down(node entry) string {

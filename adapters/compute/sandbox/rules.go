@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -35,12 +36,8 @@ func check(m compute.Machine) error {
 var hostLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 func isHostname(name string) bool {
-	for part := range strings.SplitSeq(name, ".") {
-		if !hostLabel.MatchString(part) {
-			return false
-		}
-	}
-	return len(name) <= 253
+	isWrong := func(label string) bool { return !hostLabel.MatchString(label) }
+	return len(name) <= 253 && !slices.ContainsFunc(strings.Split(name, "."), isWrong)
 }
 
 // templates are those that a host lists that has every one.

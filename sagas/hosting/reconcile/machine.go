@@ -88,11 +88,11 @@ func (m machines) find(ctx context.Context, w *desired) (compute.Seen, bool, err
 
 func (m machines) create(ctx context.Context, a *attempt) (sagas.Result, error) {
 	at, wanted, err := m.withPassword(a)
-	if err != nil {
-		return sagas.Result{}, err
+	var made sagas.Result
+	if err == nil {
+		made.External, err = at.Create(ctx, wanted)
 	}
-	external, err := at.Create(ctx, wanted)
-	return sagas.Result{External: external}, err
+	return made, err
 }
 
 // bring brings the machine to what is wanted. One that is lost is not made again, because
