@@ -162,3 +162,22 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 		t.Fatal(all, err)
 	}
 }
+
+// An operation that goes on about another person forgets what it said of the first one, whose
+// erasure would not find it any more.
+func TestAnOperationTellsOfOnePersonAtATime(t *testing.T) {
+	t.Parallel()
+	p := openPanel(t)
+	id, first := uuid.New(), uuid.New()
+	said := func(subject uuid.UUID, personal field.Values) hosting.ProgressOperation {
+		return hosting.ProgressOperation{ID: id, Result: field.Values{"missing": text("1")}, Subject: subject, Personal: personal}
+	}
+	p.do(t, hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 1, Sync: &hosting.Sync{}},
+		said(first, field.Values{"drift": text("Hypatia")}), said(uuid.New(), nil))
+	if err := p.erase(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(p.everything(t), "Hypatia") {
+		t.Error("an erased person stands in a read table")
+	}
+}

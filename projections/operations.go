@@ -64,7 +64,8 @@ var operations = New("operations", `
 		Unique("operations_rebuild", errRunning("The read table")),
 	operation(func(hosting.OperationStarted) Row { return Row{{"status", "running"}} }),
 	operation(func(e hosting.OperationProgressed) Row {
-		return Row{{"result", merged(orEmpty(e.Values()))}, {"subject", domain.OrNull(e.SubjectID)}}
+		result := merging.call(without("drift"), orEmpty(e.Values())) // what was said of an earlier subject goes
+		return Row{{"result", result}, {"subject", domain.OrNull(e.SubjectID)}}
 	}),
 	operation(func(e hosting.OperationSucceeded) Row {
 		return Row{{"status", "succeeded"}, {"result", merged(orEmpty(e.Result))}, {"finished_at", now}}
