@@ -13,7 +13,7 @@ func billedForExamples(t testing.TB, s *paneltest.Shop) *paneltest.Shop {
 	s.Known["invoice"], s.Known["credit_note"], s.Known["open_invoice"] = invoice.String(), note.String(),
 		s.Owes(t, 1, invoice).String()
 	s.Documented(t)
-	s.Machined(t, 1, invoice)
+	s.Machined(t, 991, 1, invoice)
 	other, _ := s.Billed(t, 2)
 	s.Known["card"] = s.KeepsCard(t, 1, s.BuyerOf(t, invoice), invoice).String()
 	s.Known["waived_invoice"], s.Known["subscription"] = s.Owes(t, 2, other).String(), s.Subscribed(t, 2).String()

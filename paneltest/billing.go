@@ -199,16 +199,17 @@ func (s *Shop) TaxedBy(mode tax.Mode) *Shop {
 	return s
 }
 
-// Machined lets a tenant have a virtual server of a service. No hypervisor knows it.
-func (s *Shop) Machined(t testing.TB, tenant int64, service uuid.UUID) {
+// Machined lets a tenant have a virtual server and a snapshot of it, both with this id, of a
+// service or, with [uuid.Nil], of none. No hypervisor knows them.
+func (s *Shop) Machined(t testing.TB, id, tenant int64, service uuid.UUID) {
 	t.Helper()
-	id := 990 + tenant
 	vm := hosting.NewMachine(id, service.String())
 	vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, vm.MaxSnapshots = 2, 2048, 40, 1, "debian-12", 2
-	s.Do(t, hosting.Request{
-		Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values(),
-		For: "order:" + service.String(),
-	})
+	request := hosting.Request{Ref: hosting.Ref{Kind: "vm", ID: id}, Tenant: tenant, Spec: vm.Fields().Values()}
+	if service != uuid.Nil {
+		request.For = "order:" + service.String()
+	}
+	s.Do(t, request)
 	kept := &hosting.MachineSnapshot{Machine: id, Name: "first"}
 	of := hosting.Ref{Kind: "vm_snapshot", ID: id}
 	s.Do(t, hosting.Request{Ref: of, Tenant: tenant, Spec: kept.Fields().Values()},

@@ -82,6 +82,7 @@ func (s *Shop) OneOfEach(t *testing.T, id, tenant int64) {
 			Subject: uuid.New(),
 		})
 	}
+	s.Machined(t, id, tenant, uuid.Nil)
 }
 
 // Variable is a variable of a route's path.

@@ -30,7 +30,7 @@ func withScreens(t *testing.T, options ...func(*paneltest.Shop)) (*paneltest.Sho
 	}
 	s.Start(t)
 	service := s.Running(t, 1)
-	s.Machined(t, 1, service)
+	s.Machined(t, 991, 1, service)
 	return s, screens, service.String()
 }
 

@@ -13,7 +13,7 @@ func TestOwnersSeeWhatAMachineUses(t *testing.T) {
 	t.Parallel()
 	s := paneltest.Open(t).People(t)
 	service := s.Running(t, 1)
-	s.Machined(t, 1, service)
+	s.Machined(t, 991, 1, service)
 	usage, page := servicesAPI+service.String()+"/vm/usage/", web.ServicesPath+service.String()+"/"
 	look := func() string { return s.Call("GET", usage, "", paneltest.Bearer(s.Known["ben"])...).Body.String() }
 	paneltest.Has(t, look(), `"read_at":null`, `"cpu_percent":null`, `"traffic_bytes":0`, `"traffic_limit_bytes":1000000000000`)
@@ -50,7 +50,7 @@ func TestAdministratorsAreToldOfTraffic(t *testing.T) {
 	s.Do(t, paneltest.Speaks(paneltest.Ana, "es"), paneltest.Endpoint(7, 1))
 	s.Start(t)
 	service := s.Running(t, 1)
-	s.Machined(t, 1, service)
+	s.Machined(t, 991, 1, service)
 	count := func(gigabytes int64) {
 		s.Do(t, hosting.CountTraffic{
 			Ref: hosting.MachineRef(991), Month: "2026-11", Bytes: gigabytes * 1_000_000_000, LimitTB: 1, Excess: hosting.SlowTraffic,

@@ -63,12 +63,6 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	s.Do(t, account.GrantMembership{User: reader, Tenant: tenant, Role: account.Admin, At: time.Now()})
 	s.OneOfEach(t, tenant, tenant)
 	s.Do(t, paneltest.Endpoint(tenant, tenant))
-	vm := hosting.Ref{Kind: "vm", ID: tenant}
-	kept := &hosting.MachineSnapshot{Machine: tenant, Name: "kept"}
-	machine := hosting.NewMachine(tenant, "")
-	machine.MaxSnapshots = 1
-	s.Do(t, hosting.Request{Ref: vm, Tenant: tenant, Spec: machine.Fields().Values()})
-	s.Do(t, hosting.Request{Ref: hosting.Ref{Kind: "vm_snapshot", ID: tenant}, Tenant: tenant, Spec: kept.Fields().Values()})
 	want := map[string]string{} // by template
 	last := func(page string) {
 		t.Helper()
@@ -133,7 +127,7 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 
 	invoice, _ := s.Billed(t, tenant)
-	s.Machined(t, tenant, invoice)
+	s.Machined(t, 990+tenant, tenant, invoice)
 	for month, excess := range []string{"", hosting.TellTraffic, hosting.SlowTraffic, hosting.StopTraffic} {
 		sold := hosting.Ref{Kind: "vm", ID: 990 + tenant}.Stream()
 		used := hosting.TrafficReached{Month: fmt.Sprintf("2026-%02d", month+1), Percent: 100, LimitTB: 1, Excess: excess}

@@ -33,7 +33,7 @@ func TestAnOwnerUsesTheConsoleOfAMachine(t *testing.T) {
 			s.Server.Screens, s.Server.Settings.Heartbeat = screens, 50*time.Millisecond
 			s.Start(t)
 			service := s.Running(t, 1)
-			s.Machined(t, 1, service)
+			s.Machined(t, 991, 1, service)
 			s.Do(t, paneltest.Speaks(paneltest.Ben, language))
 			p := browsertest.Open(t)
 			p.Go(s.Public + "/healthz")
@@ -101,7 +101,7 @@ func TestAnOwnerUsesTheConsoleOfAMachine(t *testing.T) {
 func TestTheConsoleSaysThatItNeedsJavaScript(t *testing.T) {
 	s := paneltest.Open(t).People(t)
 	service := s.Running(t, 1)
-	s.Machined(t, 1, service)
+	s.Machined(t, 991, 1, service)
 	page := s.Visiting(t, paneltest.Ben).Get(web.ServicesPath + service.String() + "/console/")
 	paneltest.Has(t, page.Body.String(), "<noscript><p", "JavaScript")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/account"
 	kinds "hostpanel/domain/hosting"
 	"hostpanel/http/browsertest"
@@ -54,9 +56,7 @@ func TestEveryFormOfARecordIsSentAsItOpens(t *testing.T) {
 	s.Do(t, account.GrantMembership{User: 960, Tenant: 960, Role: account.Admin, At: time.Now()})
 	reseller := kinds.SaaSLimits{MaxHostingAccounts: 5, WhiteLabel: true}
 	s.Do(t, kinds.Change{Ref: kinds.Ref{Kind: "tenant", ID: 960}, Spec: reseller.Fields().Values()})
-	vm := kinds.NewMachine(960, "")
-	vm.MaxSnapshots = 1
-	s.Do(t, kinds.Request{Ref: kinds.Ref{Kind: "vm", ID: 960}, Tenant: 960, Spec: vm.Fields().Values()})
+	s.Machined(t, 960, 960, uuid.Nil)
 	w := walker{p, t}
 	p.Go(s.Public + "/login/?next=/panel/")
 	p.Until(`focused().id === "sign_in-username"`)

@@ -43,8 +43,8 @@ func objects(t *testing.T, s *paneltest.Shop) []object {
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	billA, noteA := s.Billed(t, tenantA)
 	billB, noteB := s.Billed(t, tenantB)
-	s.Machined(t, tenantA, billA)
-	s.Machined(t, tenantB, billB)
+	s.Machined(t, 990+tenantA, tenantA, billA)
+	s.Machined(t, 990+tenantB, tenantB, billB)
 	creditA, bookedA := s.Credited(t, tenantA)
 	creditB, bookedB := s.Credited(t, tenantB)
 	cardA, cardB := s.KeepsCard(t, tenantA, uuid.New(), billA), s.KeepsCard(t, tenantB, uuid.New(), billB)
