@@ -15,7 +15,7 @@ var machines = Kind{
 	Name: "vm", Class: "VM", Label: "vm", Collection: "vms", Backend: Compute, CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "virtual server", "es": "servidor virtual"},
 	Plurals: map[string]string{"en": "Virtual servers", "es": "Servidores virtuales"},
-	Shown: words("id tenant tenant_name name hostname os cores memory_mb disk_gb traffic_tb address addresses ssh_keys is_on rescue " +
+	Shown: words("id tenant tenant_name name uuid hostname os cores memory_mb disk_gb traffic_tb address addresses ssh_keys is_on rescue " +
 		"boots disks max_snapshots at_reinstall sync_status sync_error created_at updated_at"),
 	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Filters: []string{"name", "hostname", "os"},
 	Search: []string{"name", "hostname"}, Ordering: []string{"name", "hostname"}, Called: "name",
@@ -31,6 +31,7 @@ func shapeMachine(_ int64, o *EngineObject) { o.Ref = text(o.Values, "tag") }
 type Machine struct {
 	Name string // at the hypervisor: "vm77"
 	Tag  string // the order's id
+	UUID string // that the system of the machine knows; empty until the hypervisor has told it
 
 	Server, Host, Node string // the hypervisor, the host of it, and the record of that; "": the only one
 	Bridge             string // of the host; "": the hypervisor's own network
@@ -78,6 +79,7 @@ func (m *Machine) Fields() field.Set {
 	return field.Set{
 		field.Text("name", &m.Name).ReadOnly().Doc("That of the hypervisor."),
 		field.Text("tag", &m.Tag).ReadOnly(),
+		field.Text("uuid", &m.UUID).ReadOnly().Doc("That its system knows it by. Blank until the hypervisor has told it."),
 		field.Int("cores", &m.Cores).ReadOnly(),
 		field.Int("memory_mb", &m.MemoryMB).ReadOnly(),
 		field.Int("disk_gb", &m.DiskGB).ReadOnly(),

@@ -156,7 +156,9 @@ func (m machines) applied(ctx context.Context, w *desired) (bool, sagas.Work, er
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	observed := field.Values{"made_disks": sagas.Encode(found.Disk), "made_boots": sagas.Encode(found.Boot)}
+	observed := field.Values{
+		"uuid": sagas.Encode(wanted.ID), "made_disks": sagas.Encode(found.Disk), "made_boots": sagas.Encode(found.Boot),
+	}
 	if len(found.Addresses) > 0 {
 		observed["address"] = sagas.Encode(found.Addresses[0].String())
 	}
