@@ -22,9 +22,12 @@ var shared browser
 // Main runs the tests of a package, and closes the browser afterwards.
 func Main(m *testing.M) {
 	code := m.Run()
-	shared.close()
+	Close()
 	os.Exit(code)
 }
+
+// Close closes the browser.
+func Close() { shared.close() }
 
 // open starts the browser for the first test that asks.
 func (b *browser) open(program string) (context.Context, error) {

@@ -70,8 +70,8 @@ var binaries string // folder
 
 // Main is what TestMain of a package that starts the program does. It lets four stories run
 // at once, also on two cores: most of the time a story waits for programs that start, or for
-// a lease to end.
-func Main(m *testing.M) {
+// a lease to end. What the tests share is closed afterwards.
+func Main(m *testing.M, shared ...func()) {
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = flag.Set("test.parallel", "4")
@@ -81,6 +81,8 @@ func Main(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(binaries)
+	for _, closes := range append(shared, func() { _ = os.RemoveAll(binaries) }) {
+		closes()
+	}
 	os.Exit(code)
 }

@@ -6,10 +6,11 @@ package program_test
 import (
 	"testing"
 
+	"hostpanel/http/browsertest"
 	"hostpanel/tests/processtest"
 )
 
-func TestMain(m *testing.M) { processtest.Main(m) }
+func TestMain(m *testing.M) { processtest.Main(m, browsertest.Close) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -164,10 +164,10 @@ func readTemplates(h *Hypervisor, values []string) error {
 // computeName is what a hypervisor may be called.
 var computeName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
-// compute reads where machines are made: a list of name=URL. The demo uses nothing outside.
+// compute reads where machines are made: a list of name=URL. The demo uses nothing outside this machine.
 func (c *Config) compute(s Settings) error {
 	const setting = "HOSTPANEL_COMPUTE"
-	isReal, names := false, map[string]bool{}
+	isReal, isAway, names := false, false, map[string]bool{}
 	for text := range strings.SplitSeq(cmp.Or(s.Compute, "sandbox"), ",") {
 		if text = strings.TrimSpace(text); text == "sandbox" {
 			text = "sandbox=sandbox:"
@@ -184,12 +184,12 @@ func (c *Config) compute(s Settings) error {
 		if err != nil {
 			return console.Misused("%s, %s: %w", setting, name, err)
 		}
-		isReal = isReal || h.Driver != Sandbox
+		isReal, isAway = isReal || h.Driver != Sandbox, isAway || h.isAway()
 		c.Hypervisors = append(c.Hypervisors, h)
 	}
 	switch {
-	case isReal && c.Demo:
-		return console.Misused("%s: the demo has the sandbox alone", setting)
+	case isAway && c.Demo:
+		return console.Misused("%s: the demo has the sandbox, or libvirt of this machine", setting)
 	case !isReal && !c.Demo:
 		c.warn(setting + " is the sandbox: no machine is really made")
 	}
@@ -229,6 +229,11 @@ func hypervisorOf(name, address string) (Hypervisor, error) {
 		}
 	}
 	return h, h.reachedBy(u, kept)
+}
+
+// isAway tells whether a hypervisor is reached over a network.
+func (h Hypervisor) isAway() bool {
+	return h.Driver == Proxmox || h.Driver == Libvirt && !strings.Contains(h.URL, "+unix:")
 }
 
 // driverOf is the sort of a hypervisor by the scheme of its URL.

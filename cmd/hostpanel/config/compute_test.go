@@ -99,7 +99,11 @@ func TestAMistakeAboutAHypervisorNamesIt(t *testing.T) {
 			t.Errorf("a secret is told: %v", err)
 		}
 	}
-	if _, err := New(Settings{Compute: "a=qemu+unix:///system"}, true); err == nil {
-		t.Error("a demo on a real hypervisor was accepted")
+	for text, is := range map[string]bool{
+		"a=qemu+unix:///system": true, "sandbox": true, "a=test+unix:///default,b=qemu+ssh://p@node1/system": false,
+	} {
+		if _, err := New(Settings{Compute: text}, true); (err == nil) != is {
+			t.Errorf("a demo with %s: %v", text, err)
+		}
 	}
 }
