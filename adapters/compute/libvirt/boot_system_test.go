@@ -84,6 +84,7 @@ func (b *booted) change(wants func(*compute.Machine)) (waits int) {
 // A counter of boots on its disk shows which disk the machine has started from. The story of
 // an order has the other starts (tests/program).
 func TestAMachineBootsFromItsOwnDisk(t *testing.T) {
+	t.Parallel()
 	b := boot(t)
 	begun := time.Now()
 	if waits := b.change(func(m *compute.Machine) { m.On, m.Soft = false, true }); waits == 0 || time.Since(begun) > 30*time.Second {
@@ -116,6 +117,7 @@ func (b *booted) hasNothingLeft() {
 
 // A system that does not shut down is switched off when its time is over.
 func TestASystemThatDoesNotShutDownIsSwitchedOff(t *testing.T) {
+	t.Parallel()
 	server := libvirttest.Start(t)
 	server.EmptyTemplate(t, "empty.qcow2")
 	now := time.Now()
@@ -150,6 +152,7 @@ func TestASystemThatDoesNotShutDownIsSwitchedOff(t *testing.T) {
 
 // A machine with a bridge sends from its own addresses alone.
 func TestAMachineSendsFromItsAddressesAlone(t *testing.T) {
+	t.Parallel()
 	server := libvirttest.StartWithBridge(t)
 	server.EmptyTemplate(t, "empty.qcow2")
 	h, m := open(t, "qemu", server.Socket()), machine("vm77")

@@ -21,20 +21,23 @@ func onQEMU(t *testing.T) *bench {
 }
 
 func TestQEMUKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	b := onQEMU(t)
 	computetest.Run(t, b.suite)
 }
 
 func TestTheTestDriverSurvivesLostAnswers(t *testing.T) {
+	t.Parallel()
 	b := onTestDriver(t)
 	computetest.RunCampaigns(t, b.suite)
 }
 
 // stride is how many calls there are from one lost answer to the next on QEMU, which takes
 // seconds for each. The test driver loses all of them.
-const stride = 12
+const stride = 20
 
 func TestQEMUSurvivesLostAnswers(t *testing.T) {
+	t.Parallel()
 	b, seed := onQEMU(t), rand.Uint64()
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 1))
@@ -48,6 +51,7 @@ func TestQEMUSurvivesLostAnswers(t *testing.T) {
 
 // What a machine is to be called reaches cloud-init as it was asked for, or nothing is made.
 func TestHostileHostNamesReachCloudInitAsTheyAre(t *testing.T) {
+	t.Parallel()
 	b := onQEMU(t)
 	h := open(t, b.driver, b.Socket())
 	for _, text := range computetest.Hostile {
