@@ -25,6 +25,13 @@ func TestPlansAndKeysAreMadeFromTheCommandLine(t *testing.T) {
 	h.Must("plans", "create", "name=Root", "price=12.00", "resource_type=vps", `vps_os_options=["debian-12"]`,
 		"vps_default_os=debian-12")
 	h.Must("plans", "change", "4", "price=8.49", "quota_sites=5")
+	h.Must("nodes", "create", "name=alpha", "cores=4", "memory_mb=4096", "disk_gb=100")
+	h.Must("nodes", "change", "1", "is_drained=true")
+	if out := h.Must("nodes", "list"); !strings.Contains(out, "alpha") || !strings.Contains(out, "yes") {
+		t.Errorf("the node is not drained:\n%s", out)
+	}
+	h.Must("pools", "create", "name=blue", "network=192.0.2.0/24")
+	h.Must("pools", "remove", "1")
 	key := strings.TrimSpace(h.Must("keys", "create", "--mode", "test", "name=Our website"))
 	shown := r.Ask(200, "GET", "/storefront/api/plans/", "", "X-API-Key", key).Body
 	for _, want := range []string{`"name":"Web \"L\""`, `"price":"8.49"`, `"quota_sites":5`, `"name":"Root"`} {
@@ -39,7 +46,7 @@ func TestPlansAndKeysAreMadeFromTheCommandLine(t *testing.T) {
 	if strings.Contains(list, key) || !strings.Contains(list, id) || !strings.Contains(list, "600") {
 		t.Errorf("the list should show the id, never the key:\n%s", list)
 	}
-	for _, args := range [][]string{{"plans", "list", "--json"}, {"keys", "list", "--json"}} {
+	for _, args := range [][]string{{"plans", "list", "--json"}, {"keys", "list", "--json"}, {"nodes", "list", "--json"}} {
 		if out := h.Must(args...); !json.Valid([]byte(out)) {
 			t.Errorf("%v prints no JSON: %s", args, out)
 		}
@@ -75,6 +82,11 @@ func mistakesOfTheShop(h processtest.Home, t *testing.T) {
 			[]string{"plans", "change", "4", "colour=red"},
 		},
 		{"mode", console.Usage, []string{"keys", "create", "name=X"}},
+		{"disk_gb: This field is required.", console.Failed, []string{"nodes", "create", "name=x", "cores=1", "memory_mb=1"}},
+		{"name: node with this name already exists.", console.Failed, []string{
+			"nodes", "create", "name=alpha", "cores=1", "memory_mb=1", "disk_gb=1",
+		}},
+		{"there is no address pool 9", console.Failed, []string{"pools", "change", "9", "name=x"}},
 	} {
 		out, complaint, code := h.Command(c.args...)
 		if code != c.code || out != "" || !strings.Contains(complaint, c.says) {
