@@ -26,7 +26,7 @@ var incidents = New("incidents", `
 		about       jsonb   not null,
 		times       bigint  not null default 1, -- that it was reported after it had been settled, and the first
 		is_settled  boolean not null default false,
-		answer      text    not null default '', -- of an operator: adopt, remake, ignore; blank: none
+		answer      text    not null default '', -- of an operator: adopt, remake, remove, ignore; blank: none
 		reason      text    not null default '', -- for which it was settled
 		settled_by  text    not null default '', -- whoever did
 		reported_at timestamptz not null,        -- lastly
@@ -107,7 +107,7 @@ func (i *Incident) Fields() field.Set {
 	}
 	raw, offers := json.RawMessage(about), append([]string{}, desk.Offers(i.Kind)...)
 	anAnswer := func(f field.Field) field.Field {
-		return f.Among(desk.Adopt, desk.Remake, desk.Ignore)
+		return f.Among(desk.Answers...)
 	}
 	return field.Set{
 		field.UUID("id", &i.ID).ReadOnly().Headed("incident"),
@@ -115,13 +115,14 @@ func (i *Incident) Fields() field.Set {
 		field.Any("about", &raw).ReadOnly().
 			Doc(
 				"What it concerns, by ids: webhook and provider, reader, position and event, stream, projection; " +
-					"of a difference to the engine: tenant, kind, id or engine_id, fields.",
+					"of a difference to the engine: tenant, kind, id or engine_id, fields; " +
+					"of a machine without a record: server, name, external, service.",
 			),
 		field.Int("times", &i.Times).ReadOnly().
 			Doc("How often it was reported, each time after it had been settled but the first.").Labelled("incident_times"),
 		field.Flag("is_settled", &i.IsSettled).ReadOnly(),
 		field.Texts("offers", &offers, anAnswer).ReadOnly().
-			Doc("The answers that it takes: adopt, remake, ignore; none: it is settled by requeue or settle."),
+			Doc("The answers that it takes: adopt, remake, remove, ignore; none: it is settled by requeue or settle."),
 		field.Text("answer", &i.Answer).ReadOnly().
 			Doc("That an operator has given, if it stands.").Worded("answer_").Labelled("incident_answer"),
 		field.Text("reason", &i.Reason).ReadOnly().Doc("For which it was settled.").Headed("settled").Labelled("label_reason"),
@@ -187,6 +188,15 @@ func (s OperationsReader) DifferencesOf(ctx context.Context, tenant int64) ([]In
 	w.and("i.kind = any(?)", desk.Differences)
 	w.and("i.about ->> 'tenant' = ?", strconv.FormatInt(tenant, 10))
 	w.conditions = append(w.conditions, "(not i.is_settled or i.answer = 'ignore')")
+	return list[Incident](ctx, s.db, `select `+incidentColumns+` from incidents i`, w, "")
+}
+
+// MachineDifferences are the incidents about machines that are open, or ignored, for
+// operators.
+func (s OperationsReader) MachineDifferences(ctx context.Context) ([]Incident, error) {
+	w := s.caller.operators()
+	w.and("i.kind = any(?)", desk.MachineDifferences)
+	w.conditions = append(w.conditions, "(i.about ? 'server' or i.about ->> 'kind' = 'vm')", "(not i.is_settled or i.answer = 'ignore')")
 	return list[Incident](ctx, s.db, `select `+incidentColumns+` from incidents i`, w, "")
 }
 

@@ -275,9 +275,17 @@ var usage = `
 		primary key (machine, month)
 	);
 	grant select, insert, update, delete on machine_usage, machine_traffic to ` + eventstore.AppRole + `;
+	create table if not exists machine_comparison ( -- with the hypervisors that were compared
+		server    text primary key,
+		machines  bigint not null, -- that it had
+		strangers bigint not null, -- of others, among them
+		next_at   timestamptz not null
+	);
+	grant select, insert, update on machine_comparison to ` + eventstore.AppRole + `;
 	` + strings.Join(slices.Concat(
 	wall("tenant_usage", operators, ofTenant("tenant")), wall("engine_comparison", operators),
 	wall("machine_usage", operators, ofTenant("tenant")), wall("machine_traffic", operators, ofTenant("tenant")),
+	wall("machine_comparison", operators),
 ), ";")
 
 // notedOfMachines is what causes no request to the hypervisor.

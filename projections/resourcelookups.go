@@ -196,6 +196,14 @@ func (s HostingReader) Holders(ctx context.Context, kind string, engineID int64)
 	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
 }
 
+// NotGone are all resources of a kind that were not removed for good.
+func NotGone(ctx context.Context, s HostingReader, kind string) ([]Resource, error) {
+	w := s.caller.operators()
+	w.and("r.kind = ?", kind)
+	w.conditions = append(w.conditions, "r.status <> 'gone'")
+	return list[Resource](ctx, s.db, `select `+resourceColumns+fromResources, w, " order by r.id")
+}
+
 // Leaving are resources of a kind that the engine has yet to remove and whose
 // specs have these values. Tenant 0 is any.
 func (s HostingReader) Leaving(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {

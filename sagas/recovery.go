@@ -41,15 +41,16 @@ func BeginRecovery(ctx context.Context, tx pgx.Tx, head int64, reason string) er
 func Released() []eventstore.TxStatement {
 	rows := []eventstore.TxStatement{recovery.Ended()}
 	for table, change := range map[string]string{
-		"saga_run":          `lease_token = lease_token + 1000 where status not in ('done', 'undone')`,
-		"payment_watch":     `next_at = business_now(), lease_until = null, lease_token = lease_token + 1000`,
-		"webhook_inbox":     `state = 'stored', attempts = 0, next_at = business_now() where state in ('stored', 'unmatched')`,
-		"engine_comparison": `tenant = 0, began_at = business_now(), next_at = business_now()`,
-		"task":              `next_at = business_now(), lease_until = null, lease_token = nextval('task_lease')`,
-		"tenant_usage":      `next_at = business_now()`,
-		"machine_usage":     `next_at = business_now()`,
-		"installation":      `takes_over = true`,
-		"saga_daily":        `at = '-infinity'`,
+		"saga_run":           `lease_token = lease_token + 1000 where status not in ('done', 'undone')`,
+		"payment_watch":      `next_at = business_now(), lease_until = null, lease_token = lease_token + 1000`,
+		"webhook_inbox":      `state = 'stored', attempts = 0, next_at = business_now() where state in ('stored', 'unmatched')`,
+		"engine_comparison":  `tenant = 0, began_at = business_now(), next_at = business_now()`,
+		"task":               `next_at = business_now(), lease_until = null, lease_token = nextval('task_lease')`,
+		"tenant_usage":       `next_at = business_now()`,
+		"machine_usage":      `next_at = business_now()`,
+		"installation":       `takes_over = true`,
+		"saga_daily":         `at = '-infinity'`,
+		"machine_comparison": `next_at = business_now()`,
 	} {
 		rows = append(rows, eventstore.TxStatement{Key: table, SQL: `update ` + table + ` set ` + change, WantRows: eventstore.AnyRows})
 	}

@@ -56,6 +56,31 @@ func (m Machine) IsSo(seen Seen) bool {
 	return !seen.Partial && seen.State == state && seen.Boot >= m.Boot && seen.Disk >= m.Disk
 }
 
+// Differences are the fields in which a machine that was seen is another than the wanted
+// one. A machine that is off although it may run is none: its owner's system may have shut
+// itself down.
+func (m Machine) Differences(seen Seen) (fields []string) {
+	for _, each := range []struct {
+		field  string
+		differ bool
+	}{
+		{"cores", seen.Cores != m.Cores}, {"memory_mb", seen.MemoryMB != m.MemoryMB}, {"disk_gb", seen.DiskGB != m.DiskGB},
+		{"is_on", seen.State == Running && !m.On}, {"boots", seen.State == Running && m.On && seen.Boot != m.Boot},
+		{"disks", seen.Disk != m.Disk},
+	} {
+		if each.differ {
+			fields = append(fields, each.field)
+		}
+	}
+	return fields
+}
+
+// IsPassed tells whether a machine that was seen is further than the wanted one, so that no
+// change brings it back.
+func (m Machine) IsPassed(seen Seen) bool {
+	return seen.DiskGB > m.DiskGB || seen.Disk > m.Disk || seen.State == Running && m.On && seen.Boot > m.Boot
+}
+
 // A Network is how a machine is connected. Other sources than its addresses are filtered.
 type Network struct {
 	Bridge      string // of the host; "": the hypervisor's own network, which gives addresses

@@ -1,9 +1,11 @@
 package hosting
 
 import (
+	"cmp"
 	"slices"
 
 	"hostpanel/domain"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/field"
 )
 
@@ -82,6 +84,30 @@ func (m *Machine) install() {
 	m.Disks++
 	m.IsOn, m.IsCut, m.Rescue = true, true, false
 	m.Settle()
+}
+
+// Remake lets a machine that is lost be made again, with a disk of its template. It runs if it
+// was to.
+func (m *Machine) Remake() {
+	m.MadeDisks = cmp.Or(m.MadeDisks, m.Disks)
+	m.Disks = max(m.Disks, m.MadeDisks) + 1
+	m.Snapshot, m.Rescue = "", false
+	m.Settle()
+}
+
+// TakeOver makes the machine what its hypervisor has, as far as it may be so: one that may not
+// run stays off.
+func (m *Machine) TakeOver(seen compute.Seen, mayRun bool) {
+	m.Cores, m.MemoryMB, m.DiskGB = cmp.Or(seen.Cores, m.Cores), cmp.Or(seen.MemoryMB, m.MemoryMB), cmp.Or(seen.DiskGB, m.DiskGB)
+	if seen.Disk > 0 && seen.Disk != m.Disks {
+		m.Disks, m.MadeDisks = seen.Disk, seen.Disk
+	}
+	if seen.State != compute.Running || !mayRun {
+		return
+	}
+	if m.IsOn = true; seen.Boot > 0 && seen.Boot != m.Boots {
+		m.Boots, m.MadeBoots = seen.Boot, seen.Boot
+	}
 }
 
 // MachineActNamed is the act of that name.

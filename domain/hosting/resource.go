@@ -104,7 +104,7 @@ type (
 	Change struct {
 		Ref
 		Spec field.Values // only what changes
-		Act  string       // by which the change was asked for, of [MachineActs]; "": by its fields
+		Act  string       // by which the change was asked for, of [MachineActs], or "remake"; "": by its fields
 	}
 	Remove struct{ Ref }
 )

@@ -8,7 +8,7 @@ func Incident(id uuid.UUID, kind string, about map[string]string, language strin
 	var values []string
 	for _, name := range []string{
 		"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind",
-		"id", "engine_id", "fields", "host", "file", "witness", "key",
+		"id", "engine_id", "fields", "host", "file", "witness", "key", "server", "name", "external", "service",
 	} {
 		values = append(values, name, about[name])
 	}
@@ -30,6 +30,8 @@ var toWatchers = map[string]Type{
 	"engine_orphan":     Warning,
 	"engine_missing":    Warning,
 	"engine_changed":    Warning,
+	"machine_orphan":    Warning,
+	"machine_stranger":  Warning,
 	"engine_stuck":      Warning,
 	"provider_down":     Warning,
 	"recovery_mode":     System,

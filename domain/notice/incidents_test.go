@@ -17,6 +17,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 		"reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials",
 		"tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version", "host": "panel.example",
 		"file": "/srv/panel/erasures", "witness": "auditor", "key": "7",
+		"server": "node1", "name": "vm7", "external": "101", "service": "6f1c",
 	}
 	id, seen := uuid.New(), map[string]bool{}
 	for kind, want := range map[string]notice.Type{
@@ -25,7 +26,8 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System,
 		"reader_stuck": notice.System, "erasures_not_kept": notice.System, "witness_down": notice.Warning,
 		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning,
-		"engine_stuck":  notice.Warning,
+		"engine_stuck":   notice.Warning,
+		"machine_orphan": notice.Warning, "machine_stranger": notice.Warning,
 		"recovery_mode": notice.System, "task_parked": notice.Warning,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
@@ -43,7 +45,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 32 {
+	if len(seen) != 36 {
 		t.Errorf("%d different titles", len(seen))
 	}
 }

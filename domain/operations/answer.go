@@ -15,15 +15,19 @@ import (
 const (
 	Adopt  = "adopt"  // the engine is right: the panel takes over what it has
 	Remake = "remake" // the panel is right: the engine gets it again
+	Remove = "remove" // the panel is right, which has no such machine: it is removed with its data
 	Ignore = "ignore" // both stay as they are, and it is not reported again while it lasts
 )
 
 // offers are the answers to each kind of incident. An object that no record is
-// about cannot be made again.
+// about cannot be made again, and a machine of others stays.
 var offers = map[string][]string{
 	EngineOrphan:  {Adopt, Ignore},
 	EngineMissing: {Remake, Ignore},
 	EngineChanged: {Adopt, Remake, Ignore},
+
+	MachineOrphan:   {Remove, Ignore},
+	MachineStranger: {Ignore},
 }
 
 // Offers returns the answers that an incident of a kind takes; nil: none.
@@ -31,6 +35,12 @@ func Offers(kind string) []string { return offers[kind] }
 
 // Differences are the kinds of incidents that a comparison with the engine reports.
 var Differences = []string{EngineOrphan, EngineMissing, EngineChanged}
+
+// MachineDifferences are the kinds that a comparison with a hypervisor reports.
+var MachineDifferences = []string{EngineMissing, EngineChanged, MachineOrphan, MachineStranger}
+
+// Answers are all that there are, in the order in which pages offer them.
+var Answers = []string{Adopt, Remake, Remove, Ignore}
 
 // AnswerIncident gives an operator's answer to an incident. Only one that is open
 // or ignored can be answered.

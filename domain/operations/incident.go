@@ -29,6 +29,8 @@ const (
 	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
 	EngineMissing    = "engine_missing"    // the engine has lost an object
 	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
+	MachineOrphan    = "machine_orphan"    // a hypervisor has a machine of ours that no record is about
+	MachineStranger  = "machine_stranger"  // a machine of others has the name of one of ours
 	EngineStuck      = "engine_stuck"      // the engine refuses a removal, or the name of what an order has paid
 	RecoveryMode     = "recovery_mode"     // the panel was restored, and keeps from reaching outside
 )
@@ -37,7 +39,7 @@ const (
 var IncidentKinds = []string{
 	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused,
 	ReaderStuck, ErasuresNotKept, WitnessDown,
-	EngineOrphan, EngineMissing, EngineChanged, EngineStuck, RecoveryMode, TaskParked,
+	EngineOrphan, EngineMissing, EngineChanged, MachineOrphan, MachineStranger, EngineStuck, RecoveryMode, TaskParked,
 }
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident

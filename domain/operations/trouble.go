@@ -98,6 +98,23 @@ func ChangedTrouble(tenant int64, kind string, id int64, fields []string) Troubl
 	return t
 }
 
+// OrphanedMachine is a machine with the mark of this panel that no record is about.
+func OrphanedMachine(server, name, external, service string) Trouble {
+	return machineTrouble(MachineOrphan, server, name, external, service)
+}
+
+// StrangerTrouble is a machine of others with the name of one of ours.
+func StrangerTrouble(server, name, external, service string) Trouble {
+	return machineTrouble(MachineStranger, server, name, external, service)
+}
+
+func machineTrouble(kind, server, name, external, service string) Trouble {
+	return Trouble{
+		Kind: kind, Subject: server + "/" + external,
+		About: map[string]string{"server": server, "name": name, "external": external, "service": service},
+	}
+}
+
 // StuckTrouble is a record that the engine refuses to remove, or to make for an order
 // that is paid.
 func StuckTrouble(tenant int64, kind string, id int64, code string) Trouble {

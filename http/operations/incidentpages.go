@@ -65,7 +65,7 @@ func (s *incidents) acts() []web.Act[*projections.Incident] {
 		func(ctx context.Context, c route.Call, i *projections.Incident, v *verdict) error {
 			return s.admin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
 		})}}
-	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
+	for _, answer := range operations.Answers {
 		isGrave := answer != operations.Ignore
 		all = append(all, web.Act[*projections.Incident]{
 			Name: answer, IsOpen: takes(answer), Grave: isGrave, Inputs: reason,

@@ -42,6 +42,10 @@ func (s *incidents) answerRoutes() (all []route.Route) {
 			operations.Remake, "Let the engine be as an incident's record",
 			"The panel is right: the engine gets the object again as the record says.",
 		},
+		{
+			operations.Remove, "Remove a machine that no record is about",
+			"The panel is right, which has no such machine: it is removed at the hypervisor with its disk, for good.",
+		},
 		{operations.Ignore, "Leave a difference to the engine as it is", "It is not reported again while it lasts."},
 	} {
 		all = append(all, route.Post(incidentPath+a.answer+"/", a.title, s.answering(a.answer)).As("incident_"+a.answer).Of("Incident").

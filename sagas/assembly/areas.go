@@ -87,7 +87,7 @@ func (s *Panel) addHosting(o Options) {
 	deps := hosting.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Times: s.times.HostingTimes,
 		EngineQueue: s.Reconciler.EngineQueue(), EngineCalls: policies.Engine, EngineApplies: policies.Ready, Comparison: policies.Compare,
-		Seal: s.Reconciler.Seal, SecretLife: s.times.SecretLife,
+		Seal: s.Reconciler.Seal, SecretLife: s.times.SecretLife, Compute: o.Compute, Installation: o.Installation,
 	}
 	s.Maintenance, s.Jobs = hosting.NewMaintenance(deps), hosting.NewOperations(deps)
 	s.Differences = hosting.NewDifferences(deps, hosting.New(hosting.Options{

@@ -32,6 +32,10 @@ func (f *Differences) Answer(ctx context.Context, cause domain.Metadata, answer 
 		answer.Answer == operations.Ignore:
 		_, err := f.Store.Execute(ctx, cause, answer) // which refuses what is not offered
 		return err
+	case i.Kind == operations.MachineOrphan:
+		err = f.removeOrphan(ctx, cause, i, answer)
+	case i.About["kind"] == machineKind:
+		err = f.settleMachine(ctx, cause, i, answer)
 	case i.Kind == operations.EngineOrphan:
 		err = f.adoptOrphan(ctx, cause, i, answer)
 	default:

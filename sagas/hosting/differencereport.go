@@ -53,40 +53,43 @@ func recordIn(about map[string]string) string {
 }
 
 // report reports what differs, and settles what differs no longer. Incidents about
-// records without a verdict stay as they are.
+// records without a verdict, and about machines, stay as they are.
 func (l *look) report(ctx context.Context) error {
 	open, err := l.system().Operations().DifferencesOf(ctx, l.tenant)
 	if err != nil {
 		return err
 	}
-	stands := map[uuid.UUID]bool{}
+	open = slices.DeleteFunc(open, func(i projections.Incident) bool { return i.About["kind"] == machineKind })
+	return l.tell(ctx, open, l.troubles, func(i projections.Incident) bool {
+		return !l.lost && !l.skipped[i.About["kind"]] && !l.open[recordIn(i.About)]
+	})
+}
+
+// tell reports troubles that are not reported, and settles those of the open incidents that
+// are over and have a verdict.
+func (f *Differences) tell(
+	ctx context.Context, open []projections.Incident, troubles []operations.Trouble, hasVerdict func(projections.Incident) bool,
+) error {
+	stands, differs := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for _, i := range open {
 		stands[i.ID] = true
 	}
 	told := 0
-	for _, t := range l.troubles {
+	for _, t := range troubles {
+		differs[t.ID()] = true
 		if stands[t.ID()] || told == mostReported {
 			continue
 		}
-		if err := l.Runner.ReportIncident(ctx, t); err != nil {
+		if err := f.Runner.ReportIncident(ctx, t); err != nil {
 			return err
 		}
 		told++
 	}
-	return l.settleOver(ctx, open)
-}
-
-// settleOver settles the incidents of what does not differ any more.
-func (l *look) settleOver(ctx context.Context, open []projections.Incident) error {
-	differs := map[uuid.UUID]bool{}
-	for _, t := range l.troubles {
-		differs[t.ID()] = true
-	}
 	var over []uuid.UUID
 	for _, i := range open {
-		if !differs[i.ID] && !l.lost && !l.skipped[i.About["kind"]] && !l.open[recordIn(i.About)] {
+		if !differs[i.ID] && hasVerdict(i) {
 			over = append(over, i.ID)
 		}
 	}
-	return l.Runner.SettleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, over, "it is over")
+	return f.Runner.SettleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, over, "it is over")
 }

@@ -25,6 +25,7 @@ type Differences struct {
 func NewDifferences(d Deps, service *Service) *Differences {
 	f := &Differences{Deps: d, service: service}
 	f.compareInTurn()
+	f.compareHypervisors()
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
@@ -22,6 +23,9 @@ type Deps struct {
 	Vault  *credentials.Vault
 	Engine hosting.EngineServer
 	Times  Times
+
+	Compute      compute.Fleet
+	Installation string // from which the ids of machines follow
 
 	// How the engine is called. Its queue and the policies are those of all calls
 	// to it.

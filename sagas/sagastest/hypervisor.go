@@ -123,8 +123,15 @@ func (c *Compute) Remove(ctx context.Context, _ string, m compute.Machine) error
 		return err
 	}
 	c.mu.Lock()
-	delete(c.vms, m.Name)
+	another := c.vms[m.Name].ID != m.ID
+	if !another {
+		delete(c.vms, m.Name)
+	}
+	_, there := c.vms[m.Name]
 	c.mu.Unlock()
+	if another && there {
+		return domain.Fail(domain.Permanent, "drift", fmt.Errorf("%s is a stranger's", m.Name))
+	}
 	return c.ask(ctx, true, "remove", m.Name)
 }
 

@@ -21,6 +21,7 @@ type Incidents struct {
 	Settle  incidentsSettle  `cmd:"" help:"Settle an incident that you have seen to."`
 	Adopt   incidentsAdopt   `cmd:"" help:"The engine is right: let the panel take over what it has."`
 	Remake  incidentsRemake  `cmd:"" help:"The panel is right: let the engine get the object again."`
+	Remove  incidentsRemove  `cmd:"" help:"Remove a machine that no record is about, with its data."`
 	Ignore  incidentsIgnore  `cmd:"" help:"Leave a difference to the engine as it is, and do not report it again while it lasts."`
 }
 
@@ -86,6 +87,7 @@ func (r incidentsSettle) Run(ctx context.Context, s config.Settings, c console.C
 type (
 	incidentsAdopt  struct{ incidentChoice }
 	incidentsRemake struct{ incidentChoice }
+	incidentsRemove struct{ incidentChoice }
 	incidentsIgnore struct{ incidentChoice }
 )
 
@@ -97,6 +99,11 @@ func (a incidentsAdopt) Run(ctx context.Context, s config.Settings, c console.Co
 // Run lets the engine get an object again.
 func (r incidentsRemake) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return r.answer(ctx, s, c, operations.Remake, "the engine gets it again")
+}
+
+// Run removes a machine.
+func (r incidentsRemove) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return r.answer(ctx, s, c, operations.Remove, "it is removed")
 }
 
 // Run leaves a difference as it is.

@@ -27,7 +27,7 @@ import (
 // then, so a view of the past shows nothing of them.
 var hidden = []string{
 	"saga_run", "saga_attempt", "effect", "external_claim", "webhook_inbox", "payment_object", "payment_watch",
-	"tenant_usage", "machine_usage", "machine_traffic", "engine_comparison",
+	"tenant_usage", "machine_usage", "machine_traffic", "engine_comparison", "machine_comparison",
 	"task",
 }
 
