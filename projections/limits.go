@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -296,21 +295,6 @@ func notedOfMachines() []Handler {
 		On(func(at eventstore.RecordedEvent, _ hosting.TrafficSlowed) Change { return stated(at) }),
 		On(func(at eventstore.RecordedEvent, _ hosting.TrafficFreed) Change { return stated(at) }),
 	}
-}
-
-// MachineUsage is what a machine uses, as it was read last, with the traffic of the month of
-// a moment.
-func MachineUsage(ctx context.Context, s HostingReader, machine int64, now time.Time) (m hosting.MachineUsage, err error) {
-	w := s.caller.tenantOrAll("u.tenant")
-	w.and("u.machine = ?", machine)
-	m.Month = now.UTC().Format("2006-01")
-	found, err := list[hosting.MachineUsage](ctx, s.db, `select u.read_at, u.cores, u.memory_mb, u.disk_mb, '`+m.Month+`' as month,
-		coalesce(t.received, 0) as received, coalesce(t.sent, 0) as sent
-		from machine_usage u left join machine_traffic t on t.machine = u.machine and t.month = date '`+m.Month+`-01'`, w, "")
-	if err != nil || len(found) == 0 {
-		return m, err
-	}
-	return found[0], nil
 }
 
 // Usage is the last measurement of what a tenant uses; the zero one before the

@@ -225,10 +225,7 @@ func (f *Differences) compareHypervisors() {
 	if f.Times.Compare == 0 || len(f.Compute) == 0 {
 		return
 	}
-	var servers []string
-	for _, at := range f.Compute {
-		servers = append(servers, at.Server())
-	}
+	servers := f.servers()
 	sagas.AddTasks(f.Runner, sagas.Queue[string]{
 		Name: "machines", Failed: "the machines of a hypervisor were not compared",
 		Policy: sagas.TaskPolicy{
@@ -244,6 +241,14 @@ func (f *Differences) compareHypervisors() {
 			return sagas.TaskDone, f.CompareMachines(ctx, task.Row)
 		},
 	}, nil)
+}
+
+// servers are the names of all hypervisors.
+func (d *Deps) servers() (all []string) {
+	for _, at := range d.Compute {
+		all = append(all, at.Server())
+	}
+	return all
 }
 
 // next notes what was found, and when the hypervisor is compared again.
