@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	hypervisor "hostpanel/adapters/compute/sandbox"
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/test"
+	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -88,7 +90,8 @@ func busyDesk(t *testing.T) *paneltest.Shop {
 	return s
 }
 
-// differs changes a site at the engine by hand, and reports it.
+// differs changes a site at the engine by hand, and reports it. A machine without a record is
+// left at the hypervisor.
 func differs(t *testing.T, s *paneltest.Shop) {
 	t.Helper()
 	const ofSite = ` from resources where kind = 'site' and spec ->> 'domain' = 'runs.example'`
@@ -102,6 +105,18 @@ func differs(t *testing.T, s *paneltest.Shop) {
 		s.Do(t, trouble.Report(time.Now()))
 		s.Known[one[0]] = trouble.ID().String()
 	}
+	orphan := compute.Machine{
+		Name: "vm900", Service: "0198c7b2-5f0e-7cc1-9d55-3a0b7e2f1d46", Template: "debian-13", Cores: 1, MemoryMB: 1024, DiskGB: 10,
+	}
+	orphan.ID = compute.ID("", orphan.Service)
+	external, err := hypervisor.New(s.Pool()).Create(t.Context(), orphan)
+	if err == nil {
+		err = s.Differences.CompareMachines(t.Context(), hypervisor.Name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Known["removed"] = seen.OrphanedMachine(hypervisor.Name, orphan.Name, external, orphan.Service).ID().String()
 }
 
 // madeByHand is an order whose tenant the engine has refused. An operator has
