@@ -39,12 +39,29 @@ func (f *Differences) settleMachine(
 		return err
 	}
 	command, err := r.answered(i.Kind, answer.Answer, seen, is)
+	if err == nil && !is {
+		err = f.refuseElsewhere(ctx, r.wanted)
+	}
 	if err != nil {
 		return err
 	}
 	_, err = f.Store.Execute(ctx, cause, command, answer)
 	f.Runner.Wake(f.Compute.Queue(r.server))
 	return err
+}
+
+// refuseElsewhere refuses to make a machine that a hypervisor has, as after a move by hand.
+func (d *Deps) refuseElsewhere(ctx context.Context, wanted compute.Machine) error {
+	for _, at := range d.Compute {
+		_, is, err := d.machineAt(ctx, at, wanted)
+		if err != nil {
+			return err
+		}
+		if is {
+			return sagas.NotNow("The hypervisor " + at.Server() + " has the machine. Move it back.")
+		}
+	}
+	return nil
 }
 
 // answered is the command that an answer asks for, about a machine as it is now.

@@ -71,6 +71,8 @@ type machineLook struct {
 	version map[string]int             // of records, after the list
 	open    map[string]bool            // "vm-7": no verdict
 
+	reported  map[uuid.UUID]bool // incidents that stand
+	looks     int                // for a machine alone
 	troubles  []operations.Trouble
 	strangers int
 }
@@ -84,16 +86,13 @@ func (f *Differences) CompareMachines(ctx context.Context, server string) error 
 	}
 	l := &machineLook{
 		Differences: f, at: at, known: map[uuid.UUID]bool{}, here: map[string]machineRecord{}, ours: map[uuid.UUID]compute.Seen{},
-		unclear: map[string]bool{}, version: map[string]int{}, open: map[string]bool{},
+		unclear: map[string]bool{}, version: map[string]int{}, open: map[string]bool{}, reported: map[uuid.UUID]bool{},
 	}
 	seen, err := l.read(ctx)
 	if err != nil {
 		return err
 	}
 	l.others(seen)
-	if err := l.compare(ctx); err != nil {
-		return err
-	}
 	if err := l.report(ctx); err != nil {
 		return err
 	}
@@ -118,12 +117,17 @@ func (l *machineLook) read(ctx context.Context) ([]compute.Seen, error) {
 		l.version[r.ref()] = r.row.Version
 	}
 	for _, r := range slices.Concat(l.records, now) {
-		l.known[r.wanted.ID] = true
-		if at, err := l.Compute.Of(r.server); err == nil && at.Server() == l.at.Server() {
-			l.here[r.wanted.Name] = r
-		}
+		l.knows(r)
 	}
 	return seen, err
+}
+
+// knows notes a record, also one of another hypervisor.
+func (l *machineLook) knows(r machineRecord) {
+	l.known[r.wanted.ID] = true
+	if at, err := l.Compute.Of(r.server); err == nil && at.Server() == l.at.Server() {
+		l.here[r.wanted.Name] = r
+	}
 }
 
 // others finds machines of ours without a record, and strangers with a name of ours.
@@ -149,36 +153,51 @@ func (l *machineLook) others(seen []compute.Seen) {
 	}
 }
 
-// compare lays the records beside the machines. A machine that the list lacks is looked for
-// once more by itself.
+// compare lays the records beside the machines.
 func (l *machineLook) compare(ctx context.Context) error {
-	missing := 0
 	for _, r := range l.records {
-		if l.here[r.wanted.Name].row.ID != r.row.ID {
-			continue
-		}
 		seen, is := l.ours[r.wanted.ID]
+		var err error
 		switch {
+		case l.here[r.wanted.Name].row.ID != r.row.ID: // of another hypervisor
 		case r.isOpen(), l.version[r.ref()] != r.row.Version, l.unclear[r.wanted.Name], seen.State == compute.Moving:
 			l.open[r.ref()] = true
 		case is:
-			if fields := r.wanted.Differences(seen); len(fields) > 0 {
-				l.troubles = append(l.troubles, operations.ChangedTrouble(r.row.Tenant, machineKind, r.row.ID, fields))
-			}
+			l.changed(r, seen)
 		default:
-			if missing++; missing > mostReported {
-				l.open[r.ref()] = true
-				continue
-			}
-			_, is, err := l.machineAt(ctx, l.at, r.wanted)
-			if err != nil {
-				return err
-			}
-			if l.open[r.ref()] = is; !is {
-				l.troubles = append(l.troubles, operations.MissingTrouble(r.row.Tenant, machineKind, r.row.ID))
-			}
+			err = l.missing(ctx, r)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// changed notes in which fields a machine differs.
+func (l *machineLook) changed(r machineRecord, seen compute.Seen) {
+	if fields := r.wanted.Differences(seen); len(fields) > 0 {
+		l.troubles = append(l.troubles, operations.ChangedTrouble(r.row.Tenant, machineKind, r.row.ID, fields))
+	}
+}
+
+// missing looks once more for a machine that the list lacks, unless that is reported already.
+// The next comparison looks for those that are too many for this one.
+func (l *machineLook) missing(ctx context.Context, r machineRecord) error {
+	t := operations.MissingTrouble(r.row.Tenant, machineKind, r.row.ID)
+	switch {
+	case l.reported[t.ID()]:
+	case l.looks == mostReported:
+		l.open[r.ref()] = true
+		return nil
+	default:
+		l.looks++
+		_, is, err := l.machineAt(ctx, l.at, r.wanted)
+		if l.open[r.ref()] = is; is || err != nil {
+			return err
+		}
+	}
+	l.troubles = append(l.troubles, t)
 	return nil
 }
 
@@ -190,11 +209,17 @@ func (d *Deps) machineAt(ctx context.Context, at compute.Hypervisor, m compute.M
 	return seen, is && (seen.Partial || seen.Ours && seen.ID == m.ID), err
 }
 
-// report reports and settles. Incidents of other hypervisors, and of records without a
-// verdict, stay as they are.
+// report compares, reports and settles. Incidents of other hypervisors, and of records
+// without a verdict, stay as they are.
 func (l *machineLook) report(ctx context.Context) error {
 	open, err := l.system().Operations().MachineDifferences(ctx)
 	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		l.reported[i.ID] = true
+	}
+	if err := l.compare(ctx); err != nil {
 		return err
 	}
 	here := map[string]bool{}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
@@ -33,7 +36,8 @@ func openAboutMachines(w *sagastest.World) (all []string) {
 	found, err := w.Tables.For(projections.System).Operations().MachineDifferences(w.T.Context())
 	w.Must(err)
 	for _, i := range found {
-		all = append(all, fmt.Sprint(i.Kind, " ", i.About["id"], i.About["name"], " ", i.About["fields"], i.Answer))
+		words := fmt.Sprint(i.Kind, " ", i.About["id"], i.About["name"], " ", i.About["fields"], " ", i.Answer)
+		all = append(all, strings.Join(strings.Fields(words), " "))
 	}
 	slices.Sort(all)
 	return all
@@ -47,140 +51,6 @@ func aMachine(w *sagastest.World) (order uuid.UUID, vm hosting.Ref, tenant int64
 	return order, vm, of.ID, w.Compute.All()[hosting.MachineName(vm.ID)]
 }
 
-func specOf(w *sagastest.World, vm hosting.Ref) (m hosting.Machine) {
-	w.T.Helper()
-	row := w.Resource(vm)
-	w.Must(row.Load(&m))
-	return m
-}
-
-// This story alone proves that a lost machine is made again once, with a disk of its own, and
-// that one that has come back is not.
-func TestALostMachineIsMadeAgainOnce(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	order, vm, tenant, seen := aMachine(w)
-	w.Equal("at first", comparedMachines(w), []string(nil))
-	w.Compute.Forget()
-	lost := operations.MissingTrouble(tenant, "vm", vm.ID)
-	for range 2 {
-		w.Equal("lost", comparedMachines(w), []string{fmt.Sprint("engine_missing ", vm.ID, " ")})
-	}
-	w.Compute.Put(seen)
-	w.Equal("it has come back", domain.CodeOf(answer(w, lost, operations.Remake)), domain.Conflict)
-	w.Equal("its disk", specOf(w, vm).Disks, 1)
-	w.Equal("over", comparedMachines(w), []string(nil))
-	w.Compute.Forget()
-	comparedMachines(w)
-	w.Must(answer(w, lost, operations.Remake))
-	w.Equal("answered twice", domain.CodeOf(answer(w, lost, operations.Remake)), domain.Conflict)
-	w.Powered(vm, "running")
-	w.Equal("machines made", w.Compute.Creations(order.String()), 2)
-	w.Equal("the disk of the second", w.Compute.All()[seen.Name].Disk, 2)
-	w.Equal("left", comparedMachines(w), []string(nil))
-}
-
-// This story alone proves that the record wins by a push, and that the hypervisor wins by an
-// adoption, which changes no machine.
-func TestAChangedMachineIsPushedOrAdopted(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	_, vm, tenant, seen := aMachine(w)
-	other := seen
-	other.MemoryMB /= 2
-	w.Compute.Put(other)
-	w.Equal("less memory", comparedMachines(w), []string{fmt.Sprint("engine_changed ", vm.ID, " memory_mb")})
-	w.Must(answer(w, operations.ChangedTrouble(tenant, "vm", vm.ID, []string{"memory_mb"}), operations.Remake))
-	w.Eventually("it is as it was", func() bool { return w.Compute.All()[seen.Name].MemoryMB == seen.MemoryMB })
-	w.Powered(vm, "running")
-	other = w.Compute.All()[seen.Name]
-	other.Cores, other.DiskGB = other.Cores+1, other.DiskGB+10
-	w.Compute.Put(other)
-	w.Equal("more of all", comparedMachines(w), []string{fmt.Sprint("engine_changed ", vm.ID, " cores disk_gb")})
-	larger := operations.ChangedTrouble(tenant, "vm", vm.ID, []string{"cores", "disk_gb"})
-	w.Equal("no disk shrinks", domain.CodeOf(answer(w, larger, operations.Remake)), domain.Conflict)
-	w.Must(answer(w, larger, operations.Adopt))
-	m := specOf(w, vm)
-	w.Equal("the record", fmt.Sprint(m.Cores, m.DiskGB), fmt.Sprint(other.Cores, other.DiskGB))
-	w.Equal("the machine", fmt.Sprint(w.Compute.All()[seen.Name]), fmt.Sprint(other))
-	w.Equal("left", comparedMachines(w), []string(nil))
-}
-
-// This story alone proves that a suspended machine that runs is a difference which cannot be
-// adopted, and that one whose system has shut itself down is none.
-func TestASuspendedMachineThatRunsIsADifference(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	_, vm, tenant, seen := aMachine(w)
-	off := seen
-	off.State = compute.Stopped
-	w.Compute.Put(off)
-	w.Equal("it has shut itself down", comparedMachines(w), []string(nil))
-	w.Carry(hosting.Disable{Ref: vm, By: hosting.BySite})
-	w.Powered(vm, "stopped")
-	on := w.Compute.All()[seen.Name]
-	on.State = compute.Running
-	w.Compute.Put(on)
-	w.Equal("it runs", comparedMachines(w), []string{fmt.Sprint("engine_changed ", vm.ID, " is_on")})
-	runs := operations.ChangedTrouble(tenant, "vm", vm.ID, []string{"is_on"})
-	w.Equal("adopted", domain.CodeOf(answer(w, runs, operations.Adopt)), domain.Conflict)
-	w.Must(answer(w, runs, operations.Remake))
-	w.Powered(vm, "stopped")
-	w.Equal("left", comparedMachines(w), []string(nil))
-}
-
-// This story alone proves that a machine of ours without a record is removed, and no other.
-func TestAMachineOfOursWithoutARecordIsRemoved(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	_, _, _, seen := aMachine(w)
-	service := uuid.NewString()
-	orphan := compute.Seen{
-		External: "ext-vm900", ID: compute.ID(sagastest.Installation, service), Name: "vm900", Ours: true, Service: service,
-		State: compute.Running,
-	}
-	w.Compute.Put(orphan)
-	told := operations.OrphanedMachine("one", orphan.Name, orphan.External, service)
-	w.Equal("without a record", comparedMachines(w), []string{"machine_orphan vm900 "})
-	w.Equal("adopted", domain.CodeOf(answer(w, told, operations.Adopt)), domain.Conflict)
-	other := orphan
-	other.ID, other.Ours = uuid.New(), false
-	w.Compute.Put(other)
-	w.Equal("a stranger's by now", domain.CodeOf(answer(w, told, operations.Remove)), domain.Conflict)
-	w.Compute.Put(orphan)
-	w.Must(answer(w, told, operations.Remove))
-	left := w.Compute.All()
-	_, stays := left[seen.Name]
-	w.Equal("machines", fmt.Sprint(len(left), stays), "1 true")
-	w.Equal("left", comparedMachines(w), []string(nil))
-}
-
-// This story alone proves that no answer touches a stranger's machine, also one with the name
-// of ours, and that other strangers are counted alone.
-func TestAMachineOfOthersIsNeverTouched(t *testing.T) {
-	t.Parallel()
-	w := sagastest.NewWorld(t).Goes()
-	order, vm, tenant, seen := aMachine(w)
-	w.Compute.Forget()
-	stranger := compute.Seen{External: "101", ID: uuid.New(), Name: seen.Name, State: compute.Running}
-	w.Compute.Put(stranger)
-	w.Compute.Put(compute.Seen{External: "102", ID: uuid.New(), Name: "web", State: compute.Running})
-	w.Equal("told", comparedMachines(w), []string{
-		fmt.Sprint("engine_missing ", vm.ID, " "), fmt.Sprint("machine_stranger ", seen.Name, " "),
-	})
-	w.Equal("counted", w.Count(`select strangers from machine_comparison where server = 'one'`), 2)
-	told := operations.StrangerTrouble("one", seen.Name, "101", "")
-	w.Equal("removed", domain.CodeOf(answer(w, told, operations.Remove)), domain.Conflict)
-	w.Must(answer(w, operations.MissingTrouble(tenant, "vm", vm.ID), operations.Remake))
-	w.Eventually("its name is taken", func() bool { return w.Resource(vm).SyncError == "name_taken" })
-	w.Equal("machines made", w.Compute.Creations(order.String()), 1)
-	w.Equal("the stranger", fmt.Sprint(w.Compute.All()[seen.Name]), fmt.Sprint(stranger))
-	w.Must(answer(w, told, operations.Ignore))
-	w.Compute.Forget()
-	w.Compute.Put(compute.Seen{External: "101", ID: stranger.ID, Name: "renamed", State: compute.Running})
-	w.Equal("renamed", comparedMachines(w), []string(nil))
-}
-
 // This story alone proves that what is in flight, or only partly told, has no verdict.
 func TestAMachineOnItsWayIsNoDifference(t *testing.T) {
 	t.Parallel()
@@ -190,6 +60,10 @@ func TestAMachineOnItsWayIsNoDifference(t *testing.T) {
 	w.Compute.Put(compute.Seen{Name: seen.Name, External: "part", Partial: true})
 	w.Equal("a part", comparedMachines(w), []string(nil))
 	w.Compute.Forget()
+	w.Compute.Tell(nil, during("list", func() { w.Compute.Put(seen) }))
+	w.Equal("a list that lacks it", comparedMachines(w), []string(nil))
+	w.Compute.Tell(nil, nil)
+	w.Compute.Forget()
 	w.Equal("lost", len(comparedMachines(w)), 1)
 	w.End()
 	w.Does(hosting.Push{Ref: vm}) // no process carries it out
@@ -197,6 +71,74 @@ func TestAMachineOnItsWayIsNoDifference(t *testing.T) {
 	w.Equal("an incident about what is in flight stays", len(comparedMachines(w)), 1)
 	_, settled := sagastest.Reports(w, operations.MissingTrouble(tenant, "vm", vm.ID))
 	w.Equal("settled", settled, 0)
+}
+
+// This story alone proves that machines which are made, switched on or removed while the list
+// is read are no difference.
+func TestAMachineThatChangesDuringTheListIsNoDifference(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	_, old, _, _ := aMachine(w)
+	_, off, _, _ := aMachine(w)
+	w.Carry(hosting.Disable{Ref: off, By: hosting.BySite})
+	w.Powered(off, "stopped")
+	w.Compute.Tell(during("list", func() {
+		aMachine(w)
+		w.Carry(hosting.Enable{Ref: off, By: hosting.BySite})
+		w.Powered(off, "running")
+	}), during("list", func() {
+		w.Carry(hosting.Remove{Ref: old})
+		w.Stands(old, hosting.Gone)
+	}))
+	w.Equal("made, switched on, then removed", comparedMachines(w), []string(nil))
+	w.Compute.Tell(nil, nil)
+	w.Equal("listed", w.Count(`select machines from machine_comparison`), 3)
+	w.Equal("after that", comparedMachines(w), []string(nil))
+	w.Equal("machines", w.Count(`select machines from machine_comparison`), 2)
+}
+
+// during does something in the first call of a name.
+func during(call string, do func()) func(string, string) error {
+	var once sync.Once
+	return func(name, _ string) error {
+		if name == call {
+			once.Do(do)
+		}
+		return nil
+	}
+}
+
+// This story alone proves that no machine of running orders is ever reported, wherever their
+// steps are when it is compared.
+func TestMachinesOfRunningOrdersAreNeverReported(t *testing.T) {
+	t.Parallel()
+	w := sagastest.NewWorld(t).Goes()
+	w.Compute.Slowly(1, 2*time.Millisecond, 60*time.Millisecond)
+	var orders []uuid.UUID
+	for range 8 {
+		orders = append(orders, w.Buy(sagastest.OrderForm{Kind: "vps"}))
+	}
+	compared := 0
+	while := func(step string, done func(id uuid.UUID) bool) {
+		w.Eventually(step, func() bool {
+			compared++
+			w.Equal(step, comparedMachines(w), []string(nil))
+			return !slices.ContainsFunc(orders, func(id uuid.UUID) bool { return !done(id) })
+		})
+	}
+	vm := func(id uuid.UUID) hosting.Ref { return hosting.Ref{Kind: "vm", ID: w.Provision(id).Job.VM} }
+	while("made", func(id uuid.UUID) bool { return w.Order(id).Status == order.StatusActive })
+	for _, id := range orders {
+		w.Carry(hosting.Disable{Ref: vm(id), By: hosting.BySite})
+	}
+	while("switched off", func(id uuid.UUID) bool { return w.Resource(vm(id)).SyncStatus == "synced" })
+	for _, id := range orders {
+		w.Carry(hosting.Remove{Ref: vm(id)})
+	}
+	while("removed", func(id uuid.UUID) bool { return w.Resource(vm(id)).Status == hosting.Gone })
+	w.Equal("machines left", len(w.Compute.All()), 0)
+	w.Equal("reports", w.Count(`select count(*) from events where name = 'operations.incident_reported'`), 0)
+	t.Logf("%d comparisons", compared)
 }
 
 // This story alone proves that hypervisors are compared in turn without a request, and that
@@ -230,7 +172,8 @@ func TestASilentHypervisorSettlesNothing(t *testing.T) {
 }
 
 // This story alone proves that a comparison lists once and asks the database as often for a
-// thousand machines as for ten.
+// thousand machines as for ten, and that those of a hypervisor which has lost all are reported
+// by and by.
 func TestAThousandMachinesAreComparedByOneList(t *testing.T) {
 	t.Parallel()
 	var statements, lists, finds atomic.Int64
@@ -286,4 +229,9 @@ func TestAThousandMachinesAreComparedByOneList(t *testing.T) {
 	w.Equal("lists, looks for one", fmt.Sprint(lists.Load()-before, finds.Load()), "1 0")
 	w.Equal("machines", w.Count(`select machines from machine_comparison`), 1000)
 	w.Equal("differences", openAboutMachines(w), []string(nil))
+	w.Compute.Forget()
+	for most := 50; most <= 150; most += 50 { // in one comparison
+		asked()
+		w.Equal("reported, looks for one", fmt.Sprint(len(openAboutMachines(w)), finds.Load()), fmt.Sprint(most, most))
+	}
 }

@@ -52,7 +52,8 @@ func (c *Compute) List(ctx context.Context) ([]compute.Seen, error) {
 	if err := c.ask(ctx, false, "list", ""); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(c.All()), func(a, b compute.Seen) int { return strings.Compare(a.Name, b.Name) }), nil
+	all := slices.SortedFunc(maps.Values(c.All()), func(a, b compute.Seen) int { return strings.Compare(a.Name, b.Name) })
+	return all, c.ask(ctx, true, "list", "")
 }
 
 // Hosts is one host that is never full.
