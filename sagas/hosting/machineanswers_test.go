@@ -159,7 +159,7 @@ func TestAMachineOfOthersIsNeverTouched(t *testing.T) {
 	w.Equal("renamed", comparedMachines(w), []string(nil))
 }
 
-// This story alone proves that a lost machine is given up by the end of its record.
+// This story alone proves that a lost machine is given up by the end of its service.
 func TestALostMachineIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w := sagastest.NewWorld(t).Goes()
@@ -170,7 +170,10 @@ func TestALostMachineIsGivenUp(t *testing.T) {
 	w.Equal("it cannot be taken over", domain.CodeOf(answer(w, lost, operations.Adopt)), domain.Conflict)
 	w.Must(answer(w, lost, operations.Ignore))
 	w.Equal("left as it is", comparedMachines(w), []string{fmt.Sprint("engine_missing ", vm.ID, " ignore")})
-	w.Carry(hosting.Remove{Ref: vm})
+	w.Must(w.Orders.Cancel(t.Context(), sagastest.Operator, order, "its machine is lost"))
+	w.Eventually("its grace is over", func() bool {
+		return w.Orders.EndGrace(t.Context(), sagastest.Operator, order, "asked for") == nil
+	})
 	w.Stands(vm, hosting.Gone)
 	sagastest.Ends(w, lost, 1)
 	w.Equal("left", comparedMachines(w), []string(nil))
