@@ -64,8 +64,11 @@ func (m Machine) Differences(seen Seen) (fields []string) {
 		field  string
 		differ bool
 	}{
-		{"cores", seen.Cores != m.Cores}, {"memory_mb", seen.MemoryMB != m.MemoryMB}, {"disk_gb", seen.DiskGB != m.DiskGB},
-		{"is_on", seen.State == Running && !m.On}, {"boots", seen.State == Running && m.On && seen.Boot != m.Boot},
+		{"cores", seen.Cores != m.Cores},
+		{"memory_mb", seen.MemoryMB != m.MemoryMB},
+		{"disk_gb", seen.DiskGB != m.DiskGB},
+		{"is_on", seen.State == Running && !m.On},
+		{"boots", seen.State == Running && m.On && seen.Boot != m.Boot},
 		{"disks", seen.Disk != m.Disk},
 	} {
 		if each.differ {
