@@ -65,8 +65,8 @@ type commands struct {
 	Secrets       secrets.Command          `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
 	Incidents     operations.Incidents     `cmd:"" help:"List, requeue and settle problems that need an operator."`
 	Plans         offers.Plans             `cmd:"" help:"List, offer and change plans."`
-	Nodes         offers.Nodes             `cmd:"" help:"List and keep the nodes on which virtual servers are made."`
-	Pools         offers.Pools             `cmd:"" help:"List and keep the networks from which virtual servers get addresses."`
+	Nodes         offers.Stock             `cmd:"" help:"List and keep the nodes on which virtual servers are made."`
+	AddressPools  offers.Stock             `cmd:"" help:"List and keep the networks from which virtual servers get addresses."`
 	Keys          offers.Keys              `cmd:"" help:"List, make, change and end the storefront keys of websites."`
 	Sandbox       sandbox.Command          `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User          users.Command            `cmd:"" help:"Open accounts, set passwords, list, show and erase."`

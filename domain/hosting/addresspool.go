@@ -17,9 +17,6 @@ var addressPools = Kind{
 	Called:   "name", InUse: "Machines have addresses of the pool.", Verbs: All, Writers: Superuser, New: spec[AddressPool],
 }
 
-// AddressPoolKind is the kind of address pools.
-var AddressPoolKind = addressPools.Name
-
 // An AddressPool is a network from which machines get their addresses
 // (docs/machines-stock.md, "Addresses").
 type AddressPool struct {

@@ -85,8 +85,8 @@ func (m *ownedMachine) sold(h processtest.Home, d serve.Demo) {
 	h.T.Helper()
 	m.operator = "Bearer " + m.SignIn(d.Superuser).Field(h.T, "access")
 	h.Must("nodes", "create", "name=laptop", "cores=4", "memory_mb=1024", "disk_gb=10", `templates=["debian-12=own.qcow2"]`)
-	h.Must("pools", "create", "name=four", "network=192.0.2.0/24", "gateway=192.0.2.1")
-	h.Must("pools", "create", "name=six", "network=2001:db8::/48", "gateway=fe80::1")
+	h.Must("address-pools", "create", "name=four", "network=192.0.2.0/24", "gateway=192.0.2.1")
+	h.Must("address-pools", "create", "name=six", "network=2001:db8::/48", "gateway=fe80::1")
 	h.Must("plans", "change", fmt.Sprint(d.Plans.VPS), "vps_memory_mb=160", "vps_disk_gb=1", "vps_snapshots=1",
 		`vps_os_options=["debian-12"]`)
 }

@@ -27,11 +27,11 @@ func TestPlansAndKeysAreMadeFromTheCommandLine(t *testing.T) {
 	h.Must("plans", "change", "4", "price=8.49", "quota_sites=5")
 	h.Must("nodes", "create", "name=alpha", "cores=4", "memory_mb=4096", "disk_gb=100")
 	h.Must("nodes", "change", "1", "is_drained=true")
-	if out := h.Must("nodes", "list"); !strings.Contains(out, "alpha") || !strings.Contains(out, "yes") {
+	if out := h.Must("nodes", "list"); !strings.Contains(out, "alpha") || !strings.Contains(out, "true") {
 		t.Errorf("the node is not drained:\n%s", out)
 	}
-	h.Must("pools", "create", "name=blue", "network=192.0.2.0/24")
-	h.Must("pools", "remove", "1")
+	h.Must("address-pools", "create", "name=blue", "network=192.0.2.0/24")
+	h.Must("address-pools", "remove", "1")
 	key := strings.TrimSpace(h.Must("keys", "create", "--mode", "test", "name=Our website"))
 	shown := r.Ask(200, "GET", "/storefront/api/plans/", "", "X-API-Key", key).Body
 	for _, want := range []string{`"name":"Web \"L\""`, `"price":"8.49"`, `"quota_sites":5`, `"name":"Root"`} {
@@ -86,7 +86,7 @@ func mistakesOfTheShop(h processtest.Home, t *testing.T) {
 		{"name: node with this name already exists.", console.Failed, []string{
 			"nodes", "create", "name=alpha", "cores=1", "memory_mb=1", "disk_gb=1",
 		}},
-		{"there is no address pool 9", console.Failed, []string{"pools", "change", "9", "name=x"}},
+		{"there is no address pool 9", console.Failed, []string{"address-pools", "change", "9", "name=x"}},
 	} {
 		out, complaint, code := h.Command(c.args...)
 		if code != c.code || out != "" || !strings.Contains(complaint, c.says) {

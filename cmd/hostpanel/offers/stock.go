@@ -3,7 +3,10 @@ package offers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -15,102 +18,65 @@ import (
 	records "hostpanel/sagas/hosting"
 )
 
-// What machines are made of: nodes and address pools, by the rules and with the words of the
-// API (docs/machines-stock.md).
-type (
-	// Nodes is `hostpanel nodes`.
-	Nodes = stock[nodes]
-	// Pools is `hostpanel pools`.
-	Pools = stock[pools]
-)
-
-// A kept type names a kind of records that operators keep.
-type kept interface {
-	kind() hosting.Kind
-	columns() field.Columns
+// A Stock is `hostpanel nodes` and `hostpanel address-pools`: records that operators keep, by
+// the rules and with the words of the API (docs/machines-stock.md). The name of the command is
+// that of the collection.
+type Stock struct {
+	List   stockList   `cmd:"" help:"List them."`
+	Create stockCreate `cmd:"" help:"Add one."`
+	Change stockChange `cmd:"" help:"Change fields of one."`
+	Remove stockRemove `cmd:"" help:"Remove one that nothing uses."`
 }
 
-type nodes struct{}
-
-func (nodes) kind() hosting.Kind { return named(hosting.NodeKind) }
-
-func (nodes) columns() field.Columns {
-	return field.Columns{"id", "name", "server", "host", "cores", "memory_mb", "disk_gb", "weight", "is_drained"}
+// kindOf is the kind of records that a command is about.
+func kindOf(k *kong.Context) hosting.Kind {
+	is := func(kind hosting.Kind) bool { return kind.Collection == k.Selected().Parent.Name }
+	return hosting.Kinds[slices.IndexFunc(hosting.Kinds, is)]
 }
 
-type pools struct{}
-
-func (pools) kind() hosting.Kind { return named(hosting.AddressPoolKind) }
-
-func (pools) columns() field.Columns {
-	return field.Columns{"id", "name", "network", "gateway", "bridge", "vlan", "prefix_length"}
-}
-
-func named(name string) hosting.Kind {
-	kind, _ := hosting.KindNamed(name)
-	return kind
-}
-
-type stock[K kept] struct {
-	List   stockList[K]   `cmd:"" help:"List them."`
-	Create stockCreate[K] `cmd:"" help:"Add one."`
-	Change stockChange[K] `cmd:"" help:"Change fields of one."`
-	Remove stockRemove[K] `cmd:"" help:"Remove one that nothing uses."`
-}
-
-// A stockRecord is one of them.
-type stockRecord[K kept] struct {
-	id   int64
-	spec hosting.Spec // nil: an empty one
-}
-
-// Fields are the number and the fields of the API.
-func (r *stockRecord[K]) Fields() field.Set {
-	if r.spec == nil {
-		r.spec = (*new(K)).kind().New()
-	}
-	return append(field.Set{field.Int("id", &r.id).ReadOnly()}, r.spec.Fields()...)
-}
-
-type stockList[K kept] struct {
+type stockList struct {
 	JSON bool `name:"json" help:"For programs."`
 }
 
 // Run lists all records of the kind.
-func (l stockList[K]) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	var of K
+func (l stockList) Run(ctx context.Context, s config.Settings, c console.Console, k *kong.Context) error {
+	kind := kindOf(k)
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, of.kind(), projections.Listing{Limit: all})
+		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, kind, projections.Listing{Limit: all})
 		if err != nil {
 			return err
 		}
-		rows := make([]stockRecord[K], len(found.Rows))
-		for i, row := range found.Rows {
-			rows[i] = stockRecord[K]{id: row.ID, spec: of.kind().New()}
-			if err := row.Load(rows[i].spec); err != nil {
-				return err
-			}
+		columns := append([]string{"id"}, names(kind.New().Fields())...)
+		table, records := console.Table{Head: columns}, []field.Values{}
+		for _, row := range found.Rows {
+			row.Spec["id"] = []byte(fmt.Sprint(row.ID))
+			records = append(records, row.Spec)
+			table.Add(console.Each(columns, func(name string) console.Cell { return cellOf(row.Spec[name]) })...)
 		}
-		return console.List(c, l.JSON, rows, of.columns())
+		if l.JSON {
+			return c.JSON(records)
+		}
+		table.Print(c)
+		return nil
 	})
 }
 
-// aboutFields tells how fields of a kind are written.
-func aboutFields(of kept) string {
-	return "Fields are those of the API: " + strings.Join(names(of.kind().New().Fields()), ", ") +
-		`. A list is JSON: templates='["debian-12=debian-12.qcow2"]'. docs/machines-stock.md describes them.`
-}
+// cellOf shows a value of a record: a text without its quotes.
+func cellOf(value []byte) console.Cell { return console.Plain(strings.Trim(string(value), `"`)) }
 
-type stockCreate[K kept] struct {
+const fieldsOfStock = `Fields are those of the API, such as: name=node1 cores=8 memory_mb=32000 disk_gb=500. ` +
+	`A list is JSON: templates='["debian-12=debian-12.qcow2"]'. docs/machines-stock.md and /api/schema/ describe them.`
+
+type stockCreate struct {
 	Fields []string `arg:"" placeholder:"FIELD=VALUE" help:"At least those that the API requires."`
 }
 
 // Help tells how fields are written.
-func (stockCreate[K]) Help() string { return aboutFields(*new(K)) }
+func (stockCreate) Help() string { return fieldsOfStock }
 
 // Run adds a record.
-func (cmd stockCreate[K]) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	d := hosting.NewDraft((*new(K)).kind())
+func (cmd stockCreate) Run(ctx context.Context, s config.Settings, c console.Console, k *kong.Context) error {
+	d := hosting.NewDraft(kindOf(k))
 	sent, err := fieldsFrom(d.Spec.Fields(), cmd.Fields, field.Create)
 	if err != nil {
 		return err
@@ -123,18 +89,18 @@ func (cmd stockCreate[K]) Run(ctx context.Context, s config.Settings, c console.
 	})
 }
 
-type stockChange[K kept] struct {
+type stockChange struct {
 	ID     int64    `arg:"" help:"As the list shows it."`
 	Fields []string `arg:"" placeholder:"FIELD=VALUE" help:"What changes."`
 }
 
 // Help tells how fields are written.
-func (stockChange[K]) Help() string { return aboutFields(*new(K)) }
+func (stockChange) Help() string { return fieldsOfStock }
 
 // Run changes a record.
-func (cmd stockChange[K]) Run(ctx context.Context, s config.Settings, c console.Console) error {
+func (cmd stockChange) Run(ctx context.Context, s config.Settings, c console.Console, k *kong.Context) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		d, err := stockOf(ctx, p, (*new(K)).kind(), cmd.ID)
+		d, err := stockOf(ctx, p, kindOf(k), cmd.ID)
 		if err != nil {
 			return err
 		}
@@ -149,14 +115,14 @@ func (cmd stockChange[K]) Run(ctx context.Context, s config.Settings, c console.
 	})
 }
 
-type stockRemove[K kept] struct {
+type stockRemove struct {
 	ID int64 `arg:"" help:"As the list shows it."`
 }
 
 // Run removes a record.
-func (cmd stockRemove[K]) Run(ctx context.Context, s config.Settings, c console.Console) error {
+func (cmd stockRemove) Run(ctx context.Context, s config.Settings, c console.Console, k *kong.Context) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		d, err := stockOf(ctx, p, (*new(K)).kind(), cmd.ID)
+		d, err := stockOf(ctx, p, kindOf(k), cmd.ID)
 		if err != nil {
 			return err
 		}
