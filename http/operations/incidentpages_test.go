@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/paneltest"
 )
 
@@ -42,4 +44,17 @@ func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
 	if w := b.Send("adopt", "reason", "the engine is right"); w.Code != http.StatusConflict {
 		t.Errorf("what does not differ is taken over: %d", w.Code)
 	}
+
+	orphan := operations.OrphanedMachine("sandbox", "vm900", "900", "0198c7b2-5f0e-7cc1-9d55-3a0b7e2f1d46")
+	s.Do(t, orphan.Report(time.Now()))
+	page = notice.IncidentPage(orphan.ID())
+	paneltest.Has(t, b.Get(page).Body.String(), "Machine vm900 at sandbox is ours", "Name at the hypervisor", "Remove it for good")
+	if w := b.Send("remove", "reason", "it is of last year"); w.Code != http.StatusConflict {
+		t.Errorf("a machine that is not there is removed: %d", w.Code)
+	}
+	s.Resident(t, 902, "eva@panel.example", "es", true)
+	b = s.Browser(t).Enter("eva@panel.example")
+	paneltest.Has(t, b.Get(page).Body.String(), "La máquina vm900 de sandbox es nuestra", "Nombre en el hipervisor",
+		"Eliminarla para siempre")
+	paneltest.Has(t, b.Send("remove", "reason", "es de ayer").Body.String(), "El registro y el hipervisor ya no difieren.")
 }

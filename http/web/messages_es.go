@@ -106,4 +106,11 @@ var messagesInSpanish = map[string]string{
 		"este pedido: el importe es otro.",
 	"The webhook cannot be about this order: the provider does not know its " +
 		"session.": "El webhook no puede ser de este pedido: el proveedor no conoce su sesión.",
+	"The record and the engine do not differ any more.":     "El registro y el motor ya no difieren.",
+	"The record and the hypervisor do not differ any more.": "El registro y el hipervisor ya no difieren.",
+	"The hypervisor # has the machine. Move it back.":       "El hipervisor # tiene la máquina. Muévala de vuelta.",
+	"The hypervisor cannot go back to what the record has. Let the record be as the hypervisor " +
+		"has it.": "El hipervisor no puede volver a lo que tiene el registro. Deje el registro como lo tiene el hipervisor.",
+	"The panel cannot take over what the hypervisor has: the machine may not run.": "El panel no puede " +
+		"adoptar lo que tiene el hipervisor: la máquina no puede funcionar.",
 }

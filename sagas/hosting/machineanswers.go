@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"hostpanel/domain"
@@ -13,6 +14,9 @@ import (
 )
 
 // The answers to differences between machines and their records.
+
+// errSameMachine refuses an answer to a difference of a machine that is none any more.
+var errSameMachine = sagas.NotNow("The record and the hypervisor do not differ any more.")
 
 // settleMachine makes the machine, or its record, as the other is.
 func (f *Differences) settleMachine(
@@ -28,7 +32,7 @@ func (f *Differences) settleMachine(
 		return err
 	}
 	if r.isOpen() {
-		return errNoDifference
+		return errSameMachine
 	}
 	at, err := f.Compute.Of(r.server)
 	if err != nil {
@@ -58,7 +62,7 @@ func (d *Deps) refuseElsewhere(ctx context.Context, wanted compute.Machine) erro
 			return err
 		}
 		if is {
-			return sagas.NotNow("The hypervisor " + at.Server() + " has the machine. Move it back.")
+			return sagas.NotNow(fmt.Sprintf("The hypervisor %q has the machine. Move it back.", at.Server()))
 		}
 	}
 	return nil
@@ -72,7 +76,7 @@ func (r machineRecord) answered(kind, answer string, seen compute.Seen, is bool)
 	case err != nil:
 		return nil, err
 	case !isMachine, seen.Partial, is == (kind == operations.EngineMissing), is && len(r.wanted.Differences(seen)) == 0:
-		return nil, errNoDifference
+		return nil, errSameMachine
 	case !is:
 		m.Remake()
 		return hosting.Change{Ref: r.row.Ref(), Spec: d.Changes(), Act: answer}, nil
@@ -109,7 +113,7 @@ func (f *Differences) removeOrphan(
 	}
 	isKnown := slices.ContainsFunc(records, func(r machineRecord) bool { return r.wanted.ID == orphan.ID })
 	if isKnown || !is || seen.External != i.About["external"] {
-		return errNoDifference
+		return errSameMachine
 	}
 	call, cancel := context.WithTimeout(ctx, f.Runner.Times().Call)
 	defer cancel()
