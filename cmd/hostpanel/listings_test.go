@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// ofNoRecord are listings of what no other part of the panel shows, and of runs, which are
-// listed with the step at which each stands.
-var ofNoRecord = map[string]bool{"sandboxList": true, "runsList": true}
+// ofNoRecord are listings of what no other part of the panel shows, of runs, which are listed
+// with the step at which each stands, and of stock, whose columns are all fields of its kind.
+var ofNoRecord = map[string]bool{"sandboxList": true, "runsList": true, "stockList": true}
 
 // Every listing prints the fields of a record, which the API's answers and the pages show
 // too. So none has columns of its own.
