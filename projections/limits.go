@@ -290,10 +290,8 @@ var usage = `
 // notedOfMachines is what causes no request to the hypervisor.
 func notedOfMachines() []Handler {
 	return []Handler{
-		On(func(at eventstore.RecordedEvent, _ hosting.ConsoleOpened) Change { return stated(at) }),
-		On(func(at eventstore.RecordedEvent, _ hosting.TrafficReached) Change { return stated(at) }),
-		On(func(at eventstore.RecordedEvent, _ hosting.TrafficSlowed) Change { return stated(at) }),
-		On(func(at eventstore.RecordedEvent, _ hosting.TrafficFreed) Change { return stated(at) }),
+		stating[hosting.ConsoleOpened](), stating[hosting.PasswordShown](), stating[hosting.TrafficReached](),
+		stating[hosting.TrafficSlowed](), stating[hosting.TrafficFreed](),
 	}
 }
 

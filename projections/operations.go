@@ -168,6 +168,11 @@ func compared() []Handler {
 	}
 }
 
+// stating takes an event that changes nothing of a resource.
+func stating[E domain.Event]() Handler {
+	return On(func(at eventstore.RecordedEvent, _ E) Change { return stated(at) })
+}
+
 // OfTenant are all resources of a tenant that the engine may have: those that
 // are leaving or in the bin as well, parents before their parts.
 func (s HostingReader) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {

@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 )
@@ -19,6 +21,8 @@ type Draft struct {
 
 	HasDerivedSlug bool // the slug was made from the name
 	Delegated      bool // a new sub-tenant, which an administrator of its parent asks for
+
+	ShowTo *uuid.UUID // a person whose tenant is shown its secret, which the panel has made up; nil: it is not shown
 
 	Act string // by which it is changed; see [Change]
 }

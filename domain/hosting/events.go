@@ -42,6 +42,7 @@ var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[CertificateExpiring](),
 	domain.Register[CertificateExpired](),
 	domain.Register[ConsoleOpened](),
+	domain.Register[PasswordShown](),
 	domain.Register[TrafficReached](),
 	domain.Register[TrafficSlowed](),
 	domain.Register[TrafficFreed](),

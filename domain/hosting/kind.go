@@ -70,6 +70,8 @@ type Kind struct {
 	Told       []string                               // derived fields ([Derived]) that the engine is told as well
 	Generated  string                                 // the secret field that is made up when it is left out; empty: none
 
+	Shows string // the secret field that owners are shown once, where the panel has made it up; empty: none
+
 	Acts    []MachineAct // what owners do beside changing fields
 	Verbs   Verbs
 	Writers Role // every user of the tenant may read, unless only administrators write

@@ -19,7 +19,7 @@ var machines = Kind{
 		"boots disks max_snapshots at_reinstall sync_status sync_error created_at updated_at"),
 	Unique: []string{"name"}, NamedBy: []string{"name"}, Shape: shapeMachine, Filters: []string{"name", "hostname", "os"},
 	Search: []string{"name", "hostname"}, Ordering: []string{"name", "hostname"}, Called: "name",
-	Acts: MachineActs, Verbs: Patch, Writers: Member,
+	Shows: "root_password", Acts: MachineActs, Verbs: Patch, Writers: Member,
 	New: func() Spec { return NewMachine(0, "") },
 }
 
@@ -51,7 +51,7 @@ type Machine struct {
 	Snapshot string // what its disk was made of last; "": the template
 	Hostname string
 	Keys     []string // of SSH
-	Password string
+	Password string   // of root, as it was set when the system was installed
 
 	IsOn, IsCut, Rescue bool  // it runs; it is switched off without asking; it starts the rescue system
 	Boots, Disks        int64 // how often it was started anew, and its disk made
@@ -87,7 +87,7 @@ func (m *Machine) Fields() field.Set {
 		system(&m.OS).ReadOnly().Doc("A reinstallation may choose another one."),
 		hostname(&m.Hostname).Default(""),
 		sshKeys(&m.Keys),
-		rootPassword(&m.Password),
+		rootPassword(&m.Password).ReadOnly(),
 		field.Flag("is_on", &m.IsOn).ReadOnly().Doc("Whether it is to run."),
 		field.Flag("is_cut", &m.IsCut).ReadOnly().Doc("Whether it is switched off without being asked to shut down."),
 		field.Flag("rescue", &m.Rescue).ReadOnly().Doc("Whether it starts the rescue system."),
@@ -158,6 +158,21 @@ func (m *Machine) complete(Place) {
 
 // Settle notes with what the disk of a new machine is made.
 func (m *Machine) Settle() { m.DiskHostname, m.DiskKeys = m.Hostname, slices.Clone(m.Keys) }
+
+// Reached are the addresses under which the machine is reached.
+func (m *Machine) Reached() (all []string) {
+	for _, address := range m.Addresses {
+		alone, _, _ := strings.Cut(address, "/")
+		all = append(all, alone)
+	}
+	if len(all) == 0 && m.Address != "" {
+		all = []string{m.Address}
+	}
+	return all
+}
+
+// Locked tells whether neither a key nor a password lets in who owns the machine.
+func (m *Machine) Locked() bool { return len(m.Keys) == 0 && m.Password == "" }
 
 // Wanted is the machine as the hypervisor is asked to have it. On is whether it may run;
 // version is that of the request.

@@ -3,6 +3,7 @@ package hosting
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/compute"
@@ -179,7 +180,9 @@ func (f *MachineForm) Apply(m *Machine) error {
 	if f.Sent.Has("ssh_keys") {
 		m.Keys = f.Keys
 	}
-	m.Password = f.Password
+	if f.Installs() {
+		m.Password = f.Password
+	}
 	f.Act.does(m)
 	Complete(m, Place{})
 	return nil
@@ -187,3 +190,28 @@ func (f *MachineForm) Apply(m *Machine) error {
 
 // Installs tells whether the act makes the disk of a system's template.
 func (f *MachineForm) Installs() bool { return slices.Contains(f.Act.Takes, "os") }
+
+// PasswordLife is how long a password of root that the panel has made up waits to be shown.
+const PasswordLife = 30 * 24 * time.Hour
+
+// ShowPassword notes that a user is shown a password of root that the panel has made up.
+type ShowPassword struct{ Ref }
+
+// PasswordShown: a user, whom the event's cause names, was shown the password of root. It is
+// destroyed.
+type PasswordShown struct{}
+
+func (PasswordShown) EventName() string { return "hosting.password_shown" }
+func (PasswordShown) Says() string      { return "the password of root was shown" }
+
+func (PasswordShown) evolve(r Resource) Resource { return r }
+
+func (c ShowPassword) decide(r Resource) ([]Event, error) {
+	if kind, _ := KindNamed(c.Kind); r.Status == "" || r.ended() || r.Trashed {
+		return nil, kind.absent()
+	}
+	return []Event{PasswordShown{}}, nil
+}
+
+// ErrNoPassword refuses to show a password that is not there.
+var ErrNoPassword = &domain.Error{Code: domain.Conflict, Reason: "no_password", Message: "There is no password to show."}

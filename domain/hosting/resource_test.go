@@ -219,7 +219,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}, hosting.MovedToBin{},
 		hosting.Restored{},
 		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
-		hosting.PushRequested{}, hosting.Synced{}, hosting.ConsoleOpened{},
+		hosting.PushRequested{}, hosting.Synced{}, hosting.ConsoleOpened{}, hosting.PasswordShown{},
 		hosting.TrafficReached{Month: "2026-11", Percent: 80, LimitTB: 2}, hosting.TrafficSlowed{Before: 100}, hosting.TrafficFreed{},
 		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},
 		anyQueued, hosting.OperationStarted{}, hosting.OperationFailed{Code: "docroot_not_empty"},

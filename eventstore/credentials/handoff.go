@@ -2,8 +2,10 @@ package credentials
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,12 +75,46 @@ func (v *Vault) resealHandOffs(ctx context.Context) error {
 	return nil
 }
 
+// ShownTo is the purpose of secrets that wait until a person's tenant is shown them, once.
+func ShownTo(person uuid.UUID) string { return "shown to " + person.String() }
+
+// ForgetShown deletes the secrets that wait to be shown in the tenants of these people.
+func ForgetShown(people []uuid.UUID) eventstore.TxStatement {
+	purposes := make([]string, len(people))
+	for i, person := range people {
+		purposes[i] = ShownTo(person)
+	}
+	return eventstore.TxStatement{
+		Key: "secret_handoff/shown", SQL: `delete from secret_handoff where purpose = any($1)`,
+		Args: []any{purposes}, WantRows: eventstore.AnyRows,
+	}
+}
+
+// NewPassword draws a password of 130 bits or more, with letters of both cases and digits,
+// which is what servers ask for.
+func NewPassword() string {
+	lower := strings.ToLower(rand.Text())
+	password := []byte(rand.Text())
+	for i := 1; i < len(password); i += 2 {
+		password[i] = lower[i]
+	}
+	return "a" + string(password) + "Z7"
+}
+
 // Shred deletes the secret of an effect, in the transaction that records its
 // delivery.
 func Shred(effectKey string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "secret_handoff/" + effectKey, SQL: `delete from secret_handoff where effect_key = $1`,
 		Args: []any{effectKey}, WantRows: eventstore.AnyRows,
+	}
+}
+
+// ShredBelow deletes the secrets of all effects whose keys begin with a text.
+func ShredBelow(begin string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "secret_handoff/" + begin, SQL: `delete from secret_handoff where starts_with(effect_key, $1)`,
+		Args: []any{begin}, WantRows: eventstore.AnyRows,
 	}
 }
 

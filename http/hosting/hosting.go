@@ -191,4 +191,8 @@ type Machines interface {
 	Act(
 		ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, f *hosting.MachineForm,
 	) (domain.Receipt, error)
+	// HasPassword tells whether a password of root that the panel has made up waits to be
+	// shown. ShowPassword returns it and destroys it.
+	HasPassword(context.Context, projections.Resource) (bool, error)
+	ShowPassword(ctx context.Context, cause domain.Metadata, of projections.Resource) (string, error)
 }

@@ -21,6 +21,9 @@ func (s *Area) machineRoutes() (all []route.Route) {
 		for _, act := range kind.Acts {
 			all = append(all, s.kinds.of(kind).actRoute(act))
 		}
+		if kind.Shows != "" {
+			all = append(all, passwordRoute(s.kinds.of(kind)))
+		}
 	}
 	return all
 }
@@ -41,6 +44,42 @@ func (k *collection) actOnMachine(ctx context.Context, c route.Call, f *hosting.
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
 	receipt, err := k.machines.Act(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, f)
 	return k.changed(ctx, c, w, receipt, err)
+}
+
+// A madePassword is one that the panel has made up, in the answer that shows it.
+type madePassword struct {
+	*resource
+	password *string
+}
+
+// Fields are the password, and whose it is.
+func (p *madePassword) Fields() field.Set {
+	name := hosting.TextIn(p.Spec, p.Kind.Called)
+	return field.Set{
+		field.Int("id", &p.ID).ReadOnly(),
+		field.Text(p.Kind.Called, &name).ReadOnly(),
+		field.NullText(p.Kind.Shows, &p.password).OneTime().ReadOnly().Doc("It is shown only here, and only once."),
+	}
+}
+
+func passwordRoute(k *collection) route.Route {
+	show := func(ctx context.Context, c route.Call, _ *route.Nothing) (*madePassword, error) {
+		return k.showPassword(ctx, c)
+	}
+	return route.Post(k.path()+"{id:int}/"+k.kind.Shows+"/", "Show the password of a "+k.kind.Label, show).
+		As(k.kind.Name+"_"+k.kind.Shows).Of(k.kind.Class).With(http.StatusOK).For(k.callers.TenantAdmin()).Finding(k.findOpen).
+		Answering(func() field.Set { return (&madePassword{resource: k.empty()}).Fields() }).
+		Keeping("").
+		Saying("A system that is installed without an SSH key and without a password gets one that the panel makes up. It is "+
+			"shown once, within 30 days.").
+		Failing(http.StatusConflict, "There is none to show, or no more (no_password).")
+}
+
+func (k *collection) showPassword(ctx context.Context, c route.Call) (*madePassword, error) {
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
+	password, err := k.machines.ShowPassword(ctx, c.Cause(), w.row)
+	c.Set("Cache-Control", "no-store")
+	return &madePassword{w, &password}, err
 }
 
 // machineActs are the acts on the page of a machine.

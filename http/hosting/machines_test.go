@@ -256,3 +256,31 @@ func TestSnapshotsAreTakenRestoredAndEndWithTheDisk(t *testing.T) {
 		return as(r.Shop, "ben", "GET", path, "").Code == http.StatusNotFound && len(names()) == 0
 	})
 }
+
+// A password that was made up is shown once, to an administrator.
+func TestThePasswordOfRootIsShownOnceToAnAdministrator(t *testing.T) {
+	t.Parallel()
+	r := rent(t)
+	r.settled()
+	path := fmt.Sprintf("vms/%d/root_password/", r.id)
+	for who, status := range map[string]int{"": 401, "eve": 403, "ben": 403} {
+		if w := as(r.Shop, who, "POST", path, ""); w.Code != status {
+			t.Errorf("%s: %d %s", who, w.Code, w.Body)
+		}
+	}
+	shown := as(r.Shop, "ana", "POST", path, "")
+	password, _ := bodyOf(t, shown, http.StatusOK)["root_password"].(string)
+	if len(password) < 20 || shown.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%d letters, %s", len(password), shown.Header().Get("Cache-Control"))
+	}
+	if w := as(r.Shop, "ana", "POST", path, ""); w.Code != http.StatusConflict || w.Header().Get("X-Error-Code") != "no_password" {
+		t.Errorf("again: %d %s", w.Code, w.Body)
+	}
+	if n := r.Count(t, `select count(*) from events where name = 'hosting.password_shown' and actor = 'user:2'`); n != 1 {
+		t.Errorf("%d events say who has seen it", n)
+	}
+	if in := r.Count(t, `select count(*) from events where position($1 in events::text) > 0`, password); in > 0 ||
+		strings.Contains(r.Logged.String(), password) {
+		t.Error("the password stands in the log")
+	}
+}

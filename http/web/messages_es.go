@@ -45,6 +45,7 @@ var messagesInSpanish = map[string]string{
 		"corta. Debe tener al menos # caracteres.",
 	"This password is too common.":                         "La contraseña es demasiado corriente.",
 	"Ensure this password has no more than # bytes.":       "La contraseña no puede tener más de # bytes.",
+	"There is no password to show.":                        "No hay ninguna contraseña que mostrar.",
 	"Type the name of the machine.":                        "Escriba el nombre del servidor.",
 	"The machine does not stand so that this can be done.": "El servidor no está de forma que se pueda hacer esto.",
 	"The snapshot is not taken yet.":                       "La instantánea aún no está tomada.",

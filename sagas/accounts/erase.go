@@ -46,7 +46,9 @@ func (s *Service) EraseSubject(ctx context.Context, subject uuid.UUID) error {
 // erasures is written.
 func (s *Service) erase(ctx context.Context, cause domain.Metadata, subjects []uuid.UUID, addresses []string, users ...int64) error {
 	var commands []domain.Command
-	rows := append(eventstore.EraseRows(subjects...), s.forget(subjects), idempotency.EraseAnswers(subjects...))
+	rows := append(
+		eventstore.EraseRows(subjects...), s.forget(subjects), idempotency.EraseAnswers(subjects...), credentials.ForgetShown(subjects),
+	)
 	for _, user := range users {
 		commands = append(commands, account.Deactivate{User: user, At: s.runner.Now()})
 		rows = append(rows, credentials.SignOutRows(user)...)

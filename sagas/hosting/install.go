@@ -42,7 +42,7 @@ func (ops *Operations) Install(ctx context.Context, cause domain.Metadata, o hos
 		rows, commands = append(rows, row), append(commands, request)
 	}
 	if o.Secrets.AdminPassword == "" {
-		o.Secrets.AdminPassword, o.Installation.Generated = newPassword(), true
+		o.Secrets.AdminPassword, o.Installation.Generated = credentials.NewPassword(), true
 		rows = append(rows, ops.Vault.HandOff(handOff, shownKey(o.Operation), []byte(o.Secrets.AdminPassword), ops.SecretLife))
 	}
 	rows = append(rows, ops.Vault.HandOff(handOff, installSecrets(o.Operation), sagas.Encode(o.Secrets), ops.SecretLife))
@@ -93,7 +93,7 @@ func (ops *Operations) databaseFor(ctx context.Context, o *hosting.InstallationO
 		return nil, eventstore.TxStatement{}, err
 	}
 	handle := uuid.New()
-	o.Installation.Database, o.Secrets.DBPassword = ids[0], newPassword()
+	o.Installation.Database, o.Secrets.DBPassword = ids[0], credentials.NewPassword()
 	db := &hosting.Database{
 		Name:     o.Installation.CMS + "_" + strings.ReplaceAll(o.Operation.String(), "-", "")[:12],
 		Password: handle.String(), Site: &o.Site, IsActive: true,

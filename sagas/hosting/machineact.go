@@ -2,12 +2,14 @@ package hosting
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 )
 
@@ -27,7 +29,11 @@ func (a Machines) Act(
 	if !is {
 		return domain.Receipt{}, missing("VM")
 	}
-	if err := a.apply(ctx, m, f); err != nil {
+	err := a.apply(ctx, m, f)
+	if err == nil && f.Installs() && m.Locked() {
+		err = a.makePassword(ctx, d, m)
+	}
+	if err != nil {
 		return domain.Receipt{}, err
 	}
 	d.Act = f.Act.Name
@@ -35,6 +41,28 @@ func (a Machines) Act(
 		return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), nil, hosting.Push{Ref: d.Ref()})
 	}
 	return s.Change(ctx, cause, by, d)
+}
+
+// makePassword makes up the password of a system that nothing else would let in.
+func (a Machines) makePassword(ctx context.Context, d *hosting.Draft, m *hosting.Machine) error {
+	row, err := a.Service.system().Hosting().Resource(ctx, d.Ref())
+	person := domain.OrZero(row.Subject)
+	m.Password, d.ShowTo = credentials.NewPassword(), &person
+	return err
+}
+
+// HasPassword tells whether a password of root that was made up waits to be shown.
+func (a Machines) HasPassword(ctx context.Context, of projections.Resource) (bool, error) {
+	_, _, err := a.Service.Resources.Shown(ctx, of)
+	if errors.Is(err, hosting.ErrNoPassword) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ShowPassword returns it and destroys it.
+func (a Machines) ShowPassword(ctx context.Context, cause domain.Metadata, of projections.Resource) (string, error) {
+	return a.Service.Resources.Show(ctx, cause, of)
 }
 
 // apply makes a machine what a form asks for.

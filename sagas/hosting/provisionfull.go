@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 )
 
@@ -170,7 +171,7 @@ func (s *Service) piece(
 	one = &hosting.Piece{Draft: hosting.NewDraft(kind), Missing: true}
 	one.Tenant = o.Owner.Tenant
 	if wanted.secret != "" {
-		one.Password = newPassword()
+		one.Password = credentials.NewPassword()
 		wanted.fields[wanted.secret] = one.Password
 	}
 	var parent field.Values

@@ -6,12 +6,12 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/credentials"
 )
 
 // Passwords and keys of hosting resources (docs/hosting.md, "Secrets").
@@ -41,7 +41,7 @@ func generate(d *hosting.Draft) *hosting.Credentials {
 	if d.Kind.Generated == "" || hosting.TextIn(d.Spec, d.Kind.Generated) != "" {
 		return nil
 	}
-	password := newPassword()
+	password := credentials.NewPassword()
 	if err := d.Spec.Fields().Load(field.Values{d.Kind.Generated: field.AppendText(nil, password)}); err != nil {
 		panic("hosting: " + err.Error()) // the row names a field that is no text
 	}
@@ -70,15 +70,4 @@ func makeKeys(d *hosting.Draft) error {
 	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	hosting.SetKey(d, string(private), public)
 	return nil
-}
-
-// newPassword draws a password of 130 bits or more, with letters of both cases
-// and digits, which is what servers ask for.
-func newPassword() string {
-	lower := strings.ToLower(rand.Text())
-	password := []byte(rand.Text())
-	for i := 1; i < len(password); i += 2 {
-		password[i] = lower[i]
-	}
-	return "a" + string(password) + "Z7"
 }

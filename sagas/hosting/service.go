@@ -51,6 +51,14 @@ type Options struct {
 // secrets by handles; their values are kept, sealed, until the engine has them.
 type Resources interface {
 	Carry(ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error)
+	// CarryShown is Carry with secrets that a person's tenant is shown once.
+	CarryShown(
+		ctx context.Context, cause domain.Metadata, of hosting.Ref, person uuid.UUID, secrets map[uuid.UUID]string,
+		commands ...domain.Command,
+	) (domain.Receipt, error)
+	// Shown returns the secret of a resource that waits to be shown; Show destroys it then.
+	Shown(ctx context.Context, row projections.Resource) (secret, key string, err error)
+	Show(ctx context.Context, cause domain.Metadata, row projections.Resource) (secret string, err error)
 }
 
 // Numbers draws numbers for new records, by kind.
@@ -97,7 +105,11 @@ func (s *Service) carry(
 	if err != nil {
 		return domain.Receipt{}, err
 	}
-	return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), secrets, commands...)
+	found := cause(domain.Versions{d.Ref().Stream(): d.Version})
+	if d.ShowTo != nil {
+		return s.Resources.CarryShown(ctx, found, d.Ref(), *d.ShowTo, secrets, commands...)
+	}
+	return s.Resources.Carry(ctx, found, secrets, commands...)
 }
 
 // subjectOf is the person whose data a tenant's records hold: that of the

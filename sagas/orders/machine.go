@@ -11,6 +11,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/compute"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 )
 
@@ -37,6 +39,15 @@ func machineFor(
 		m.Template, err = templateOf(ctx, tables, place.Node, job.OS)
 	}
 	return m, err
+}
+
+// makePassword makes up the password of root of a machine that was ordered without a key.
+func makePassword(outside Outside, job *ProvisionInput, o projections.Order) []eventstore.TxStatement {
+	if job.Password = uuid.Nil; o.SSHKey != "" {
+		return nil
+	}
+	job.Password = uuid.New()
+	return outside.SealShown(hosting.Ref{Kind: "vm", ID: job.VM}, job.Password, o.Subject, credentials.NewPassword())
 }
 
 // putAt gives a machine the place that was reserved for it.

@@ -56,8 +56,11 @@ type ProvisionInput struct {
 	Client int64     `json:"client,omitempty"`    // the engine's id of the tenant
 	Domain string    `json:"domain,omitempty"`    // instead of the one that was ordered
 	OS     string    `json:"os_choice,omitempty"` // likewise
-	Joins  bool      `json:"joins,omitempty"`     // the tenant was there before
-	Again  bool      `json:"again,omitempty"`     // the customer has a tenant of the same name
+
+	Password uuid.UUID `json:"password,omitzero"` // names that of root, which was made up; zero: there is none
+
+	Joins bool `json:"joins,omitempty"` // the tenant was there before
+	Again bool `json:"again,omitempty"` // the customer has a tenant of the same name
 }
 
 func (p *Provisioner) registerProvision() {
@@ -278,14 +281,16 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 	if job.Site != 0 {
 		commands = append(commands, requestOf(job, o, "site", job.Site, siteOf(job, o)))
 	}
+	var rows []eventstore.TxStatement
 	if job.VM != 0 {
+		rows = makePassword(p.deps.Outside, job, o)
 		machine, err := machineFor(ctx, p.deps.Tables, job, o)
 		if err != nil {
 			return sagas.Work{}, err
 		}
 		commands = append(commands, requestOf(job, o, "vm", job.VM, machine))
 	}
-	return sagas.Work{Commands: commands}, nil
+	return sagas.Work{Commands: commands, Rows: rows}, nil
 }
 
 // closeTenant asks for the removal of everything that openTenant asked for.
@@ -299,7 +304,7 @@ func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas
 			})
 		}
 	}
-	if job.Joins {
+	if work.Rows = append(work.Rows, p.deps.Outside.ShredShown(hosting.Ref{Kind: "vm", ID: job.VM})...); job.Joins {
 		return work, nil
 	}
 	return work.And(

@@ -54,6 +54,10 @@ type Outside interface {
 	MakeCalls(
 		ctx context.Context, client int64, requests ...hosting.Request,
 	) (calls []hosting.EngineCall, taken []hosting.EngineObject, err error)
+	// SealShown are the rows that keep a secret that was made up, and that a person's tenant
+	// is shown once. ShredShown delete them.
+	SealShown(of hosting.Ref, handle, person uuid.UUID, secret string) []eventstore.TxStatement
+	ShredShown(of hosting.Ref) []eventstore.TxStatement
 	// MachineCall is the call that would make a machine. Nothing is made.
 	MachineCall(context.Context, *hosting.Machine) (call hosting.EngineCall, hasRoom bool, err error)
 }

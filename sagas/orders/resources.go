@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
@@ -102,6 +104,9 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 	m.OS, m.Server, m.Hostname = o.OSChoice, job.Server, o.Hostname
 	if o.SSHKey != "" {
 		m.Keys = []string{o.SSHKey}
+	}
+	if job.Password != uuid.Nil {
+		m.Password = job.Password.String()
 	}
 	if v := o.Plan.VPS; v != nil {
 		m.Cores, m.MemoryMB, m.DiskGB, m.TrafficTB, m.MaxSnapshots = v.Cores, v.MemoryMB, v.DiskGB, v.TrafficTB, v.Snapshots

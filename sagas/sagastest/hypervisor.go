@@ -22,11 +22,12 @@ type Compute struct {
 	vms       map[string]compute.Seen // by name
 	made      map[string]int          // by service
 	restarted map[string]int          // by name
+	passwords map[string]string       // hashes, with which disks were made, by name
 }
 
 // NewCompute has no machines.
 func NewCompute() *Compute {
-	return &Compute{vms: map[string]compute.Seen{}, made: map[string]int{}, restarted: map[string]int{}}
+	return &Compute{vms: map[string]compute.Seen{}, made: map[string]int{}, restarted: map[string]int{}, passwords: map[string]string{}}
 }
 
 func (*Compute) Server() string { return "one" }
@@ -71,7 +72,7 @@ func (c *Compute) Create(ctx context.Context, m compute.Machine) (string, error)
 		c.mu.Unlock()
 		return "", domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("%s exists", m.Name))
 	}
-	c.vms[m.Name] = seenAs(m)
+	c.vms[m.Name], c.passwords[m.Name] = seenAs(m), m.Password
 	c.made[m.Service]++
 	c.mu.Unlock()
 	return external(m), c.ask(ctx, true, "create", m.Service)
@@ -109,6 +110,9 @@ func (c *Compute) Change(ctx context.Context, _ string, m compute.Machine) error
 		c.restarted[m.Name]++
 		fallthrough
 	default:
+		if before.Disk < m.Disk {
+			c.passwords[m.Name] = m.Password
+		}
 		c.vms[m.Name] = seenAs(m)
 	}
 	c.mu.Unlock()
@@ -203,4 +207,11 @@ func (c *Compute) Restarts(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.restarted[name]
+}
+
+// Password is the hash of root's password with which the disk of a machine was made.
+func (c *Compute) Password(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.passwords[name]
 }

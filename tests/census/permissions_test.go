@@ -110,6 +110,7 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/{id:int}/export/", may: administrators},
 	{path: "/hosting/api/rest/sites/{id:int}/restore/", may: superusers},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants},
+	{path: "/hosting/api/rest/vms/{id:int}/root_password/", may: administrators},
 	{path: "/hosting/api/rest/nodes/", may: superusers},
 	{path: "/hosting/api/rest/address-pools/", may: superusers},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},

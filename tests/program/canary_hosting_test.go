@@ -54,6 +54,30 @@ func (m *mine) hosts() {
 			return !strings.Contains(ask(200, "GET", list, "").Body, `"pending"`)
 		})
 	}
+	m.rents(as)
+}
+
+// rents a machine whose password of root was made up, and installs it with another one.
+func (m *mine) rents(as []string) {
+	t := m.Home.T
+	order := fmt.Sprintf(`{"plan_id":%d,"payment_method":"test"}`, m.demo.Plans.VPS)
+	placed := m.call(201, "POST", "/billing/api/v1/orders/", order, as...)
+	m.call(303, "POST", processtest.PathOf(t, placed.Field(t, "payment_url")), "action=pay", "Content-Type", processtest.AsForm)
+	var list struct {
+		Results []struct {
+			ID            int64
+			Name, Address string
+		}
+	}
+	processtest.Eventually(t, "the machine has an address", func() bool {
+		err := json.Unmarshal([]byte(m.call(200, "GET", hostingAPI+"vms/", "", as...).Body), &list)
+		return err == nil && len(list.Results) == 1 && list.Results[0].Address != ""
+	})
+	one := fmt.Sprintf("%svms/%d/", hostingAPI, list.Results[0].ID)
+	m.known("password of root", m.call(200, "POST", one+"root_password/", "{}", as...).Field(t, "root_password"))
+	m.call(409, "POST", one+"root_password/", "{}", as...)
+	m.call(200, "POST", one+"reinstall/",
+		fmt.Sprintf(`{"confirm":%q,"root_password":%q}`, list.Results[0].Name, m.secret("later password of root")), as...)
 }
 
 // credentialsOf makes what the panel has made up known, and tells the site's number.

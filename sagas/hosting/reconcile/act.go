@@ -36,6 +36,11 @@ func (a *attempt) act(
 		bring = kind.create // the runner looks first where it may be there
 	}
 	do = func(ctx context.Context) (sagas.Result, error) {
+		if a.want.byOrder && a.secretMissing { // it was recorded together with the request
+			if err := a.unseal(ctx); err != nil {
+				return sagas.Result{}, sagas.NothingSent(err)
+			}
+		}
 		result, err := bring(ctx, a)
 		return result, kind.refused(ctx, a, err)
 	}

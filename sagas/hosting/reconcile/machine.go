@@ -164,7 +164,7 @@ func (m machines) applied(ctx context.Context, w *desired) (bool, sagas.Work, er
 	}
 	booted := wanted.IsSo(found) && (len(found.Addresses) > 0 || !w.byOrder)
 	confirm := w.confirm(sagas.Result{External: found.External}, observed)
-	return booted, sagas.Work{Commands: []domain.Command{confirm}, Releases: w.ref.Stream()}, nil
+	return booted, sagas.Work{Commands: []domain.Command{confirm}, Rows: w.shred(), Releases: w.ref.Stream()}, nil
 }
 
 // lookTime is how long a look at a machine waits for the hypervisor.

@@ -83,8 +83,11 @@ func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work
 	return work
 }
 
+// removed is what follows once it is gone: a secret that waits to be shown goes with it.
 func (a *attempt) removed(sagas.Result) sagas.Work {
-	return a.answered(hosting.Confirm{Ref: a.want.ref, Version: a.want.row.Wish}, sagas.Claim{})
+	work := a.answered(hosting.Confirm{Ref: a.want.ref, Version: a.want.row.Wish}, sagas.Claim{})
+	work.Rows = append(work.Rows, a.reconciler.ShredShown(a.want.ref)...)
+	return work
 }
 
 // applied is the step that waits until the engine has not only accepted the
