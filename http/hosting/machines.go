@@ -82,6 +82,58 @@ func (k *collection) showPassword(ctx context.Context, c route.Call) (*madePassw
 	return &madePassword{w, &password}, err
 }
 
+// passwordAct shows the password on the page of a machine, where [pages.signIn] has its button.
+func passwordAct(k *collection) pageAct {
+	never := func(field.Set) bool { return false }
+	return pageAct{name: showsPassword, shows: true, isOpen: never, do: func(
+		ctx context.Context, c route.Call, _ url.Values,
+	) (field.Record, error) {
+		if !caller.Of(c).Administers() {
+			return nil, route.NoPermission
+		}
+		return k.showPassword(ctx, c)
+	}}
+}
+
+const showsPassword = "machine_password"
+
+// A signIn is how owners sign in to a machine.
+type signIn struct {
+	Commands []string // of a shell, by address
+	How      string   // the name of a text
+	Console  string   // the page of its screen
+	Password *web.Form
+}
+
+// signIn is how the owners of the machine that a path names sign in.
+func (s *pages) signIn(ctx context.Context, c route.Call, k pageKind, back *web.Returned) (*signIn, error) {
+	if k.Shows == "" || !s.web.AsOf.IsZero() {
+		return nil, nil //nolint:nilnil // others have no such section
+	}
+	row, err := s.kinds.of(k.Kind).scopeOf(c).Hosting().Resource(ctx, hosting.Ref{Kind: k.Name, ID: c.ID("id")})
+	if err != nil {
+		return nil, err
+	}
+	var m hosting.Machine
+	if err := row.Load(&m); err != nil {
+		return nil, err
+	}
+	in := &signIn{How: "sign_in_password", Console: web.ServicesPath + m.Tag + "/console/"}
+	for _, address := range m.Reached() {
+		in.Commands = append(in.Commands, "ssh root@"+address)
+	}
+	waits, err := s.kinds.machines.HasPassword(ctx, row)
+	switch form := newActForm(s.web, c, web.Texts[web.Readers(c)], web.Form{Name: showsPassword, Action: c.Path}, back).Form; {
+	case len(m.DiskKeys) > 0:
+		in.How = "sign_in_key"
+	case waits && caller.Of(c).Administers():
+		in.How, in.Password = "sign_in_shown_once", &form
+	case waits:
+		in.How = "sign_in_ask"
+	}
+	return in, err
+}
+
 // machineActs are the acts on the page of a machine.
 func (k *collection) machineActs() (all []pageAct) {
 	for _, act := range k.kind.Acts {
@@ -97,6 +149,9 @@ func (k *collection) machineActs() (all []pageAct) {
 				return k.actOnMachine(ctx, c, f)
 			},
 		})
+	}
+	if k.kind.Shows != "" {
+		all = append(all, passwordAct(k))
 	}
 	return all
 }

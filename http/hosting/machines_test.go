@@ -257,12 +257,14 @@ func TestSnapshotsAreTakenRestoredAndEndWithTheDisk(t *testing.T) {
 	})
 }
 
-// A password that was made up is shown once, to an administrator.
+// A password that was made up is shown once, to an administrator, in the API or on the page
+// of the machine. The page says how to sign in before and after.
 func TestThePasswordOfRootIsShownOnceToAnAdministrator(t *testing.T) {
 	t.Parallel()
 	r := rent(t)
 	r.settled()
-	path := fmt.Sprintf("vms/%d/root_password/", r.id)
+	path, page := fmt.Sprintf("vms/%d/root_password/", r.id), hosting.RecordPage("vms", r.id)
+	paneltest.Has(t, r.Visiting(t, paneltest.Ben).Get(page).Body.String(), "ssh root@192.0.2.1", "Administrators can let the panel")
 	for who, status := range map[string]int{"": 401, "eve": 403, "ben": 403} {
 		if w := as(r.Shop, who, "POST", path, ""); w.Code != status {
 			t.Errorf("%s: %d %s", who, w.Code, w.Body)
@@ -276,7 +278,24 @@ func TestThePasswordOfRootIsShownOnceToAnAdministrator(t *testing.T) {
 	if w := as(r.Shop, "ana", "POST", path, ""); w.Code != http.StatusConflict || w.Header().Get("X-Error-Code") != "no_password" {
 		t.Errorf("again: %d %s", w.Code, w.Body)
 	}
-	if n := r.Count(t, `select count(*) from events where name = 'hosting.password_shown' and actor = 'user:2'`); n != 1 {
+	paneltest.Has(t, r.Visiting(t, paneltest.Ana).Get(page).Body.String(), "from the rescue system")
+
+	r.act("reinstall", `{"confirm":"`+r.name+`"}`)
+	b := r.Visiting(t, paneltest.Ben)
+	b.Get(page)
+	_, sent := b.Fill("machine_restart", "form", "machine_password")
+	if w := b.Do("POST", page, sent.Encode()); w.Code != http.StatusForbidden {
+		t.Errorf("a member: %d", w.Code)
+	}
+	b = r.Visiting(t, paneltest.Ana)
+	b.Get(page)
+	text := b.Send("machine_password").Body.String()
+	paneltest.Has(t, text, "Copy this now", "data-copy-name=\"Password of root\"")
+	b.IsForEverybody(t, "en", text)
+	if again := b.Get(page).Body.String(); strings.Contains(again, "Show the password") || strings.Contains(text, password) {
+		t.Error("the button is there after the password was shown, or it was the old one")
+	}
+	if n := r.Count(t, `select count(*) from events where name = 'hosting.password_shown' and actor = 'user:2'`); n != 2 {
 		t.Errorf("%d events say who has seen it", n)
 	}
 	if in := r.Count(t, `select count(*) from events where position($1 in events::text) > 0`, password); in > 0 ||

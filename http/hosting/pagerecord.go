@@ -84,6 +84,9 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 			data["Edit"] = c.Path + "edit/"
 		}
 	}
+	if data["SignIn"], err = s.signIn(ctx, c, k, back); err != nil {
+		return nil, err
+	}
 	if k.more != nil {
 		if err := k.more(ctx, c, set, data); err != nil {
 			return nil, err

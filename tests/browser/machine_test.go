@@ -56,11 +56,14 @@ func TestAnOwnerRestartsAndReinstallsAMachineWithTheKeyboardAlone(t *testing.T) 
 	}
 	made(1, 1)
 	page, restarts, disks := strings.TrimSuffix(hosting.RecordPage("vms", id), "/"), int64(1), int64(1)
-	for language, words := range map[string]struct{ restarts, confirm, refused, installs string }{
-		"en": {"The server restarts.", "Name of the server", "Type the name of the machine.", "The system is being installed."},
+	for language, words := range map[string]struct{ restarts, confirm, refused, installs, shown, again string }{
+		"en": {
+			"The server restarts.", "Name of the server", "Type the name of the machine.", "The system is being installed.",
+			"It is not shown again.", "Sign in with the password of root.",
+		},
 		"es": {
 			"El servidor se reinicia.", "Nombre del servidor a instalar", "Escriba el nombre del servidor.",
-			"El sistema se está instalando.",
+			"El sistema se está instalando.", "No se vuelve a mostrar.", "Entre con la contraseña de root.",
 		},
 	} {
 		s.Do(t, paneltest.Speaks(paneltest.Ana, language))
@@ -94,5 +97,15 @@ func TestAnOwnerRestartsAndReinstallsAMachineWithTheKeyboardAlone(t *testing.T) 
 		w.presses(vm.Name, words.installs)
 		disks++
 		made(restarts, disks)
+
+		w.skips()
+		w.to(`pre.code ~ button.copy, button.copy:has(~ pre.code)`)
+		w.to(`form:has(input[name=form][value=machine_password]) button`)
+		w.presses("", words.shown)
+		p.Accessible("a password that is shown once, " + language)
+		w.skips()
+		w.to("textarea.secret")
+		w.follows("main a.button", page+"/")
+		p.See(words.again)
 	}
 }
