@@ -67,6 +67,7 @@ type commands struct {
 	Plans         offers.Plans             `cmd:"" help:"List, offer and change plans."`
 	Nodes         offers.Stock             `cmd:"" help:"List and keep the nodes on which virtual servers are made."`
 	AddressPools  offers.Stock             `cmd:"" help:"List and keep the networks from which virtual servers get addresses."`
+	Machines      offers.Machines          `cmd:"" help:"List virtual servers, and do with them what their owners may do."`
 	Keys          offers.Keys              `cmd:"" help:"List, make, change and end the storefront keys of websites."`
 	Sandbox       sandbox.Command          `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User          users.Command            `cmd:"" help:"Open accounts, set passwords, list, show and erase."`

@@ -78,6 +78,29 @@ func (m *mine) rents(as []string) {
 	m.call(409, "POST", one+"root_password/", "{}", as...)
 	m.call(200, "POST", one+"reinstall/",
 		fmt.Sprintf(`{"confirm":%q,"root_password":%q}`, list.Results[0].Name, m.secret("later password of root")), as...)
+	m.actsOnTheMachine(list.Results[0].Name)
+}
+
+// actsOnTheMachine does at the command line what its owner may do.
+func (m *mine) actsOnTheMachine(name string) {
+	t := m.Home.T
+	if list := m.Must("machines", "list"); !strings.Contains(list, name) {
+		t.Errorf("the list lacks %s:\n%s", name, list)
+	}
+	for says, args := range map[string][]string{
+		"confirm: Type the name of the machine.": {"reinstall", name, "--confirm", "vm"},
+		`nothing is called "melt"`:               {"melt", name},
+		`there is no virtual server "vm"`:        {"restart", "vm"},
+	} {
+		if _, complaint, code := m.Command(append([]string{"machines"}, args...)...); code == 0 || !strings.Contains(complaint, says) {
+			t.Errorf("%v: %d %s", args, code, complaint)
+		}
+	}
+	m.Must("machines", "restart", name)
+	m.Must("machines", "reinstall", name, "--confirm", name)
+	if list := m.Must("machines", "list", "--json"); !strings.Contains(list, `"boots": 2`) || !strings.Contains(list, `"disks": 3`) {
+		t.Errorf("after a restart and two installations: %s", list)
+	}
 }
 
 // credentialsOf makes what the panel has made up known, and tells the site's number.
