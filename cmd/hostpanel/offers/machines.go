@@ -14,6 +14,8 @@ import (
 	records "hostpanel/sagas/hosting"
 )
 
+var vms, _ = hosting.KindNamed("vm")
+
 // Machines is `hostpanel machines`.
 type Machines struct {
 	List machinesList `cmd:"" help:"List them."`
@@ -41,7 +43,7 @@ func (r *machineRecord) Fields() field.Set {
 // Run lists all virtual servers.
 func (l machinesList) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, named("vm"), projections.Listing{Limit: all})
+		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, vms, projections.Listing{Limit: all})
 		if err != nil {
 			return err
 		}
@@ -78,7 +80,7 @@ func (cmd machinesAct) Run(ctx context.Context, s config.Settings, c console.Con
 		return fmt.Errorf("nothing is called %q: see hostpanel machines act --help", cmd.Act)
 	}
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, named("vm"), projections.Listing{
+		found, err := p.Tables.For(projections.System).Hosting().OfKind(ctx, vms, projections.Listing{
 			Limit: 1, Filters: []projections.Filter{{Field: "name", Op: "=", Value: cmd.Name}},
 		})
 		if err == nil && found.Count == 0 {
