@@ -17,7 +17,7 @@ import (
 // database; certificates are ordered for sites; packages limit tenants, and plans
 // name them.
 var mayLookUp = map[string][]string{
-	"cmd":         {"tenant"},
+	"cmd":         {"tenant", "vm"},
 	"projections": {"tenant", "package"},
 	"http":        {"tenant", "package", "site", "database", "ssl_certificate", "whitelabel"},
 	"sagas": {
