@@ -20,6 +20,9 @@ type PlanTerms struct {
 	Grants        field.Values    `json:"grants,omitempty"`
 }
 
+// SizesMachine tells whether the plan sets the size of a virtual server.
+func (t PlanTerms) SizesMachine() bool { return len(t.Grants["cores"]) > 0 }
+
 // A PendingChange of the plan does not count yet: its invoice is not paid, or the period
 // has not ended.
 type PendingChange struct {

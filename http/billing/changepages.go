@@ -71,7 +71,7 @@ func (s *subscriptions) showChange(ctx context.Context, c route.Call, back *web.
 	w := web.Texts[web.Readers(c)]
 	data := map[string]any{
 		"Title": w["change_title"], "Path": web.SubscriptionsPath + sub.OrderID.String() + "/", "Action": c.Path, "Wide": true,
-		"Now": cardOf(c, sub.Subscription),
+		"Now": cardOf(c, sub.Subscription), "IsMachine": false,
 	}
 	if data["Choices"], err = s.planChoices(ctx, c, w, sub, wanted); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *subscriptions) addPreview(
 			{Name: w["invoice_total"], Text: w.Money(p.cost, p.Currency)},
 		}
 	}
-	data["Calls"], data["Silent"] = calls, p.Silent
+	data["Calls"], data["Silent"], data["IsMachine"] = calls, p.Silent, p.To.SizesMachine()
 	if len(found.Over) > 0 && p.effect != effectNone {
 		data["Effect"] = w["change_over_about"]
 	} else {

@@ -7,6 +7,8 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/http/web"
 	"hostpanel/paneltest"
 )
@@ -147,4 +149,27 @@ func TestAnAdministratorChangesThePlanInTheBrowser(t *testing.T) {
 	paneltest.Has(t, b.Get(w.Header().Get("Location")).Body.String(), "The plan changes as soon as this invoice is paid.",
 		"pay_invoice")
 	paneltest.Has(t, b.Get(page).Body.String(), "as soon as its invoice is paid")
+}
+
+// Who changes the plan of a virtual server is told from when its parts count.
+func TestTheChangeOfAServersPlanSaysWhenItsSizeCounts(t *testing.T) {
+	t.Parallel()
+	s := paneltest.Open(t).People(t).Stock(t).Start(t)
+	s.PastPeople(t)
+	s.Offer(t, 20, &storefront.Plan{
+		Name: "VPS L", Price: paneltest.Price("99.8"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true,
+		VPS: storefront.VPS{OSOptions: []string{"debian-12"}},
+	})
+	a := paneltest.Read(t, s.Order(t, http.StatusCreated, paneltest.VPSOrder("eve@example.com")))
+	s.Press(a, "action", "pay")
+	s.Await(t, a, order.StatusActive)
+	page := web.SubscriptionsPath + a.ID + "/change/?billing_period=monthly&plan=20"
+	for language, says := range map[string]string{"en": "with the next start of the server", "es": "con el próximo arranque del servidor"} {
+		s.Do(t, paneltest.Speaks(paneltest.Root, language))
+		text := s.Visiting(t, paneltest.Root).Get(page).Body.String()
+		paneltest.Has(t, text, says, "VPS L")
+		if strings.Contains(text, `id="calls"`) {
+			t.Errorf("%s: a machine is nothing of the hosting engine's", language)
+		}
+	}
 }

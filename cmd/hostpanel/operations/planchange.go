@@ -47,6 +47,7 @@ type previewLine struct {
 	Exceeded      []billing.Overrun `json:"exceeded"`
 	Calls         []engineCall      `json:"engine_calls"`
 	Answers       bool              `json:"engine_answers"`
+	sizesMachine  bool
 }
 
 type (
@@ -65,6 +66,7 @@ func asPreview(p billing.ChangePreview, calls []hosting.EngineCall) previewLine 
 	line := previewLine{
 		Plan: p.To.PlanName, BillingPeriod: p.To.BillingPeriod, Now: p.Now, StartsAt: p.StartsAt, PayUntil: p.PayUntil,
 		Total: p.Invoice.Total.StringFixed(2), Currency: p.Currency, Exceeded: p.Over, Answers: !p.Silent,
+		sizesMachine: p.To.SizesMachine(),
 	}
 	for _, l := range p.Invoice.Lines {
 		line.Lines = append(line.Lines, billed{l.Text, l.Total.StringFixed(2)})
@@ -168,6 +170,9 @@ func (l previewLine) print(c console.Console) {
 		fmt.Fprintf(c.Out, "  too much is used: %s\n", billing.Overruns(l.Exceeded))
 	}
 	printCalls(c, l.Calls)
+	if l.sizesMachine {
+		fmt.Fprintln(c.Out, "  more memory and cores count with the next start of the virtual server, a larger disk at once")
+	}
 	if !l.Answers {
 		fmt.Fprintln(c.Out, "  the hosting engine does not answer, so its calls are not known")
 	}
