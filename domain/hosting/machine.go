@@ -11,8 +11,11 @@ import (
 	"hostpanel/domain/field"
 )
 
+// MachineKind is the kind of virtual servers.
+const MachineKind = "vm"
+
 var machines = Kind{
-	Name: "vm", Class: "VM", Label: "vm", Collection: "vms", Backend: Compute, CanBeDisabled: true,
+	Name: MachineKind, Class: "VM", Label: "vm", Collection: "vms", Backend: Compute, CanBeDisabled: true,
 	Nouns:   map[string]string{"en": "virtual server", "es": "servidor virtual"},
 	Plurals: map[string]string{"en": "Virtual servers", "es": "Servidores virtuales"},
 	Shown: words("id tenant tenant_name name uuid hostname os cores memory_mb disk_gb traffic_tb address addresses ssh_keys is_on rescue " +

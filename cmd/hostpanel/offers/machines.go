@@ -14,7 +14,7 @@ import (
 	records "hostpanel/sagas/hosting"
 )
 
-var vms, _ = hosting.KindNamed("vm")
+var vms, _ = hosting.KindNamed(hosting.MachineKind)
 
 // Machines is `hostpanel machines`.
 type Machines struct {
