@@ -183,6 +183,12 @@ func TestAnOwnerInstallsASystemAnewInTheBrowser(t *testing.T) {
 		t.Errorf("another name: %d", w.Code)
 	}
 	b.Get(page)
+	path, sent := b.Fill("machine_reinstall")
+	sent.Set("form", "panel_remove") // which its page does not offer
+	if w := b.Do("POST", path, sent.Encode()); w.Code != http.StatusNotFound {
+		t.Errorf("removed: %d", w.Code)
+	}
+	b.Get(page)
 	if w := b.Send("machine_reinstall", "confirm", r.name, "os", "debian-12"); w.Code != http.StatusSeeOther {
 		t.Errorf("installs: %d %s", w.Code, w.Body)
 	}

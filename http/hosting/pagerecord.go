@@ -225,6 +225,9 @@ func (s *pages) parts(ctx context.Context, c route.Call, k pageKind) (all []reco
 // takeRemove removes the record, once.
 func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	k, err := s.writable(ctx, c)
+	if err == nil && !k.has(hosting.Delete) {
+		err = route.Missing("Record")
+	}
 	if err != nil {
 		return nil, err
 	}
