@@ -205,7 +205,7 @@ var exampleValues = map[string]string{
 // exampleIDs are identifiers that tests give to conversations.
 var exampleIDs = strings.Fields("running failed unpaid odd by_hand ended_order graced graced_order waiting " +
 	"waiting_order stuck incident other_incident " +
-	"first second third foreign pending delivered run parked adopted remade changed invoice open_invoice " +
+	"first second third foreign pending delivered run parked adopted remade removed changed invoice open_invoice " +
 	"waived_invoice subscription credit_note card changing balance movement")
 
 var standsFor = regexp.MustCompile(`,?<etc>,?|<(\w+)(?::(\w+))?>`)
