@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync/atomic"
+	"time"
 
 	rpc "github.com/digitalocean/go-libvirt"
 
@@ -67,20 +68,33 @@ func (h *Hypervisor) take(ctx context.Context) (*session, error) {
 	return h.connect(ctx)
 }
 
+// connect opens a session. One that is still being opened when the call ends is closed
+// afterwards: the library cannot lose a connection at that moment.
 func (h *Hypervisor) connect(ctx context.Context) (*session, error) {
 	raw, err := h.target.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	conn := &watchedConn{Conn: raw}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
 	s := &session{rpc.NewWithDialer(conn), conn}
-	if err := s.ConnectToURI(h.target.uri); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	opened := make(chan error, 2)
+	leave := context.AfterFunc(ctx, func() { opened <- errors.Join(net.ErrClosed, ctx.Err()) })
+	go func() {
+		err := s.open(h.target.uri)
+		if leave(); err != nil || ctx.Err() != nil {
+			s.close()
+		}
+		opened <- err
+	}()
+	return s, <-opened
+}
+
+// openTime is how long libvirt may take to open a session.
+const openTime = 10 * time.Second
+
+func (s *session) open(uri rpc.ConnectURI) error {
+	defer time.AfterFunc(openTime, s.close).Stop()
+	return s.ConnectToURI(uri)
 }
 
 // mostIdle is how many sessions without a call are kept.
